@@ -4,27 +4,30 @@
 PYTHON ?= python3
 PORT ?= 8080
 DATA ?= .keystead
-JOBS ?= 2
+JOBS ?= 3
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 CLIENTS := tests/compatibility
 BROWSER := tests/browser
 SITE := tools/site
+RUNNERS := tests/javascript
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
-# The tests that start no server: with the linters they take less than a minute.
+# The tests that start no server: with the linters they take some two minutes on two cores.
 FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizations chains policies pipeline audit keys \
 	identities sessions delivery describe client))
-PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile
+# A worker that is ready takes the next file, in the order in which pytest collects them. There are more workers than
+# cores on a machine with two, because much of the time of a test is waiting for other processes.
+PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help run install check test docs fuzz bench lock generate vendor screenshots
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
 	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
-	@echo "make check     lint, types and the fast tests, in less than a minute"
+	@echo "make check     lint, types and the fast tests, in two minutes"
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
 	@echo "make docs      build the documentation as a site, into build/site"
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
@@ -53,8 +56,8 @@ check: lint .venv/.compiled
 	$(BIN)/python $(PYTEST) $(FAST)
 
 # The fast tests run under coverage, whose floor is in pyproject.toml; then all others.
-test: lint .venv/.compiled .venv/softhsm $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json \
-		$(SITE)/node_modules/.package-lock.json
+test: lint .venv/.compiled .venv/softhsm .venv/shells .venv/operating .venv/pgbouncer $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json \
+		$(SITE)/node_modules/.package-lock.json $(RUNNERS)/node_modules/.package-lock.json
 ifdef TESTS
 	$(BIN)/python $(PYTEST) $(TESTS)
 else
@@ -97,6 +100,7 @@ lock: $(BIN)/uv
 	cd $(CLIENTS) && npm install --package-lock-only
 	cd $(BROWSER) && npm install --package-lock-only
 	cd $(SITE) && npm install --package-lock-only
+	cd $(RUNNERS) && npm install --package-lock-only
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock --page docs/platforms.md
 
 # pip is the last thing that venv puts there.
@@ -151,7 +155,32 @@ $(BIN)/node: | $(BIN)/pip
 .venv/softhsm: | $(BIN)/pip
 	@if ! command -v softhsm2-util >/dev/null && command -v apt-get >/dev/null; then \
 		echo "unpacking SoftHSM into .venv"; \
-		sh tools/softhsm.sh $@ || echo "no SoftHSM: the tests that need a PKCS#11 token are skipped" >&2; \
+		sh tools/unpack_debian.sh $@ softhsm2 libsofthsm2 || \
+			echo "no SoftHSM: the tests that need a PKCS#11 token are skipped" >&2; \
+	fi
+
+# What the tests of deploy/ use: promtool of Prometheus, and Caddy. Without them, these tests check less.
+.venv/operating: | $(BIN)/pip
+	@if ! { command -v promtool && command -v caddy; } >/dev/null && command -v apt-get >/dev/null; then \
+		echo "unpacking Prometheus and Caddy into .venv"; \
+		sh tools/unpack_debian.sh $@ prometheus caddy || \
+			echo "no Prometheus and no Caddy: deploy/ is checked less" >&2; \
+	fi
+
+# The pooler that servers are tested behind: that of this machine, else Debian's with its libraries, unpacked.
+.venv/pgbouncer: | $(BIN)/pip
+	@if ! PATH="$$PATH:/usr/sbin" command -v pgbouncer >/dev/null && command -v apt-get >/dev/null; then \
+		echo "unpacking PgBouncer into .venv"; \
+		sh tools/unpack_debian.sh $@ pgbouncer libevent-2.1-7 libc-ares2 || \
+			echo "no PgBouncer: the tests behind it are skipped" >&2; \
+	fi
+
+# The shells whose completion is tested: those of this machine, else Debian's, unpacked.
+.venv/shells: | $(BIN)/pip
+	@if ! { command -v zsh && command -v fish; } >/dev/null && command -v apt-get >/dev/null; then \
+		echo "unpacking zsh and fish into .venv"; \
+		sh tools/unpack_debian.sh $@ zsh zsh-common fish fish-common libpcre2-32-0 || \
+			echo "no zsh or no fish: completion is tested in those shells that are there" >&2; \
 	fi
 
 $(BIN)/uv: | $(BIN)/pip

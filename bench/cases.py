@@ -25,10 +25,12 @@ from bench.organizations import (
     of_hundred_thousand_activities,
     of_ten,
     of_thousand_activities,
+    root_user,
     that_signs_by_many_keys,
     that_signs_payloads,
     that_signs_transactions,
 )
+from keystead.stamps.signing import generate_api_key
 
 Fields = Mapping[str, Any]
 
@@ -38,7 +40,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     `fields` returns the fields of a request; those of submissions differ each time. `smaller` makes the
     organization that the first one is compared with. `everywhere`: also measured on all cores and among many
-    organizations.
+    organizations. `on_all_cores`: also measured on all cores, in the database with few organizations alone.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     fields: Callable[[Any], Fields]
     smaller: Setup | None = None
     everywhere: bool = False
+    on_all_cores: bool = False
 
     @property
     def setups(self) -> Sequence[Setup]:
@@ -124,6 +127,19 @@ def _wallet(_: Organization) -> Fields:
     return {"parameters": {"walletName": f"Wallet {secrets.token_hex(8)}", "accounts": [ETHEREUM_ACCOUNT]}}
 
 
+def _sign_up(_: Organization) -> Fields:
+    key = generate_api_key()
+    name = f"Person {key.public_key[-8:]}"
+    return {
+        "parameters": {
+            "subOrganizationName": name,
+            "rootUsers": [root_user(key) | {"userName": name}],
+            "rootQuorumThreshold": 1,
+            "wallet": {"walletName": "Savings", "accounts": [ETHEREUM_ACCOUNT]},
+        }
+    }
+
+
 def _of_first(name: str, path: str, fields: Callable[[Any], Fields]) -> Case:
     return Case(name=name, path=path, setup=of_ten, fields=fields, everywhere=True)
 
@@ -158,6 +174,13 @@ SIGN_TRANSACTION = Case(
     name="sign_transaction", path="submit/sign_transaction", setup=that_signs_transactions, fields=_transaction
 )
 CREATE_WALLET = Case(name="create_wallet", path="submit/create_wallet", setup=empty, fields=_wallet)
+SIGN_UP = Case(
+    name="create_sub_organization",
+    path="submit/create_sub_organization",
+    setup=of_ten,
+    fields=_sign_up,
+    on_all_cores=True,
+)
 CASES = {
     case.name: case
     for case in (
@@ -174,5 +197,6 @@ CASES = {
         SIGN_BY_MANY_KEYS,
         SIGN_TRANSACTION,
         CREATE_WALLET,
+        SIGN_UP,
     )
 }

@@ -1,4 +1,5 @@
-"""Submissions to one organization, and to many, at one, two and four servers of one process over one PostgreSQL.
+"""Submissions to one organization and to many, and sign-ups under one parent, at one, two and four servers of one
+process over one PostgreSQL.
 
 Each server has its own port, so that the connections are spread evenly: if several processes listen on one port,
 the kernel may give all connections to one process. Not here: the other measurements (`run`).
@@ -10,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack
 
-from bench.cases import CREATE_INTERFACE
+from bench.cases import CREATE_INTERFACE, SIGN_UP
 from bench.installation import Installation
 from bench.many_organizations import Tenant, new_tenants, write_organizations
 from bench.measuring import Pace, Subject, measure
@@ -35,20 +36,23 @@ def contended(installation: Installation, cores: Set[int], pace: Pace) -> Iterat
             folder = installation.folder / f"server-{number}"
             folder.mkdir(exist_ok=True)
             servers.append(stack.enter_context(running(installation.settings, folder, cores)))
-        stamping = Stamping(CREATE_INTERFACE, organization, servers[0].base_url)
-        for asked, chosen, least in (
-            ("to one organization", one, COMPARED_LEAST),
-            (f"to {TENANTS} organizations", tenants, None),
+        for case, asked, chosen, least in (
+            (CREATE_INTERFACE, "to one organization", one, COMPARED_LEAST),
+            (CREATE_INTERFACE, f"to {TENANTS} organizations", tenants, None),
+            (SIGN_UP, "under one parent", one, COMPARED_LEAST),
         ):
+            stamping = Stamping(case, organization, servers[0].base_url)
 
-            def requests(count: int, chosen: Sequence[Tenant] = chosen) -> list[bytes]:
+            def requests(
+                count: int, chosen: Sequence[Tenant] = chosen, stamping: Stamping = stamping
+            ) -> list[bytes]:
                 return stamping.requests_of(itertools.islice(itertools.cycle(chosen), count))
 
             subjects = [Subject(requests, servers[:count]) for count in SERVERS]
             baseline = None
             for count, figures in zip(SERVERS, measure(subjects, cores, pace), strict=True):
                 yield Result(
-                    case=CREATE_INTERFACE.name,
+                    case=case.name,
                     store="postgres",
                     workers=count,
                     organizations=len(chosen),

@@ -67,7 +67,7 @@ def drawn(written: Results) -> dict[str, str]:
 
 def _is_alone(result: Result) -> bool:
     """One worker and one organization without a history: `_growth` has the others."""
-    sized = re.search("organization|activities", result.asked)
+    sized = re.search("organization|activities|server", result.asked)
     return result.store in KINDS and result.workers == result.organizations == 1 and not sized
 
 
@@ -128,7 +128,7 @@ def _growth(results: Iterable[Result]) -> dict[str, list[Line]]:
 
 def _sizes_of(result: Result) -> Iterable[tuple[str, int, str]]:
     """What this result tells of growth: by what, how large, and which line it belongs to."""
-    if found := re.fullmatch(r"(to .+), (\d+) servers?", result.asked):
+    if found := re.fullmatch(r"((?:to|under) .+), (\d+) servers?", result.asked):
         yield "servers", int(found[2]), f"{result.case} {found[1]}"
         return
     if result.store in NAMES and result.workers == 1:

@@ -18,7 +18,7 @@ from keystead.keys import sealing
 from keystead.keys.master_key import load
 from keystead.keys.sealing import MasterKey
 from keystead.organizations.credentials import new_api_key
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import user_lookups
 from keystead.organizations.organization import Record, Version, from_records
@@ -56,7 +56,7 @@ def _rows(master_key: MasterKey, tenants: Sequence[Tenant]) -> list[tuple[str, R
         user = _user(key)
         records: list[Record] = [
             Profile(name="One of many", root_quorum=RootQuorum(1, (user.user_id,)), created_at=_MADE_AT),
-            DataKey(master_key.seal_data_key(sealing.DataKey.generate(), organization_id)),
+            SealedDataKey(master_key.seal_data_key(sealing.DataKey.generate(), organization_id)),
             user,
             *(_wallet(number) for number in range(1, WALLETS + 1)),
         ]

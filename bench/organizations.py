@@ -50,7 +50,7 @@ class SetupServer(msgspec.Struct, frozen=True):
         with self.client(self.organization_id, self.key) as parent:
             made = parent.submit(
                 "create_sub_organization",
-                {"subOrganizationName": name, "rootUsers": [_root_user(key)], "rootQuorumThreshold": 1},
+                {"subOrganizationName": name, "rootUsers": [root_user(key)], "rootQuorumThreshold": 1},
             )
         result = made["activity"]["result"]["createSubOrganizationResultV8"]
         with self.client(result["subOrganizationId"], key) as root:
@@ -228,14 +228,15 @@ def _add_users(client: Client, keys: Sequence[ApiKeyPair]) -> list[str]:
 
 def _user(number: int, key: ApiKeyPair) -> dict[str, object]:
     return {
-        **_root_user(key),
+        **root_user(key),
         "userName": f"User {number}",
         "userEmail": f"user{number}@example.com",
         "userTags": [],
     }
 
 
-def _root_user(key: ApiKeyPair) -> dict[str, object]:
+def root_user(key: ApiKeyPair) -> dict[str, object]:
+    """The parameters of a new user with this key and a new passkey."""
     return {
         "userName": "Root user",
         "apiKeys": [{"apiKeyName": "Key", "publicKey": key.public_key, "curveType": "API_KEY_CURVE_P256"}],

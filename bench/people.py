@@ -32,12 +32,12 @@ from keystead.keys.sealing import MasterKey
 from keystead.operations.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, NewAccount, SealedSecret
 from keystead.organizations.credentials import new_api_key
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import name_lookup, user_lookups
 from keystead.organizations.organization import Record, Version, from_records
 from keystead.organizations.sessions import session_key
-from keystead.pipeline.ports import AccountRequest, DerivedAccount
+from keystead.pipeline.signer_values import AccountRequest, DerivedAccount
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.rows import of_bootstrap
 from keystead.storage.write_set import Row
@@ -183,7 +183,7 @@ def _rows(
     )
     records: list[Record] = [
         profile,
-        DataKey(master_key.seal_data_key(data_key, person.organization_id)),
+        SealedDataKey(master_key.seal_data_key(data_key, person.organization_id)),
         user,
         wallet,
     ]

@@ -70,14 +70,13 @@ def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result
                     if case.smaller is not None:
                         if alone:
                             yield from _small_and_large(plan, store, case, case.smaller, one, places)
-                    elif case.everywhere or alone:
+                    elif case.everywhere or case.on_all_cores or alone:
                         among = (one,) if many is None or not case.everywhere else (one, many)
                         yield from _compared(plan, store, workers, case, among, len(tenants), places)
                 if many is not None and alone and LIST_WALLETS in plan.cases:
                     yield from _spread(plan, store, many, tenants, places)
             if plan.person_cases:
-                databases.move({cores.load})
-                yield from _of_people(plan, store, databases, {cores.server})
+                yield from _of_people(plan, store, databases, cores)
             if store == "postgres" and plan.contention:
                 databases.move(cores.all)
                 of_several = databases.folder / "several"
@@ -182,27 +181,33 @@ def _spread(
             )
 
 
-def _of_people(plan: Plan, store: StoreName, databases: _Databases, places: Set[int]) -> Iterator[Result]:
+def _of_people(plan: Plan, store: StoreName, databases: _Databases, cores: Cores) -> Iterator[Result]:
     """Each case of one of very many sub-organizations, drawn at random for each request."""
-    installation = new_installation(databases.new(), databases.folder / "people", places, [of_ten])
+    databases.move({cores.load})
+    installation = new_installation(databases.new(), databases.folder / "people", {cores.server}, [of_ten])
     parent_id = installation.organizations[of_ten].id
     people = write_people(installation, parent_id, plan.people)
     chance = random.Random(2)
-    for case in plan.person_cases:
-        with running(installation.settings, installation.folder, places) as server:
+    for workers in plan.worker_counts if store == "postgres" else [1]:
+        alone = workers == 1
+        places: Set[int] = {cores.server} if alone else cores.all
+        databases.move({cores.load} if alone else cores.all)
+        settings = {**installation.settings, "KEYSTEAD_WORKERS": str(workers)}
+        for case in plan.person_cases:
+            with running(settings, installation.folder, places) as server:
 
-            def make(count: int, case: PersonCase = case, server: Server = server) -> list[bytes]:
-                return requests_of(case, chance.choices(people, k=count), parent_id, server.base_url)
+                def make(count: int, case: PersonCase = case, server: Server = server) -> list[bytes]:
+                    return requests_of(case, chance.choices(people, k=count), parent_id, server.base_url)
 
-            (figures,) = measure([Subject(make, [server])], places, plan.pace)
-        yield Result(
-            case=case.name,
-            store=store,
-            workers=1,
-            organizations=1 + len(people),
-            asked=f"of all {len(people):,}",
-            figures=figures,
-        )
+                (figures,) = measure([Subject(make, [server])], places, plan.pace if alone else plan.pace_of_all)
+            yield Result(
+                case=case.name,
+                store=store,
+                workers=workers,
+                organizations=1 + len(people),
+                asked=f"of all {len(people):,}",
+                figures=figures,
+            )
 
 
 class _Databases:

@@ -59,9 +59,11 @@ def _run(part: str, findings: Findings, chance: random.Random, seconds: float) -
             fuzz_properties(findings, chance, until=until)
         case "delays":
             with server_to_attack() as server:
-                for delay in fuzz_delays(server, findings, chance, seconds=seconds):
+                for delay in fuzz_delays(server, findings, chance, until=until):
+                    longest = delay.longest
+                    waits = f"{longest.ms:.0f} ms ({longest.whole_ms:.0f} ms on the clock)"
                     answers = f"{delay.sent} sent, answered {sorted(delay.statuses)}"
-                    print(f"  {delay.case.name}: {delay.longest_ms:.0f} ms, {answers}")
+                    print(f"  {delay.case.name}: {waits}; {answers}", flush=True)
         case _:
             raise AssertionError(part)
 

@@ -53,8 +53,9 @@ class Largest:
 
     @property
     def is_of_parent(self) -> bool:
-        """A sub-organization makes none of its own, and people sign up under a parent."""
-        return self.operation.name == "create_sub_organization" or "auth_proxy" in self.operation.name
+        """A sub-organization makes none of its own and has no IP allow-lists, and people sign up under a parent."""
+        name = self.operation.name
+        return name == "create_sub_organization" or "auth_proxy" in name or "ip_allowlist" in name
 
     def body(self, caller: Caller, parameters: dict[str, Any]) -> bytes:
         if not self.activity_type:

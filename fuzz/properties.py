@@ -6,6 +6,7 @@ a model. Not here: the properties, which are tests.
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -14,6 +15,9 @@ import time
 from fuzz.findings import Findings
 
 _PACKAGES = ("primitives", "stamps", "organizations", "chains", "policies", "pipeline", "keys", "sessions")
+
+_EXAMPLES_FACTOR = 4
+"""How many times as many examples as in `make test` (`tests.support.examples`)."""
 
 
 def fuzz_properties(findings: Findings, chance: random.Random, *, until: float) -> None:
@@ -30,7 +34,8 @@ def fuzz_properties(findings: Findings, chance: random.Random, *, until: float) 
             f"--hypothesis-seed={seed}",
             *folders,
         ]
-        done = subprocess.run(command, capture_output=True, check=False)
+        environment = {**os.environ, "KEYSTEAD_TEST_EXAMPLES": str(_EXAMPLES_FACTOR)}
+        done = subprocess.run(command, capture_output=True, check=False, env=environment)
         findings.tried += 1
         if done.returncode:
             findings.add(f"a property does not hold with --hypothesis-seed={seed}", done.stdout + done.stderr)

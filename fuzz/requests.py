@@ -19,7 +19,7 @@ from fuzz.mutating import mutated_bytes, mutated_json
 from fuzz.tables import changed_by_refusal, state
 from keystead.api.catalogue import Operation
 from keystead.operations import CATALOGUE
-from tests.support.authorization_scenario import new_sub_organization
+from tests.support.authorization_scenario import new_parent, new_sub_organization
 from tests.support.callers import Caller, refusal
 from tests.support.operation_examples import example_body
 from tests.support.organization_fixtures import RecordIds, create_records
@@ -27,7 +27,7 @@ from tests.support.servers import Server
 
 REQUESTS_OF_A_TENANT = 300
 """After this number of requests, a new organization is created, because mutations may have removed the root user
-of the last one."""
+of the last one. Every other one has no parent, and operations that sub-organizations are refused."""
 
 _NOT_IMPLEMENTED = 501
 """A typed refusal of what the public API has and Keystead has not."""
@@ -42,9 +42,10 @@ def fuzz_requests(server: Server, findings: Findings, chance: random.Random, *, 
         for operation in CATALOGUE
         for activity_type in (getattr(operation, "activity_types", None) or ("",))
     ]
-    log_at = 0
+    log_at, is_of_parent = 0, False
     while findings.tried < limit and time.monotonic() < until:
-        tenant = new_sub_organization(server.caller)
+        is_of_parent = not is_of_parent
+        tenant = new_parent(server) if is_of_parent else new_sub_organization(server.caller)
         records = create_records(tenant)
         chance.shuffle(targets)
         for target in targets[:REQUESTS_OF_A_TENANT]:

@@ -6,6 +6,7 @@ transactions (`worst_transactions`), how long others wait meanwhile (`delays`).
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,14 +14,23 @@ from typing import Any
 
 import httpx
 
+from fuzz.costly_decisions import costly_decision, costly_list
+from fuzz.costly_editing import explanation, session_profile, trial
 from fuzz.largest_requests import Largest, largest_requests
 from fuzz.worst_transactions import (
     Build,
     access_list,
     bitcoin_inputs,
     calldata,
+    contract_call,
+    idl_of_instructions,
+    idl_of_members,
     nested_lists,
+    program_calls,
+    separate_lists,
+    shared_lists,
     solana_instructions,
+    tempo_calls,
     tron_memo,
 )
 from keystead.chains.ethereum.interfaces import ENTRIES_MAX
@@ -50,6 +60,16 @@ class Case:
     send: Send
     status: int = 200
     bound_ms: int = AUTHENTICATED_MS
+
+
+@dataclass(frozen=True)
+class MakeCase:
+    """`build` builds the case for an organization with these records. `by_parent`: that organization has no parent,
+    because sub-organizations are refused."""
+
+    name: str
+    build: Callable[[RecordIds], Case]
+    by_parent: bool = False
 
 
 def _submission(operation: str, parameters: Callable[[], dict[str, Any]]) -> Send:
@@ -163,18 +183,24 @@ _EMPTY_STRUCTURES_MAX = (DELIMITERS_MAX - sum(map(_empty_structures(0).count, ",
 """Each has a bracket, and a comma before it."""
 
 
-def largest_cases(records: RecordIds) -> tuple[Case, ...]:
-    """The largest request of each operation that a sub-organization has (`largest_requests`). All are built now,
-    before any is sent; sent again, one names what is there already."""
-    return tuple(
-        Case(largest.name, _largest(largest, largest.parameters(records)))
-        for largest in largest_requests()
-        if largest.is_current and not largest.is_of_parent
+def _largest_case(largest: Largest, records: RecordIds) -> Case:
+    """The largest request of one operation (`largest_requests`). It is built now, with what it names; sent again,
+    it names what is there already."""
+    parameters = largest.parameters(records)
+    return Case(
+        largest.name, lambda caller, _: caller.post(largest.operation.path, largest.body(caller, parameters))
     )
 
 
-def _largest(largest: Largest, parameters: dict[str, Any]) -> Send:
-    return lambda caller, _: caller.post(largest.operation.path, largest.body(caller, parameters))
+def _typed_payloads(caller: Caller, records: RecordIds) -> httpx.Response:
+    """As many payloads of empty structures as a body has room for, of which one would be too many already."""
+    parameters = {
+        "payloads": [_empty_structures(_EMPTY_STRUCTURES_MAX)] * (BODY_BYTES_MAX // 52_000),
+        "signWith": records.private_key_id,
+        "encoding": "PAYLOAD_ENCODING_EIP712",
+        "hashFunction": "HASH_FUNCTION_NO_OP",
+    }
+    return caller.submit("sign_raw_payloads", parameters)
 
 
 _ASSERTION = json.dumps(
@@ -208,6 +234,15 @@ CASES = (
     Case("calldata that is too long", _transaction("ETHEREUM", calldata(1)), 400),
     Case("the longest access list", _transaction("ETHEREUM", access_list(0))),
     Case("an access list that is too long", _transaction("ETHEREUM", access_list(1)), 400),
+    Case("a call whose ABI shares one list", _transaction("ETHEREUM", contract_call(shared_lists, 0))),
+    Case("a call of as many lists as fit", _transaction("ETHEREUM", contract_call(separate_lists, 0))),
+    Case("the most calls of Tempo", _transaction("TEMPO", tempo_calls(0))),
+    Case("too many calls of Tempo", _transaction("TEMPO", tempo_calls(1)), 400),
+    Case("an IDL of as many members as may be read", _transaction("SOLANA", program_calls(idl_of_members(9_000)))),
+    Case(
+        "an IDL of instructions without difference",
+        _transaction("SOLANA", program_calls(idl_of_instructions(7_000))),
+    ),
     Case("lists in lists as RLP", _transaction("ETHEREUM", nested_lists()), 400),
     Case("the most inputs of a PSBT", _transaction("BITCOIN", bitcoin_inputs(0))),
     Case("a PSBT of too many inputs", _transaction("BITCOIN", bitcoin_inputs(3)), 400),
@@ -219,9 +254,15 @@ CASES = (
     Case("typed data 900 structures deep", _payload(_typed_data(900, 1), "EIP712", "NO_OP"), 400),
     Case("the most empty structures", _payload(_empty_structures(_EMPTY_STRUCTURES_MAX), "EIP712", "NO_OP")),
     Case("too many structures", _payload(_empty_structures(_EMPTY_STRUCTURES_MAX + 1), "EIP712", "NO_OP"), 400),
+    Case("the most typed data at once", _typed_payloads, 400),
     Case("the most to hash", _payload("00" * (PAYLOAD_CHARACTERS_MAX // 2), "HEXADECIMAL", "KECCAK256")),
     Case("too much to hash", _payload("00" * (PAYLOAD_CHARACTERS_MAX // 2 + 1), "HEXADECIMAL", "KECCAK256"), 400),
     Case("a list of 100 activities", lambda c, _: c.ask("list_activities", paginationOptions={"limit": "100"})),
+    Case("a decision by the most expensive policies", costly_decision, 403),
+    Case("a list of activities that wait under expensive policies", costly_list),
+    Case("an explanation of a long policy", explanation),
+    Case("a trial of a long policy on many activities", trial),
+    Case("a long scope of a session profile", session_profile),
     Case("every interface with its text", lambda c, _: c.ask("list_smart_contract_interfaces")),
     Case("a megabyte without a stamp", _stranger(b"[" * (BODY_BYTES_MAX - 1), {}), 401, UNAUTHENTICATED_MS),
     Case("a long stamp", _stranger(b"{" * (BODY_BYTES_MAX - 1), {"X-Stamp": "e" * 4_000}), 401, UNAUTHENTICATED_MS),
@@ -236,3 +277,17 @@ CASES = (
         UNAUTHENTICATED_MS,
     ),
 )
+
+
+def every_case() -> list[MakeCase]:
+    """The cases above, and the largest request of each operation."""
+    of_operations = [
+        MakeCase(largest.name, functools.partial(_largest_case, largest), by_parent=largest.is_of_parent)
+        for largest in largest_requests()
+        if largest.is_current
+    ]
+    return [*(_made(case) for case in CASES), *of_operations]
+
+
+def _made(case: Case) -> MakeCase:
+    return MakeCase(case.name, lambda _: case)

@@ -7,6 +7,8 @@ many bytes or items the transaction exceeds the limit of its chain; 0 for the mo
 from __future__ import annotations
 
 import functools
+import json
+import threading
 from collections.abc import Callable
 
 import rlp
@@ -18,10 +20,11 @@ from keystead.chains.bitcoin.psbt import TRANSACTION_BYTES_MAX as BITCOIN_BYTES_
 from keystead.chains.ethereum.envelope import TRANSACTION_BYTES_MAX as ETHEREUM_BYTES_MAX
 from keystead.chains.solana.message import TRANSACTION_BYTES_MAX as SOLANA_BYTES_MAX
 from keystead.chains.tron.transaction import RAW_DATA_BYTES_MAX as TRON_BYTES_MAX
+from keystead.primitives.keccak import keccak256
 from tests.chains.bitcoin.psbts import compact, psbt
 from tests.chains.tron.test_tron import contract
 from tests.support.callers import Caller, unique
-from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, RecordIds
+from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, RecordIds, interface_params
 
 Build = Callable[[Caller, RecordIds], tuple[str, bytes]]
 """What signs, and the transaction."""
@@ -39,6 +42,100 @@ def calldata(beyond: int) -> Build:
 
     around = len(unsigned(100_000)) - 100_000
     built = b"\x02" + unsigned(ETHEREUM_BYTES_MAX - around + beyond)
+    return lambda _, records: (records.private_key_id, built)
+
+
+WORD = 32
+_CONTRACT = "0x" + "5c" * 20
+_PROGRAM = Pubkey(b"\x07" * 32)
+
+
+def contract_call(arguments: Callable[[int], bytes], beyond: int) -> Build:
+    """A call of `f(uint256[][])` by an uploaded ABI. `arguments` has a number of items of the outer list: as many
+    as fit."""
+    fits = (ETHEREUM_BYTES_MAX - 1_000) // (len(arguments(2)) - len(arguments(1)))
+    data = keccak256(b"f(uint256[][])")[:4] + arguments(fits) + bytes(1_000 * beyond)
+    fields = [b"\x01", b"", b"\x01", b"\x01", b"\x52\x08", bytes.fromhex(_CONTRACT[2:]), b"", data, []]
+    built = b"\x02" + bytes(rlp.encode(fields))
+    abi = [{"type": "function", "name": "f", "inputs": [{"name": "x", "type": "uint256[][]"}], "outputs": []}]
+
+    def build(caller: Caller, records: RecordIds) -> tuple[str, bytes]:
+        _upload(caller, _CONTRACT, "ETHEREUM", json.dumps(abi))
+        return records.private_key_id, built
+
+    return build
+
+
+def shared_lists(count: int) -> bytes:
+    """Pointers to one list of four numbers: as many numbers as may be read of these bytes."""
+    return _words(WORD, count, *[count * WORD] * count, 4, *[2**255] * 4)
+
+
+def separate_lists(count: int) -> bytes:
+    """Lists of one number each."""
+    pointers = [(count + 2 * number) * WORD for number in range(count)]
+    return _words(WORD, count, *pointers, *[1, 2**255] * count)
+
+
+def _words(*numbers: int) -> bytes:
+    return b"".join(number.to_bytes(WORD) for number in numbers)
+
+
+def program_calls(idl: str) -> Build:
+    """As many instructions as fit, without accounts and data, for a program with this IDL."""
+    instructions = solana_instructions(0)
+
+    def build(caller: Caller, records: RecordIds) -> tuple[str, bytes]:
+        _upload(caller, str(_PROGRAM), "SOLANA", idl)
+        return instructions(caller, records)
+
+    return build
+
+
+def idl_of_members(count: int) -> str:
+    """Of an instruction without a discriminator, whose argument is a structure of so many members without bytes."""
+    empty = {"name": "E", "type": {"kind": "struct", "fields": []}}
+    members = [{"name": str(number), "type": {"defined": "E"}} for number in range(count)]
+    structure = {"name": "S", "type": {"kind": "struct", "fields": members}}
+    arguments = [{"name": "x", "type": {"defined": "S"}}]
+    instruction = {"name": "go", "accounts": [], "args": arguments, "discriminator": []}
+    return json.dumps({"instructions": [instruction], "types": [empty, structure]}, separators=(",", ":"))
+
+
+def idl_of_instructions(count: int) -> str:
+    """Of so many instructions that any data names, so that none is meant."""
+    instruction = {"name": "go", "accounts": [], "args": [], "discriminator": []}
+    return json.dumps({"instructions": [instruction] * count, "types": []}, separators=(",", ":"))
+
+
+_uploaded: set[tuple[str, str]] = set()
+_one_at_a_time = threading.Lock()
+
+
+def _upload(caller: Caller, address: str, kind: str, text: str) -> None:
+    """Once for each organization, which may have several callers."""
+    parameters = interface_params(
+        smartContractAddress=address,
+        smartContractInterface=text,
+        type=f"SMART_CONTRACT_INTERFACE_TYPE_{kind}",
+    )
+    with _one_at_a_time:
+        if (caller.organization_id, address) not in _uploaded:
+            caller.submitted("create_smart_contract_interface", parameters)
+            _uploaded.add((caller.organization_id, address))
+
+
+def tempo_calls(beyond: int) -> Build:
+    """As many calls as fit, to addresses, without input."""
+    call = [b"\x11" * 20, b"", b""]
+    each = len(rlp.encode(call))
+
+    def unsigned(count: int) -> bytes:
+        rest = [b"", b"", b"\x01", b"", b"", b"", b"", []]
+        return bytes(rlp.encode([b"\x01", b"\x01", b"\x01", b"\x52\x08", [call] * count, [], *rest[1:]]))
+
+    around = len(unsigned(5_000)) - 5_000 * each
+    built = b"\x76" + unsigned((ETHEREUM_BYTES_MAX - 1 - around) // each + beyond)
     return lambda _, records: (records.private_key_id, built)
 
 

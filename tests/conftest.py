@@ -8,18 +8,19 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
 import pytest
 
 from keystead.keys.token_key import create_token_key
 from keystead.keys.token_key_name import TokenKeyName
-from keystead.storage.schema import migrate
+from keystead.storage.schema import distribute, migrate
 from keystead.testing import DevelopmentServer
 from tests.support.callers import Caller
+from tests.support.citus import CITUS_URL, drop_citus_database, new_citus_database
 from tests.support.databases import Database, PostgresDatabase, SqliteDatabase
 from tests.support.issuers import ISSUER, taking_tokens, write_keys_file
 from tests.support.organization_fixtures import RecordIds, create_records
@@ -47,7 +48,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash[_TEMPORARY], ignore_errors=True)
 
 
-ENGINES = ("sqlite", "postgres")
+ENGINES = ("sqlite", "postgres", *(("citus",) if CITUS_URL else ()))
 MakeDatabase = Callable[[], Database]
 StartServer = Callable[..., Server]
 
@@ -94,6 +95,22 @@ def make_postgres(postgres: PostgresServer) -> MakeDatabase:
 
 
 @pytest.fixture(scope="session")
+def make_citus() -> Iterator[MakeDatabase]:
+    """Makes migrated, empty databases whose tables a cluster distributes."""
+    urls: list[str] = []
+
+    def make() -> Database:
+        urls.append(new_citus_database())
+        migrate(urls[-1])
+        distribute(urls[-1])
+        return PostgresDatabase(urls[-1])
+
+    yield make
+    for url in urls:
+        drop_citus_database(url)
+
+
+@pytest.fixture(scope="session")
 def token(tmp_path_factory: pytest.TempPathFactory) -> TokenKeyName:
     """The name of a master key in a PKCS#11 token."""
     name = made_token(tmp_path_factory.mktemp("softhsm"))
@@ -102,30 +119,85 @@ def token(tmp_path_factory: pytest.TempPathFactory) -> TokenKeyName:
 
 
 @pytest.fixture(scope="session", params=ENGINES)
-def make_database(request: pytest.FixtureRequest) -> MakeDatabase:
-    """Makes migrated, empty databases of one engine; every test runs on both."""
-    make: MakeDatabase = request.getfixturevalue(f"make_{request.param}")
-    return make
+def engine(request: pytest.FixtureRequest) -> str:
+    """Tests run on both, except those of modules that are marked `one_engine`."""
+    name: str = request.param
+    return name
+
+
+_LONGEST = {"test_fuzz.py", "test_model.py", "test_outbox_delivery.py", "test_pytest_plugin.py", "test_webhooks.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first: one that is begun last would keep the other workers waiting."""
+    items[:] = [item for item in items if not (item.get_closest_marker("one_engine") and _is_second(item))]
+    items.sort(key=lambda item: item.path.name not in _LONGEST)
+
+
+def _is_second(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and _engine_of(item) in ENGINES[1:]
+
+
+def _engine_of(item: pytest.Function) -> object:
+    return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
 
 
 @pytest.fixture(scope="session")
-def server(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that tests share: each leaves it as it found it, or makes an organization of its own."""
-    installation = bootstrap_installation(make_database(), mode="dev")  # it keeps its messages
-    folder = tmp_path_factory.mktemp("server")
-    with running(installation, folder / "log", taking_tokens(folder)) as shared:
-        yield shared
+def make_database(engine: str, request: pytest.FixtureRequest) -> MakeDatabase:
+    """Makes migrated, empty databases of one engine."""
+    make: MakeDatabase = request.getfixturevalue(f"make_{engine}")
+    return make
+
+
+T = TypeVar("T")
+
+
+class Shared:
+    """What the tests of a worker share, by name. A fixture with parameters would be torn down and made again with
+    every change of its parameter, which happens twice in each file."""
+
+    def __init__(self, open_until_the_end: ExitStack) -> None:
+        self._open_until_the_end = open_until_the_end
+        self._made: dict[tuple[str, str], Any] = {}
+
+    def get(self, name: str, engine: str, make: Callable[[], AbstractContextManager[T]]) -> T:
+        if (name, engine) not in self._made:
+            self._made[name, engine] = self._open_until_the_end.enter_context(make())
+        made: T = self._made[name, engine]
+        return made
+
+
+@pytest.fixture(scope="session")
+def shared() -> Iterator[Shared]:
+    with ExitStack() as open_until_the_end:
+        yield Shared(open_until_the_end)
+
+
+@contextmanager
+def shared_server(installation: Installation, folder: Path) -> Iterator[Server]:
+    with running(installation, folder / "log", taking_tokens(folder)) as server:
+        yield server
     installation.database.close()
+
+
+@pytest.fixture(scope="session")
+def server(
+    shared: Shared, engine: str, make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Server:
+    """A server that tests share: each leaves it as it found it, or makes an organization of its own."""
+
+    def make() -> AbstractContextManager[Server]:
+        installation = bootstrap_installation(make_database(), mode="dev")  # it keeps its messages
+        return shared_server(installation, tmp_path_factory.mktemp("server"))
+
+    return shared.get("server", engine, make)
 
 
 @pytest.fixture(scope="session")
 def sqlite_server(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A shared server over SQLite, for what no database makes a difference to."""
-    installation = bootstrap_installation(make_sqlite())
-    folder = tmp_path_factory.mktemp("server")
-    with running(installation, folder / "log", taking_tokens(folder)) as shared:
-        yield shared
-    installation.database.close()
+    with shared_server(bootstrap_installation(make_sqlite()), tmp_path_factory.mktemp("server")) as server:
+        yield server
 
 
 @pytest.fixture
@@ -141,9 +213,9 @@ def database(server: Server) -> Database:
 
 
 @pytest.fixture(scope="session")
-def record_ids(server: Server) -> RecordIds:
+def record_ids(shared: Shared, engine: str, server: Server) -> RecordIds:
     """One record of each kind in the shared server's organization."""
-    return create_records(server.caller)
+    return shared.get("records", engine, lambda: nullcontext(create_records(server.caller)))
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ def test_the_coverage_page() -> None:
         "list_auth_proxy_configs",
         "list_policy_keywords",
         "list_policy_warnings",
+        "explain_policy",
         "try_policy",
         "update_auth_proxy_config",
         "update_wallet_account_name",
@@ -82,6 +83,22 @@ def test_the_tests_of_attacks_exist() -> None:
             if module and (not (ROOT / module).exists() or (name and name not in (ROOT / module).read_text())):
                 missing.append(f"{module}::{name}")
     assert len(rows) > 40
+    assert missing == []
+
+
+def test_the_tests_of_limits_exist() -> None:
+    page = (ROOT / "docs" / "limits.md").read_text()
+    modules: dict[str, str] = {}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        modules[path.name] = modules.get(path.name, "") + path.read_text()
+    missing = []
+    module = ""
+    named = re.findall(r"`(?:(test_\w+\.py)(?:::(\w+))?|::(\w+))`", page)
+    for name, of_module, of_last in named:
+        module = name or module
+        if (of_module or of_last) not in modules.get(module, "") or module not in modules:
+            missing.append(f"{module}::{of_module or of_last}")
+    assert len(named) > 60
     assert missing == []
 
 

@@ -79,6 +79,7 @@ WITHOUT_PATH = {
     "list_auth_proxy_configs",
     "list_policy_keywords",
     "list_policy_warnings",
+    "explain_policy",
     "try_policy",
     "update_auth_proxy_config",
     "update_wallet_account_name",

@@ -74,7 +74,11 @@ BAD = [
 ]
 BAD_MEMBERS = [
     ('"more":1', "invalid request body: unknown field `more`"),
-    ('"organization_id":1', "invalid request body: unknown field `organization_id`"),
+    ('"organization_id":1', "invalid request body: unknown field `organization_id`: did you mean organizationId?"),
+    (
+        '"items":[{"itemName":"a","itmeName":"b"}]',
+        "invalid request body: unknown field `items[0].itmeName`: did you mean itemName?",
+    ),
     ('"items":{}', "invalid request body: field `items`: expected a list, got an object"),
     ('"items":[{},{}]', "invalid request body: missing field `items[0].itemName`"),
     (

@@ -19,12 +19,19 @@ export async function servePage(script) {
   return { url: `http://localhost:${server.address().port}/`, close: () => server.close() };
 }
 
+const UNPACKING_MS = 30_000;
+
+/** The package unpacks Chromium when it is first asked; another process may be doing that just now. */
 export async function launch() {
-  return puppeteer.launch({
-    executablePath: await chromium.executablePath(),
-    headless: "shell",
-    args: SWITCHES,
-  });
+  const begunMs = Date.now();
+  for (;;) {
+    try {
+      return await puppeteer.launch({ executablePath: await chromium.executablePath(), headless: "shell", args: SWITCHES });
+    } catch (refused) {
+      if (!String(refused).includes("ETXTBSY") || Date.now() - begunMs > UNPACKING_MS) throw refused;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
 }
 
 /** A page in a fresh profile, with a virtual authenticator that says yes to everything. `server`: for `window.server`. */

@@ -1,5 +1,5 @@
 // A real OpenID Connect provider on this machine, for people who log in without a password: the npm package oidc-provider.
-// Whoever the authorization request names in `login_hint` is logged in at once.
+// The person that the authorization request names in `login_hint` is logged in at once.
 //
 //   node oidc_provider.mjs PORT KEY_NUMBER REDIRECT_URI
 //

@@ -6,11 +6,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from keystead.client.credentials import credentials_in
+from tests.browser.issuer import IssuerOnThisMachine
 from tests.compatibility.scripts import drive, node
 
 HERE = Path(__file__).parent
@@ -34,7 +36,13 @@ class ConsoleServer:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ConsoleServer]:
-    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--data", str(tmp_path / "data"), "--quiet"]
+    with console_server(tmp_path / "data") as started:
+        yield started
+
+
+@contextmanager
+def console_server(data: Path, *options: str) -> Iterator[ConsoleServer]:
+    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--data", str(data), "--quiet", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         banner = ""
@@ -43,14 +51,29 @@ def server(tmp_path: Path) -> Iterator[ConsoleServer]:
             assert line, banner
             banner += line
         try:
-            yield ConsoleServer(tmp_path / "data", banner)
+            yield ConsoleServer(data, banner)
         finally:
             process.terminate()
 
 
-@pytest.mark.parametrize("subject", ["logins", "approvals", "records", "forms", "policies", "development", "large"])
+@pytest.mark.parametrize(
+    "subject", ["logins", "approvals", "records", "forms", "policies", "development", "large", "markup"]
+)
 def test_in_a_browser(subject: str, server: ConsoleServer, subtests: pytest.Subtests) -> None:
-    drive(str(HERE / "console" / f"{subject}.mjs"), "", server, subtests, KEYSTEAD_CONSOLE_URL=server.console_url)
+    script = str(HERE / "console" / f"{subject}.mjs")
+    drive(script, "", server, subtests, KEYSTEAD_CONSOLE_URL=server.console_url)
+
+
+def test_logging_in_at_an_issuer(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    issuer = IssuerOnThisMachine(tmp_path)
+    options = (
+        "--oidc-keys-file",
+        str(issuer.keys_file),
+        "--console-oidc",
+        f"Example={issuer.url}/auth?client_id=console",
+    )
+    with console_server(tmp_path / "data", *options) as server:
+        drive(str(HERE / "console" / "issuer.mjs"), "", server, subtests, **issuer.environment)
 
 
 def test_types() -> None:
@@ -61,6 +84,22 @@ def test_types() -> None:
         timeout=120,
     )
     assert checked.returncode == 0, checked.stdout
+
+
+def test_what_a_mouse_presses_a_keyboard_presses_too() -> None:
+    """What listens to clicks is an element that Tab reaches and Enter presses."""
+    static = HERE.parent.parent / "src/keystead/console/static"
+    found = {
+        f"{path.name}: <{tag}>"
+        for path in static.rglob("*.js")
+        if "vendor" not in path.parts
+        for listening in re.finditer(r"\bon(?:Click|MouseDown)=", path.read_text("utf-8"))
+        for tag in re.findall(r"<([a-z]\w*)\b", path.read_text("utf-8")[: listening.start()])[-1:]
+    }
+    pressable = {f"{path.name}: <{tag}>" for path in static.rglob("*.js") for tag in ("a", "button", "summary")}
+    assert found - pressable == {
+        "expression_editor.js: <li>"
+    }  # an option of a list box, which the arrow keys choose
 
 
 def test_vendored_files_equal_their_packages(server: ConsoleServer, subtests: pytest.Subtests) -> None:

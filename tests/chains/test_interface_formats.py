@@ -73,7 +73,7 @@ BAD_ABIS: list[tuple[str, str, str]] = [
     ("an object", "{}", "Expected `array`, got `object`"),
     ("null", "null", "Expected `array`, got `null`"),
     ("a compiler's output around it", '{"abi":[]}', "Expected `array`, got `object`"),
-    ("an entry that is none", "[1]", "$[0]"),
+    ("an entry that is not an object", "[1]", "$[0]"),
     ("an unknown kind of entry", '[{"type":"method","name":"f"}]', "$[0].type"),
     (
         "a function without a name",
@@ -294,14 +294,14 @@ BAD_IDLS: list[tuple[str, Any, str]] = [
         idl(generic("Box", {"kind": "type", "type": "u7"}), defined=(BOX,)),
         "unknown type u7",
     ),
-    ("an argument that is no object", idl(generic("Box", 1), defined=(BOX,)), "unknown generic argument 1"),
+    ("an argument that is not an object", idl(generic("Box", 1), defined=(BOX,)), "unknown generic argument 1"),
     (
         "arguments that are no list",
         idl({"defined": {"name": "Box", "generics": "T"}}, defined=(BOX,)),
         "argument T",
     ),
     (
-        "a constant that is no text",
+        "a constant that is not a text",
         idl(generic("Box", {"kind": "const", "value": 1}), defined=(BOX,)),
         "unknown generic argument",
     ),

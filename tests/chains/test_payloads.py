@@ -109,7 +109,7 @@ REFUSED = [
     ("33 bytes as a digest", "ab" * 33, HEX, NO_OP),
     ("31 characters as a digest", "k" * 31, UTF8, NO_OP),
     ("half a surrogate pair", "\ud83d", UTF8, KECCAK),
-    ("an authorization that is no JSON", "{", EIP7702, NO_OP),
+    ("an authorization that is not JSON", "{", EIP7702, NO_OP),
     ("an authorization that is a list", "[]", EIP7702, NO_OP),
     (
         "an authorization without a nonce",
@@ -126,7 +126,7 @@ REFUSED = [
     ("an authorization with a chain of 257 bits", authorization(chainId="0x1" + "0" * 64), EIP7702, NO_OP),
     ("an authorization with a fraction", authorization(nonce=1.5), EIP7702, NO_OP),
     ("an authorization nested without end", '{"address":' + "[" * 100_000, EIP7702, NO_OP),
-    ("typed data that is no JSON", "{", EIP712, NO_OP),
+    ("typed data that is not JSON", "{", EIP712, NO_OP),
 ]
 
 

@@ -91,12 +91,16 @@ def test_what_backup_refuses(sqlite_installation: Installation, tmp_path: Path) 
 
 
 def test_what_restore_refuses(sqlite_installation: Installation, tmp_path: Path) -> None:
-    """A database that is there already, a part of one, a file that is no backup, and a newer backup."""
+    """A database that is there already, a part of one, a file that is not a backup, a newer backup, a trigger."""
     backup, newer, text = tmp_path / "backup.db", tmp_path / "newer.db", tmp_path / "text.db"
     assert keystead("backup", backup, "--database-url", sqlite_installation.database.url).returncode == 0
     shutil.copy(backup, newer)
     with closing(sqlite3.connect(newer, isolation_level=None)) as connection:
         connection.execute("UPDATE schema_version SET version = 9999")
+    tampered = tmp_path / "tampered.db"
+    shutil.copy(backup, tampered)
+    with closing(sqlite3.connect(tampered, isolation_level=None)) as connection:
+        connection.execute("CREATE TRIGGER adds AFTER INSERT ON activity BEGIN DELETE FROM organization; END")
     text.write_text("no database " * 100)
     used, part = path_of(sqlite_installation), tmp_path / "part.db"
     (tmp_path / "part.db-wal").write_bytes(b"what another database left")
@@ -106,6 +110,7 @@ def test_what_restore_refuses(sqlite_installation: Installation, tmp_path: Path)
         (backup, part, "part.db-wal exists already"),
         (newer, new, "have version 9999"),
         (text, new, "file is not a database"),
+        (tampered, new, "has a trigger, 'adds', which Keystead did not make"),
         (tmp_path / "none.db", new, "there is no backup"),
     ]
     for source, database, message in cases:
@@ -142,7 +147,9 @@ def test_check_says_each_problem(sqlite_installation: Installation, tmp_path: Pa
     assert "it is under key" in done.stdout
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema=ON")
-        connection.execute("DELETE FROM sqlite_schema WHERE name = 'record_by_version'")
+        connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(sql, ', version)', ', kind)') WHERE name = 'record_by_version'"
+        )
     done = keystead(*words, key)
     assert done.returncode == 1
     assert "the database file: " in done.stdout

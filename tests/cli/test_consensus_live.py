@@ -84,7 +84,7 @@ def test_rejected(people: People) -> None:
 
 
 def test_denied(people: People) -> None:
-    denied = people.run("Cy", "request", "submit/create_wallet", WALLET)
+    denied = people.run("Cy", "request", "create_wallet", WALLET)
     assert denied.code == 1
     activity_id = denied.err.split("`")[1].removeprefix("keystead policy explain ")
     explained = people.run("Cy", "policy", "explain", activity_id).out.splitlines()

@@ -45,3 +45,23 @@ def test_init_does_not_overwrite_credentials(make_sqlite: MakeDatabase, tmp_path
     assert (tmp_path / "root.json").read_text() == "{}"
     assert not (tmp_path / "master.key").exists()
     database.close()
+
+
+def test_tables_of_one_node_are_not_distributed(make_postgres: MakeDatabase, tmp_path: Path) -> None:
+    """The command fails before it makes an organization, so that it can be repeated once the cluster is there."""
+    database = make_postgres()
+    command = [
+        "init",
+        "--database-url",
+        database.url,
+        "--organization-name",
+        "Keystead GmbH",
+        "--distribute",
+        "citus",
+    ]
+    refused = keystead(*command, "--master-key-file", "master.key", "--credentials", "root.json", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "CREATE EXTENSION citus" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert database.rows("SELECT 1 FROM organization") == []
+    database.close()

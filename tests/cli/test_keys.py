@@ -11,7 +11,7 @@ import pytest
 from keystead.cli.banner import development_banner
 from keystead.cli.development_folder import DevelopmentFolder
 from keystead.client.credentials import Credentials
-from keystead.pipeline.ports import BundleSigner
+from keystead.pipeline.signer_values import BundleSigner
 from keystead.stamps.signing import generate_api_key
 from tests.support.servers import Installation, Server
 from tests.support.terminal import Terminal

@@ -186,6 +186,24 @@ def test_json(asked: FakeServer, terminal: Terminal) -> None:
     ]
 
 
+def test_json_has_the_warnings_about_the_policies_that_decided(asked: FakeServer, terminal: Terminal) -> None:
+    warnings = [
+        {
+            "policyId": each.policy_id,
+            "policyName": each.policy_name,
+            "code": "DENIES_NOTHING",
+            "message": "It denies",
+        }
+        for each in (BIG, GUARDED)
+    ]
+    asked.answers["query/list_policy_warnings"] = {"policyWarnings": warnings}
+    asked.answers["query/get_policy_evaluations"] = {
+        "policyEvaluations": [evaluation("Ana", *DENIES, said(BIG, "DENY_EXPLICIT"), decided=(BIG.policy_id,))]
+    }
+    (warning,) = json.loads(terminal.run("policy", "explain", ID, "--json").out)["warnings"]
+    assert (warning["policy_id"], warning["code"]) == (BIG.policy_id, "DENIES_NOTHING")
+
+
 FAILURES: list[tuple[str, Any, str]] = [
     ("nothing is known of it", refused(404, "unable to find policy evaluations"), "unable to find policy evaluat"),
     ("another form of answers", {"policyEvaluations": [{"id": 1}]}, "get_policy_evaluations cannot be read"),

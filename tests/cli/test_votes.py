@@ -48,6 +48,19 @@ def test_sends_the_fingerprint(command: str, target: str, voted: FakeServer, ter
     assert body["parameters"] == {"fingerprint": FINGERPRINT}
 
 
+def test_approves_nothing_but_what_was_stamped(voted: FakeServer, terminal: Terminal) -> None:
+    """Something between the server and this command shows another request under the fingerprint."""
+    stamped = {**vote(ANA), "message": '{"type": "ACTIVITY_TYPE_CREATE_WALLET", "parameters": {}}'}
+    voted.answers["query/get_activity"] = {"activity": activity("CONSENSUS_NEEDED", stamped)}
+    answers(voted, "REJECTED", vote(ANA))
+    printed = terminal.run("approve", ID, "--yes")
+    assert printed.code == 1
+    assert "not approved: what is shown here is not the request that a vote is for" in printed.err
+    assert not [path for path, _ in voted.asked if path.startswith("submit/")]
+    assert "CAUTION  what is shown here is not the request" in terminal.run("show", ID).out
+    assert terminal.run("reject", ID, "--yes").code == 0
+
+
 @pytest.mark.parametrize("target", ["6b" * 32, "sha256:6b", "sha256:" + "6B" * 32, ID.upper(), ID[-7:], "latest"])
 def test_refuses_what_is_neither(target: str, fake: FakeServer, terminal: Terminal) -> None:
     printed = terminal.run("approve", target)

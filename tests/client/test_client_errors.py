@@ -1,4 +1,4 @@
-"""From refusals, and from answers that are none, to errors."""
+"""From refusals, and from answers that are not of this API, to errors."""
 
 from __future__ import annotations
 

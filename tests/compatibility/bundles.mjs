@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import {
   decryptExportBundle,
+  decryptSecretBundle,
   encryptPrivateKeyToBundle,
+  encryptSecretToBundle,
   encryptWalletToBundle,
   generateP256KeyPair,
   getPublicKey,
@@ -116,6 +118,33 @@ const cases = {
     const { privateKeyId } = made;
     const key = await exported("exportPrivateKey", "EXPORT_PRIVATE_KEY", { privateKeyId });
     assert.equal(Buffer.from(getPublicKey(Buffer.from(key, "hex"), true)).toString("hex"), publicKey);
+  },
+
+  async secrets_come_in_and_go_out() {
+    const encryptionSuite = "TRANSPORT_ENCRYPTION_SUITE_ENCLAVE_ENCRYPT_V1";
+    const texts = ["hunter2", JSON.stringify({ number: "4242", cvv: "123" })];
+    const asked = { encryptionSuite, numSecrets: texts.length };
+    // Not every published client has this operation yet.
+    const begun = (await clients.http().submit("initImportSecrets", "ACTIVITY_TYPE_INIT_IMPORT_SECRETS", asked)).result;
+    const name = unique("secret");
+    const sealed = await Promise.all(
+      begun.enclaveTargetMessages.map(async (ingressTargetBundle, at) => ({
+        ...(await encryptSecretToBundle({ plaintext: texts[at], ingressTargetBundle, ...trusted })),
+        encryptionSuite,
+        name: `${name} ${at}`,
+        staticProperties: [{ key: "kind", value: "card" }],
+      })),
+    );
+    const { secretIds } = await submit("importSecrets", "IMPORT_SECRETS", { secrets: sealed });
+    const { privateKey: embeddedPrivateKey, publicKeyUncompressed: targetPublicKey } = generateP256KeyPair();
+    const secrets = secretIds.map((secretId) => ({ secretId, targetPublicKey, encryptionSuite }));
+    const { secretPayloads } = await submit("exportSecrets", "EXPORT_SECRETS", { secrets });
+    const opened = secretPayloads.map((secretPayload) =>
+      decryptSecretBundle({ secretPayload, embeddedPrivateKey, ...trusted }),
+    );
+    assert.deepEqual(await Promise.all(opened), texts);
+    const listed = await client.query("listSecrets", { paginationOptions: { limit: "2" } });
+    assert.deepEqual(listed.secrets.map((secret) => secret.name).sort(), [`${name} 0`, `${name} 1`]);
   },
 
   async the_client_refuses_another_signer() {

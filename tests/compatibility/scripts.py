@@ -19,6 +19,9 @@ from tests.compatibility.live import Live
 
 HERE = Path(__file__).parent
 
+TIMEOUT_S = 400
+"""Of a script that hangs. Scripts take long where other tests keep the machine busy."""
+
 
 def drive(
     script: str, client: str, live: Live, subtests: pytest.Subtests, **environment: str
@@ -36,7 +39,7 @@ def drive(
         env={**os.environ, **credentials, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=TIMEOUT_S,
     )
     assert driven.returncode == 0, driven.stderr
     lines: list[dict[str, Any]] = [json.loads(line) for line in driven.stdout.splitlines()]

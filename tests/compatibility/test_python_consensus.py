@@ -18,7 +18,7 @@ PERMISSION = "You don't have sufficient permissions"
 
 @dataclass(frozen=True)
 class Signers:
-    """Two users of one tag, both of whom a policy asks for wallets; `eve` has no tag."""
+    """Two users of one tag, and a policy asks both for wallets; `eve` has no tag."""
 
     ana: Any
     ben: Any

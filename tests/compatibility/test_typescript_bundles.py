@@ -10,4 +10,4 @@ from tests.compatibility.scripts import drive
 
 @pytest.mark.parametrize("client", ["sdk-server", "http", "http-functions"])
 def test_bundles(client: str, live: Live, subtests: pytest.Subtests) -> None:
-    assert len(drive("bundles.mjs", client, live, subtests)) == 9
+    assert len(drive("bundles.mjs", client, live, subtests)) == 10

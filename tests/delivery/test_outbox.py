@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from keystead.api.errors import Unavailable
 from keystead.delivery.message import Message
 from keystead.delivery.outbox import LEASE_MS, Outbox
 from keystead.delivery.retries import FIRST_PAUSE_MS, PAUSE_MAX_MS, next_attempt_ms
 from keystead.delivery.sender import SendFailed
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage, SendResult
+from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
 
 
 class Rows:
@@ -29,7 +31,7 @@ class Rows:
         self.messages |= {one.id: one for one in taken}
         return taken
 
-    async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
+    async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
         if self.messages[after.id].revision != after.revision - 1:
             return False
         assert event is not None
@@ -197,3 +199,29 @@ def test_pauses_grow_and_are_bounded(failures: int) -> None:
     assert soonest == latest // 2
     assert FIRST_PAUSE_MS <= latest <= PAUSE_MAX_MS
     assert latest == min(FIRST_PAUSE_MS * 2 ** (failures - 1), PAUSE_MAX_MS)
+
+
+def test_one_message_that_cannot_be_opened_or_recorded_does_not_stop_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rows = Rows(waiting("sealed"), waiting("lost"), waiting("last"))
+    clock, recipient = Clock(), Recipient()
+
+    async def opened_or_not(message: OutgoingMessage) -> Message:
+        if message.id == "sealed":
+            raise Unavailable("the signer is being started again")
+        if message.id == "lost":  # another process took it meanwhile
+            rows.messages["lost"] = rows.messages["lost"].leased(LEASE_MS)
+        return await opened(message)
+
+    box = outbox(rows, recipient, clock)
+    box._open_message = opened_or_not
+    with caplog.at_level(logging.WARNING, logger="keystead.delivery"):
+        assert asyncio.run(box.send_due()) == 3
+    assert rows.messages["last"].due_ms is None
+    assert [event[0] for event in rows.events] == ["last"]
+    assert [record.message for record in caplog.records] == [
+        "message lost: its lease had ended, so another process may send it, too",
+        "message sealed: not sent, or not recorded: Unavailable",
+    ]
+    assert rows.messages["sealed"].due_ms == LEASE_MS, "it is taken again after its lease"

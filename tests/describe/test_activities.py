@@ -53,6 +53,13 @@ def activity(kind: str, status: str = "CONSENSUS_NEEDED", **intent: Any) -> dict
             "Export the private key of the account 0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB",
         ),
         (
+            activity("EXPORT_SECRETS", secrets=[{"secretId": WALLET, "targetPublicKey": "04ab"}]),
+            f"Export the secret 'Treasury' ({WALLET})",
+        ),
+        (activity("IMPORT_SECRETS", secrets=[{"name": "visa"}, {"name": None}]), "Import 2 secrets 'visa'"),
+        (activity("SET_IP_ALLOWLIST", rules=[], enabled=False), "Store the IP allow-list of the organization"),
+        (activity("SET_IP_ALLOWLIST", rules=[], publicKey="02ab"), "Set the IP allow-list of API key 02ab"),
+        (
             activity("UPDATE_ROOT_QUORUM", threshold=2, userIds=[ANA, BEN]),
             f"Set the root quorum: 2 of 'Ana' ({ANA}), 'Ben' ({BEN})",
         ),
@@ -175,3 +182,17 @@ def test_who_voted_with_what(key: str, credential: str) -> None:
 
 def test_a_vote_without_a_user() -> None:
     assert name_of({"userId": ANA}) == ANA
+
+
+LOCKOUTS: dict[str, tuple[dict[str, Any], str]] = {
+    "without rules": ({"rules": [], "enabled": True}, "every request to the organization is refused"),
+    "with rules": ({"rules": [{"cidr": "192.0.2.0/24"}], "enabled": True}, "also those that would change the list"),
+    "of a key": ({"rules": [{"cidr": "192.0.2.0/24"}], "publicKey": "02ab"}, "requests from other addresses"),
+}
+
+
+@pytest.mark.parametrize(("intent", "caution"), LOCKOUTS.values(), ids=LOCKOUTS)
+def test_an_ip_allowlist_says_whom_it_refuses(intent: dict[str, Any], caution: str) -> None:
+    (said,) = describe_activity(activity("SET_IP_ALLOWLIST", **intent), Names()).cautions
+    assert caution in said
+    assert describe_activity(activity("SET_IP_ALLOWLIST", rules=[], enabled=False), Names()).cautions == ()

@@ -10,10 +10,12 @@ import pytest
 
 from keystead.api.errors import ServiceError
 from keystead.server.development.access import check_may_change, check_may_read
-from keystead.server.messages import HttpRequest
+from keystead.server.messages import CallerAddress, HttpRequest
 from keystead.testing import DevelopmentServer
 from tests.conftest import MakeDatabase
 from tests.support.servers import bootstrap_installation, running
+
+pytestmark = pytest.mark.one_engine
 
 CHANGE = {"content-type": "application/json", "x-keystead-dev": "1"}
 
@@ -22,7 +24,7 @@ def refused(check: str, client: str = "127.0.0.1", **headers: str) -> int:
     """The status of the refusal, 200 where there is none."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     raw = [(name.encode(), value.encode()) for name, value in named.items()]
-    request = HttpRequest(method="GET", path="/dev/v1/clock", client=client, headers=raw)
+    request = HttpRequest(method="GET", path="/dev/v1/clock", client=CallerAddress(client), headers=raw)
     try:
         (check_may_read if check == "read" else check_may_change)(request)
     except ServiceError as error:

@@ -62,11 +62,15 @@ curve = "CURVE_SECP256K1"
 addressFormats = ["ADDRESS_FORMAT_ETHEREUM"]
 privateKey = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 
+[[organizations.privateKeyTags]]
+privateKeyTagName = "Hot"
+privateKeys = ["Seven"]
+
 [[organizations.policies]]
 policyName = "operators sign"
 effect = "EFFECT_ALLOW"
 consensus = "approvers.any(user, user.tags.contains('{tag:Operators}'))"
-condition = "activity.action == 'SIGN'"
+condition = "activity.action == 'SIGN' && private_key.tags.contains('{privateKeyTag:Hot}')"
 
 [[organizations.smartContractInterfaces]]
 label = "ERC-20"
@@ -113,8 +117,11 @@ def seen(client: Client) -> list[Any]:
             for wallet in client.list_wallets().wallets
             for account in client.list_wallet_accounts(wallet_id=wallet.wallet_id).accounts
         ],
-        [(key.private_key_id, key.addresses) for key in client.list_private_keys().private_keys],
-        [(policy.policy_id, policy.consensus) for policy in client.list_policies().policies],
+        [
+            (key.private_key_id, key.addresses, key.private_key_tags)
+            for key in client.list_private_keys().private_keys
+        ],
+        [(policy.policy_id, policy.consensus, policy.condition) for policy in client.list_policies().policies],
         [
             one.smart_contract_interface_id
             for one in client.list_smart_contract_interfaces().smart_contract_interfaces

@@ -9,6 +9,7 @@ import pytest
 from keystead import Client, generate_api_key
 from keystead.client.errors import KeysteadError
 from keystead.server.development.requests_seen import REQUESTS_MAX, TEXT_MAX
+from keystead.stamps.signing import ApiKeyStamper
 from keystead.testing import DevelopmentServer, TestOrganization
 from tests.support.passkeys import SoftPasskey
 
@@ -28,6 +29,27 @@ def test_a_request_that_is_answered(server: DevelopmentServer, organization: Tes
     assert stamp.scheme == "SIGNATURE_SCHEME_TK_API_P256"
     assert stamp.signature
     assert keys.api_private_key not in repr(seen)
+
+
+@pytest.mark.parametrize(
+    ("headers", "path", "form"),
+    [
+        ({}, "/public/v1/query/whoami", "documented"),
+        ({"X-Client-Version": "@turnkey/http@3.0.0"}, "/public/v1/query/whoami", "sdk"),
+        ({"User-Agent": "Go-http-client/1.1"}, "/public/v1/query/whoami", "sdk"),
+        ({}, "/public/v1/query/get_wallet", ""),
+    ],
+)
+def test_the_form_of_the_answer(
+    headers: dict[str, str], path: str, form: str, server: DevelopmentServer, organization: TestOrganization
+) -> None:
+    keys = organization.credentials
+    body = json.dumps({"organizationId": keys.organization_id}).encode()
+    name, stamp = ApiKeyStamper(keys.api_public_key, keys.api_private_key).stamp(body)
+    stamped = {"User-Agent": "a test", name: stamp, **headers}
+    server.http.post(f"{server.base_url}{path}", content=body, headers=stamped)
+    (seen,) = server.controls.requests()
+    assert seen.form == form
 
 
 def test_a_request_that_is_refused(server: DevelopmentServer, organization: TestOrganization) -> None:

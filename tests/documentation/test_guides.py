@@ -23,7 +23,7 @@ SHOWN_ONLY = {"go", "rust"}
 """Guides to languages that the tests do not have. They say so themselves."""
 
 GUIDES = [page for page in sorted((ROOT / "docs" / "guides").glob("*.md")) if page.stem not in SHOWN_ONLY]
-FOLLOWED = [*GUIDES, ROOT / "docs" / "exports.md"]
+FOLLOWED = [*GUIDES, ROOT / "docs" / "exports.md", ROOT / "docs" / "webhooks.md"]
 START_LIMIT_S = 60.0
 
 
@@ -67,6 +67,7 @@ SAYS = {
     "python": r"(?s).*'Payments'.*\['Development', 'Payments'\]\n",
     "requests": r"(?s)Developer\nACTIVITY_STATUS_COMPLETED .*3 .*walletId.*",
     "exports": r"(?:test ){11}junk\n",
+    "webhooks": r"\[ 'Activities true' \]\n(?:ACTIVITY_TYPE_CREATE_USER_TAG ACTIVITY_STATUS_COMPLETED\n){2}",
     "approvals": r"(?s)ACTIVITY_STATUS_CONSENSUS_NEEDED sha256:.*",
 }
 """What the blocks of a guide print, where the guide says so or a wrong value would not fail by itself."""
@@ -107,3 +108,18 @@ def test_wallets_move_between_two_installations(
         printed = Reader(ROOT / "docs" / "keystead-and-turnkey.md", folder).follow()
         assert list(printed.values()) == ["Development true\n"]
         assert {wallet.wallet_name for wallet in other.client.list_wallets().wallets} >= {"Development (moved)"}
+
+
+def test_the_controls_of_a_development_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/development.md: its curl lines and its Python, with the port of this server for 8080."""
+    base_url = credentials_in(folder / ".keystead" / "credentials.json").base_url
+    monkeypatch.setenv("no_proxy", "localhost")
+    blocks = [
+        (block.language, block.text.replace("http://localhost:8080", base_url))
+        for block in blocks_of(ROOT / "docs" / "development.md")
+    ]
+    (shell,) = [text for language, text in blocks if language == "sh"]
+    printed = subprocess.run(["bash", "-ec", shell], capture_output=True, text=True, check=True).stdout
+    assert [answer["frozen"] for answer in map(json.loads, re.findall(r"\{[^}]*\}", printed))] == [False, True]
+    (program,) = [text for language, text in blocks if language == "python"]
+    exec(compile(program, "development.md", "exec"), {})

@@ -23,7 +23,7 @@ from keystead.keys.one_time_codes import message_context
 from keystead.keys.sealing import Purpose, SealContext
 from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.stamps.signing import generate_api_key
-from keystead.testing import Outbox, SentMessage
+from keystead.testing import DevelopmentOutbox, SentMessage
 from tests.delivery.test_smtp import Certificates
 from tests.faults.test_secrets_stay_in import data_key_of, forms
 from tests.operations.test_oauth2_credentials import authentication, encrypted, new_credential
@@ -44,7 +44,7 @@ _CODE = re.compile(r"is: ([0-9A-Z]{6,9})\b")
 _BUNDLE = re.compile(r"\b[1-9A-HJ-NP-Za-km-z]{100,}\b")
 
 
-class ReceivedMail(Outbox):
+class ReceivedMail(DevelopmentOutbox):
     """What a mail server took, with the code or the bundle in each message."""
 
     def __init__(self, mailbox: Mailbox) -> None:

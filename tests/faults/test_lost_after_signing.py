@@ -23,7 +23,7 @@ import pytest
 from keystead.chains.signatures import Signature
 from keystead.keys import master_key
 from keystead.keys.master_key_source import KeyFile, MasterKeySources
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.server.application import Application
 from keystead.server.service import Service
 from keystead.server.settings import Settings
@@ -82,8 +82,8 @@ class FileAway(Outage):
     def lose_acknowledgement(self, monkeypatch: pytest.MonkeyPatch) -> None:
         transact = SqliteWriter._transact
 
-        def committed_without_saying_so(writer: SqliteWriter, batch: Batch) -> CommitOutcome:
-            assert transact(writer, batch) is CommitOutcome.COMMITTED
+        def committed_without_saying_so(writer: SqliteWriter, batch: Batch) -> CommitResult:
+            assert transact(writer, batch) is CommitResult.COMMITTED
             monkeypatch.setattr(SqliteWriter, "_transact", transact)
             raise sqlite3.OperationalError("disk I/O error")
 
@@ -105,7 +105,7 @@ class LineDown(Outage):
         self._proxy.cut()
 
     def lose_acknowledgement(self, _: pytest.MonkeyPatch) -> None:
-        self._proxy.cut_before_answer_of(b"COMMIT;")
+        self._proxy.cut_before_answer_of(b"COMMIT\0")
 
     def end(self) -> None:
         self._proxy.mend()
@@ -159,7 +159,10 @@ class Serving:
         return self.caller.submit_body("sign_raw_payload", parameters)
 
     async def signed(self, body: bytes) -> Any:
-        return answered(await self.post("sign_raw_payload", body))["activity"]
+        """Sends the same bytes again while the answer is 503: the pause before the next attempt to connect."""
+        while (answer := await self.post("sign_raw_payload", body)).status_code == 503:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        return answered(answer)["activity"]
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ import pytest
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, answered, api_key_params, refusal, unique
 from tests.support.organization_fixtures import policy_params
-from tests.support.servers import Server
+from tests.support.servers import Server, user_with_key
 
 ROUNDS = 4
 
@@ -116,3 +116,38 @@ def test_revocation(scene_of: Callable[[Caller], Scene], status: int, servers: l
             assert answered(response)["activity"]["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED"
         else:
             assert refusal(response)[0] == status
+
+
+def test_an_address_taken_off_the_allow_list(servers: list[Server]) -> None:
+    """The other server has the organization in memory, and has answered requests from this address."""
+    here, there = servers
+    key = generate_api_key()
+    made = here.installation.add_organization(user := user_with_key(key))
+    at_here = here.caller.with_key(key, user.user_id, made.id)
+    at_there = there.caller.with_key(key, user.user_id, made.id)
+    waiting = new_vote(at_here)
+    for number in range(ROUNDS):
+        at_here.submitted("set_ip_allowlist", {"rules": [{"cidr": "127.0.0.1/32"}], "enabled": True})
+        if number == 0:
+            at_there.submitted("create_user_tag", {"userTagName": "kept", "userIds": []})
+        assert at_there.ask("list_users").status_code == 200
+    at_here.submitted("set_ip_allowlist", {"rules": [{"cidr": "192.0.2.0/24"}], "enabled": True})
+    sent = [
+        at_there.submit("create_user_tag", {"userTagName": "refused", "userIds": []}),
+        at_there.submit("approve_activity", {"fingerprint": waiting}),
+        at_there.submit("remove_ip_allowlist", {}),
+        at_there.ask("list_users"),
+    ]
+    why = "request not authorized: address 127.0.0.1 is not on the IP allow-list of this organization"
+    assert [refusal(response) for response in sent] == [(403, why)] * len(sent)
+    loaded = here.installation.database.organization(made.id)
+    assert [tag.tag_name for tag in loaded.tags.values()] == ["kept"]
+
+
+def new_vote(root: Caller) -> str:
+    """The fingerprint of an activity that waits for the root user's approval."""
+    other = root.new_user()
+    root.submitted("create_policy", policy_params(condition="", consensus="approvers.count() >= 2"))
+    waiting = answered(other.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []}))["activity"]
+    assert waiting["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED"
+    return str(waiting["fingerprint"])

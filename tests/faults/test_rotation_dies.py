@@ -16,18 +16,19 @@ import msgspec
 from keystead.api.identifiers import new_id
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey, Purpose, SealContext
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Put, Record, Version, from_records
-from keystead.pipeline.ports import Sealed
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.pipeline.store import Commit, CommitResult, OrganizationChange
 from keystead.server.once_per_second import KEPT_S
+from keystead.server.processes import serving_processes
+from keystead.server.rotation import rotate_master
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, PATH, WalletLoad
-from tests.support.callers import answered
+from tests.support.callers import answered, now_ms
 from tests.support.servers import Installation, Server, bootstrap_installation, user_with_key
 
 ORGANIZATIONS = 50
@@ -99,17 +100,36 @@ def test_killed_under_load(installation: Installation, start: Callable[..., Serv
 def test_a_server_that_lacks_the_new_key(
     installation: Installation, start: Callable[..., Server], tmp_path: Path
 ) -> None:
-    """Answers 503 for what needs a key and is not ready, each naming both keys; restarted with both, it goes on."""
+    """Stops the rotation. If it could not say that it runs, it answers 503 for what needs a key and is not ready,
+    each naming both keys; restarted with both, it goes on."""
     old, new = tmp_path / "old.key", tmp_path / "new.key"
     master_key.create(old, installation.master_key)
     new_key = master_key.create(new)
     server = start(installation, master_key_file=old)
-    assert Rotation(installation, old, new).run().returncode == 0
+    refused = Rotation(installation, old, new).run()
+    assert refused.returncode == 1
+    assert (
+        f"1 serving processes do not have master key {new_key.key_id}: process {server.pid} on " in refused.stderr
+    )
+    assert set(data_keys(installation).values()) == {installation.master_key.key_id}, "nothing has moved"
+
+    async def rotated_unseen(store: DatabaseStore) -> None:
+        await store.delete_process((await serving_processes(store, now_ms()))[0].id)
+        await rotate_master(
+            store,
+            old=installation.master_key,
+            new=new_key,
+            new_id=new_id,
+            now_ms=now_ms(),
+            report=lambda _: None,
+        )
+
+    installation.database.with_store(rotated_unseen)
     parameters = {"walletName": "a wallet", "accounts": [ACCOUNT]}
     time.sleep(KEPT_S)
-    for refused in (server.caller.submit("create_wallet", parameters), server.http.get("/readyz")):
-        assert refused.status_code == 503
-        assert {installation.master_key.key_id, new_key.key_id} <= set(re.findall("[0-9a-f]{16}", refused.text))
+    for answer in (server.caller.submit("create_wallet", parameters), server.http.get("/readyz")):
+        assert answer.status_code == 503
+        assert {installation.master_key.key_id, new_key.key_id} <= set(re.findall("[0-9a-f]{16}", answer.text))
     server.stop()
     again = start(installation, master_key_file=new, other_master_key_file=old)
     assert again.caller.submit("create_wallet", parameters).status_code == 200
@@ -122,7 +142,7 @@ def add_organizations(installation: Installation, count: int) -> None:
     async def add(store: DatabaseStore) -> None:
         for _ in range(count):
             user, organization_id = user_with_key(generate_api_key()), new_id()
-            data_key = DataKey(await signer.new_data_key(organization_id))
+            data_key = SealedDataKey(await signer.new_data_key(organization_id))
             profile = Profile(
                 name="Another", root_quorum=RootQuorum(1, (user.user_id,)), created_at=user.created_at
             )
@@ -139,7 +159,7 @@ def add_organizations(installation: Installation, count: int) -> None:
                 activity=None,
                 new_organization=creation,
             )
-            assert await store.commit(commit) is CommitOutcome.COMMITTED
+            assert await store.commit(commit) is CommitResult.COMMITTED
 
     installation.database.with_store(add)
 

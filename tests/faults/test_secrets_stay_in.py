@@ -16,8 +16,8 @@ from keystead.keys.derivation import derive_private_key
 from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.sealing import DataKey, Purpose, SealContext
-from keystead.organizations.attachments import MNEMONIC_PURPOSE
-from keystead.pipeline.ports import Sealed
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, SECRET_PURPOSE
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.server.new_organization import DEVELOPMENT_MNEMONIC
 from keystead.signer.installation_keys import INSTALLATION_KEYS
 from keystead.stamps.signing import generate_api_key
@@ -34,6 +34,12 @@ from tests.support.organization_fixtures import (
     create_records,
 )
 from tests.support.servers import Installation, Server, bootstrap_installation
+
+PURPOSES = {
+    MNEMONIC_PURPOSE: Purpose.WALLET,
+    PRIVATE_KEY_PURPOSE: Purpose.PRIVATE_KEY,
+    SECRET_PURPOSE: Purpose.SECRET,
+}
 
 
 @pytest.fixture
@@ -62,8 +68,9 @@ def test_secrets_stay_in(development: Installation, start: Callable[..., Server]
     assert len(secrets) > 12
     assert DEVELOPMENT_MNEMONIC.encode() in secrets.values()
     assert len([name for name in secrets if name.startswith("the mnemonic of")]) > 2
-    assert len([name for name in secrets if name.startswith("the private key ")]) > 2
+    assert len([name for name in secrets if name.startswith("the private-key ")]) > 2
     assert len([name for name in secrets if name.startswith("the import target ")]) > 2
+    assert len([name for name in secrets if name.startswith("the secret ")]) > 1
     found = {
         f"{name} as {form} in {place}"
         for name, secret in secrets.items()
@@ -105,14 +112,13 @@ def secrets_of(installation: Installation, record_ids: RecordIds) -> Iterator[tu
     sealed = "SELECT organization_id, record_id, purpose, key_id, ciphertext FROM sealed_secret"
     for organization_id, record_id, purpose, key_id, ciphertext in database.rows(sealed):
         data_key = data_key_of(installation, organization_id)
-        kind = Purpose.WALLET if purpose == MNEMONIC_PURPOSE else Purpose.PRIVATE_KEY
-        context = SealContext(kind, organization_id=organization_id, record_id=record_id)
+        context = SealContext(PURPOSES[purpose], organization_id=organization_id, record_id=record_id)
         opened = data_key.open(Sealed(key_id, bytes(ciphertext)), context)
         if purpose == MNEMONIC_PURPOSE:
             secret = msgspec.json.decode(opened, type=WalletSecret)
             yield from secrets_of_wallet(record_id, secret)
         else:
-            yield f"the private key {record_id}", opened
+            yield f"the {purpose} {record_id}", opened
     organization = database.organization(installation.organization_id)
     for target in organization.import_targets.values():
         context = SealContext(

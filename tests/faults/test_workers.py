@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from keystead.keys import master_key
+from keystead.server.workers import PAUSE_S
 from tests.conftest import MakeDatabase
 from tests.support.load import NO_TAG_LIMIT, Load, check_record
 from tests.support.servers import Installation, Server, bootstrap_installation
@@ -73,3 +74,26 @@ def test_workers(installation: Installation, start: Callable[..., Server]) -> No
     assert server.wait() == 0
     assert load.refused == []
     check_record(installation.database, installation.organization_id, load.acknowledged)
+
+
+def test_workers_end_with_their_parent(installation: Installation, start: Callable[..., Server]) -> None:
+    """Also one that was started a moment ago in place of another."""
+    server = start(installation, workers=2)
+    first, second = worker_ids(server)
+    time.sleep(PAUSE_S)  # a worker that ends sooner is not replaced at once
+    os.kill(first, signal.SIGKILL)
+    while not (replacements := set(worker_ids(server)) - {first, second}):
+        time.sleep(0.002)
+    server.kill()
+    left = {second, *replacements}
+    while any(Path(f"/proc/{pid}").exists() and _state(pid) != "Z" for pid in left):
+        time.sleep(0.02)
+    with pytest.raises(httpx.TransportError):
+        server.http.get("/healthz")
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"

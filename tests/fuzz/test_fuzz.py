@@ -13,7 +13,7 @@ from fuzz.delays import measured
 from fuzz.findings import Findings
 from fuzz.mutating import mutated_bytes, mutated_json
 from fuzz.requests import fuzz_requests
-from fuzz.worst_requests import CASES, Case
+from fuzz.worst_requests import CASES, Case, every_case
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.organization_fixtures import create_records
 from tests.support.servers import Server
@@ -45,9 +45,17 @@ def test_worst_requests_are_answered(case: Case, sqlite_server: Server) -> None:
 
 
 def test_delays_are_measured(sqlite_server: Server) -> None:
-    delays = measured(sqlite_server, CASES[:2], each_s=0)
+    delays = list(measured(sqlite_server, every_case()[:2], each_s=0))
     assert [delay.statuses for delay in delays] == [frozenset({case.status}) for case in CASES[:2]]
-    assert all(delay.sent >= 1 and delay.longest_ms > 0 for delay in delays)
+    assert all(delay.sent >= 1 and delay.longest.whole_ms > 0 for delay in delays)
+
+
+def test_a_case_that_deletes_its_organization_leaves_the_others_theirs(sqlite_server: Server) -> None:
+    every = {make.name: make for make in every_case()}
+    deletes = every["ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION: long texts and large numbers"]
+    first, second = measured(sqlite_server, [deletes, every_case()[0]], each_s=0)
+    assert 200 in first.statuses
+    assert second.statuses == {200}
 
 
 def test_mutations_differ_from_what_they_began_with() -> None:

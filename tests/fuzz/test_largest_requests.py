@@ -9,7 +9,7 @@ import pytest
 from fuzz.__main__ import server_to_attack
 from fuzz.largest_requests import Largest, largest_requests
 from fuzz.tables import changed_by_refusal, state
-from tests.support.authorization_scenario import new_sub_organization
+from tests.support.authorization_scenario import new_parent, new_sub_organization
 from tests.support.callers import refusal
 from tests.support.organization_fixtures import create_records
 from tests.support.servers import Server
@@ -29,8 +29,9 @@ def attacked() -> Iterator[Server]:
 
 @pytest.mark.parametrize("name", BY_OPERATION)
 def test_largest_requests(name: str, attacked: Server) -> None:
-    root, database = attacked.caller, attacked.installation.database
-    tenant = root if BY_OPERATION[name][0].is_of_parent else new_sub_organization(root)
+    database = attacked.installation.database
+    is_of_parent = BY_OPERATION[name][0].is_of_parent
+    tenant = new_parent(attacked) if is_of_parent else new_sub_organization(attacked.caller)
     records = create_records(tenant)
     for one in BY_OPERATION[name]:
         body = one.body(tenant, one.parameters(records))

@@ -57,7 +57,7 @@ OF_NO_USE: dict[str, Any] = {
     "RSA with an even exponent": RSA | {"e": "Ag"},
     "RSA without a modulus": _without(RSA, "n"),
     "RSA whose modulus is no base64": RSA | {"n": "!"},
-    "a curve that is no type's": RSA | {"crv": "P-256"},
+    "a curve of no type": RSA | {"crv": "P-256"},
     "P-384": EC | {"crv": "P-384"},
     "secp256k1": EC | {"crv": "secp256k1"},
     "a point off the curve": EC | {"x": EC["y"]},

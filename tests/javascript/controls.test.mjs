@@ -89,6 +89,8 @@ test("requests, outcomes, snapshots, messages", async () => {
   await server.reset(made.organizationId);
   assert.deepEqual(await server.outbox.messages(), []);
   await assert.rejects(server.outbox.code("ada@example.com", { timeoutMs: 20 }), /0 of 1 messages/);
+  assert.deepEqual(await server.webhooks.sent(), []);
+  await assert.rejects(server.webhooks.waitFor("none", { timeoutMs: 20 }), /0 of 1 webhooks/);
 });
 
 test("a server that runs already", async () => {

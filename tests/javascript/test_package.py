@@ -1,4 +1,4 @@
-"""The npm package `keystead`: packed, installed into an empty project, and used there by node:test."""
+"""The npm package `keystead`: packed, installed into an empty project, used there by node:test, vitest and jest."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from keystead.client import dev_controls
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "js"
 HERE = Path(__file__).parent
+DOCS = HERE.parents[1] / "docs"
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")},
     "KEYSTEAD_COMMAND": json.dumps([sys.executable, "-m", "keystead"]),
@@ -64,6 +65,50 @@ def test_the_example_of_its_page(project: Path) -> None:
     run(project, "node", "--test", "example.test.mjs")
 
 
+@pytest.fixture
+def runners(project: Path) -> Path:
+    """The project with the pinned vitest and jest, as if `npm install` had put them there."""
+    for runner in ("vitest", "jest"):
+        installed = HERE / "node_modules" / runner
+        assert installed.is_dir(), "the test runners are not installed: `make test` does it"
+        link = project / "node_modules" / runner
+        if not link.exists():
+            link.symlink_to(installed)
+    return project
+
+
+def test_the_example_for_vitest(runners: Path) -> None:
+    example, _ = re.findall(r"^```js\n(.*?)^```", (DOCS / "testing.md").read_text(), re.MULTILINE | re.DOTALL)
+    (runners / "clock.spec.mjs").write_text(example)
+    patience = ["--testTimeout=60000", "--hookTimeout=60000"]
+    told = run(
+        runners, "node", "node_modules/vitest/vitest.mjs", "run", *patience, "--reporter=json", "clock.spec.mjs"
+    )
+    assert json.loads(told)["numPassedTests"] == example.count("\ntest(")
+
+
+def test_the_example_in_jest(runners: Path) -> None:
+    """The same, without the import: jest's functions are global."""
+    example, _ = re.findall(r"^```js\n(.*?)^```", (DOCS / "testing.md").read_text(), re.MULTILINE | re.DOTALL)
+    imports, _, rest = example.partition("\n")
+    assert imports.endswith('from "vitest";')
+    (runners / "clock.test.js").write_text(rest)
+    options = [
+        "--json",
+        "--testTimeout=60000",
+        "--watchman=false",
+        "--testEnvironment=node",
+        "--transform={}",
+        "--rootDir=.",
+    ]
+    # As the page says: NODE_OPTIONS=--experimental-vm-modules.
+    told = run(
+        runners, "node", "node_modules/jest/bin/jest.js", *options, "clock.test.js",
+        NODE_OPTIONS="--experimental-vm-modules --no-warnings",
+    )  # fmt: skip
+    assert json.loads(told)["numPassedTests"] == example.count("\ntest(")
+
+
 def test_the_server_ends_with_the_process_that_started_it(project: Path) -> None:
     script = "import { start } from 'keystead'; const s = await start(); console.log(s.baseUrl); process.exit(0);"
     base_url = run(project, "node", "--input-type=module", "--eval", script).strip()
@@ -76,7 +121,7 @@ def test_types_and_code_have_the_same_names() -> None:
     """The declarations are written by hand: every method is in both, and Python has each of them, too."""
     declared = (PACKAGE / "src" / "index.d.ts").read_text()
     written = (PACKAGE / "src" / "controls.js").read_text()
-    for name in ("Clock", "Faults", "Outbox", "DevControls"):
+    for name in ("Clock", "Faults", "Outbox", "Webhooks", "DevControls"):
         block = _block(declared, rf"(?:interface|class) {name} {{")
         code = _block(written, rf"class {name} {{")
         methods = set(re.findall(r"^  (\w+)\(", block, re.MULTILINE)) - {"constructor"}

@@ -17,6 +17,7 @@ from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed
 from keystead.primitives.hpke import seal
 from tests.support import bundles
 from tests.support.bundles import Refused
+from tests.support.examples import examples
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "hpke.json").read_bytes())
 KEYS: dict[str, dict[str, str]] = VECTORS["keys"]
@@ -248,7 +249,7 @@ def test_message_with_more_members_is_read() -> None:
     assert read_message(json.dumps({**MESSAGE, "version": "v9"}), "field") == (bytes.fromhex(POINT), bytes(16))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.one_of(st.text(max_size=200), st.from_regex(r'\{"encappedPublic":"[0-9a-f]{0,140}".{0,40}\}')))
 def test_parser_reads_or_refuses(text: str) -> None:
     try:
@@ -271,7 +272,7 @@ def test_target_is_a_point_or_refused(text: str) -> None:
     assert bytes.fromhex(text)[1:33] == numbers.x.to_bytes(32)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 10_000), st.integers(0, 7), st.binary(max_size=200))
 def test_one_bit_of_what_a_client_sealed(at: int, bit: int, plaintext: bytes) -> None:
     encapped, ciphertext = read_message(bundles.message(plaintext, bundles.point(CLIENT)), "field")
@@ -282,7 +283,7 @@ def test_one_bit_of_what_a_client_sealed(at: int, bit: int, plaintext: bytes) ->
         open_sealed(bundles.scalar(CLIENT), bytes(changed[:65]), bytes(changed[65:]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.binary(min_size=65, max_size=65), st.binary(min_size=16, max_size=64))
 def test_whatever_is_sent_is_refused(encapped: bytes, ciphertext: bytes) -> None:
     with pytest.raises(BundleBroken):

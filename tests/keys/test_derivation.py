@@ -17,6 +17,7 @@ from keystead.chains.paths import HARDENED, effective_segments, parse_path, path
 from keystead.keys import derivation
 from keystead.keys.derivation import KnownParents, derive_private_key
 from keystead.keys.public_keys import public_key
+from tests.support.examples import examples
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 
@@ -162,7 +163,7 @@ REFERENCES = {
 
 
 @pytest.mark.parametrize("curve", Curve)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     seed=st.binary(min_size=64, max_size=64),
     segments=st.lists(st.integers(0, 2 * HARDENED - 1), min_size=1, max_size=6),
@@ -182,7 +183,7 @@ def _segments(path: str) -> tuple[int, ...]:
     return () if path == "m" else parse_path(path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.sampled_from(list(Curve)),
     st.lists(st.lists(st.sampled_from([0, 1, HARDENED, HARDENED | 1]), max_size=4), max_size=8),

@@ -15,13 +15,13 @@ from keystead.chains.bundle_texts import read_message
 from keystead.keys.importing import read_phrase, read_private_key
 from keystead.keys.material import Phrase
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
-from keystead.pipeline.ports import (
+from keystead.pipeline.signer_values import (
     ClientMessage,
     ImportedPrivateKey,
     ImportedWallet,
     NewImportTarget,
-    Sealed,
     StandaloneKey,
 )
 from keystead.signer.installation_keys import BUNDLE_KEY, PROOF_KEY

@@ -24,6 +24,7 @@ from keystead.keys.mnemonic import (
     seed_from_mnemonic,
 )
 from keystead.keys.word_lists import word_list
+from tests.support.examples import examples
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 
@@ -129,7 +130,7 @@ def test_reads_back(entropy: bytes, language: MnemonicLanguage) -> None:
     assert (read, of) == (entropy, language) or "CHINESE" in of
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(
     st.sampled_from(MNEMONIC_LENGTHS).flatmap(lambda n: st.lists(st.sampled_from(WORDS), min_size=n, max_size=n))
 )

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.keys.sealing import DataKey, MasterKey, MasterKeys, Purpose, SealBroken, SealContext
-from keystead.pipeline.ports import Sealed
+from keystead.organizations.kinds.data_key import Sealed
 
 KEY = DataKey(bytes(range(32)))
 CONTEXT = SealContext(Purpose.WALLET, organization_id="org-1", record_id="wallet-1")

@@ -21,7 +21,7 @@ from keystead.keys import derivation, signatures
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.signatures import SignatureUnverified, sign
-from keystead.pipeline.ports import AccountRequest, NewWallet, SigningKey, StandaloneKey, WalletKey
+from keystead.pipeline.signer_values import AccountRequest, NewWallet, SigningKey, StandaloneKey, WalletKey
 from keystead.primitives import secp256k1 as ours
 from keystead.signer.local import LocalSigner
 from tests.support import secp256k1

@@ -15,7 +15,7 @@ from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealC
 from keystead.keys.secret_files import MasterKeyError
 from keystead.keys.token_key import TokenKey, create_token_key, open_token_key
 from keystead.keys.token_key_name import TokenKeyName
-from keystead.pipeline.ports import Sealed
+from keystead.organizations.kinds.data_key import Sealed
 from tests.support.softhsm import MODULE, PIN, needs_softhsm
 
 CONTEXT = SealContext(Purpose.DATA_KEY, organization_id="one", record_id="one")

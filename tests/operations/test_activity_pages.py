@@ -112,7 +112,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("limit is a number", {"paginationOptions": {"limit": 5}}, "`paginationOptions.limit`"),
     ("both cursors", {"paginationOptions": {"before": "a", "after": "b"}}, "`paginationOptions`"),
     ("unknown cursor", {"paginationOptions": {"after": new_id()}}, "`paginationOptions.after`"),
-    ("cursor that is no id", {"paginationOptions": {"before": "first"}}, "`paginationOptions.before`"),
+    ("cursor that is not an id", {"paginationOptions": {"before": "first"}}, "`paginationOptions.before`"),
     ("type with a control character", {"filterByType": [TAG, "ACTIVITY\0"]}, "`filterByType[1]`"),
     ("unknown status", {"filterByStatus": ["ACTIVITY_STATUS_X"]}, "`filterByStatus[0]`"),
 ]

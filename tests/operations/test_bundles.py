@@ -20,6 +20,8 @@ from tests.support.callers import Caller, answered, refusal, unique
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params
 from tests.support.servers import Server
 
+pytestmark = pytest.mark.one_engine
+
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_bytes())
 PHRASE = VECTORS["mnemonic"]
 FLAGS = ("imported", "exported")

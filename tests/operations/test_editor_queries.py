@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from keystead.operations.activity_descriptions import DESCRIBED_AT_ONCE
+from keystead.operations.missing_approvals import WAYS_MAX
 from tests.support.authorization_scenario import new_sub_organization
-from tests.support.callers import Caller, answered, refusal
+from tests.support.callers import Caller, answered, refusal, unique
 from tests.support.servers import Server
 
 
@@ -76,6 +77,25 @@ def test_whose_approvals_are_missing(root: Caller) -> None:
     assert described["missingApprovals"] == []
 
 
+def test_a_description_names_a_few_policies_that_wait(root: Caller) -> None:
+    """Each of 1,000 policies was once compared with each of 10,000 users, and named up to 100 of them."""
+    asking = root.new_user()
+    policy = {"effect": "EFFECT_ALLOW", "condition": "activity.kind == 'CREATE_USER_TAG'"}
+    waiting_for = [
+        policy | {"policyName": unique("waits"), "consensus": f"approvers.count() >= {2 + number}"}
+        for number in range(WAYS_MAX + 2)
+    ]
+    for _ in waiting_for:
+        root.new_user()
+    made = root.result("create_policies", {"policies": waiting_for})["policyIds"]
+    waiting = answered(asking.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []}))["activity"]
+    [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
+    *by_policy, by_quorum = described["missingApprovals"]
+    assert [way["policyId"] for way in by_policy] == made[:WAYS_MAX]
+    assert by_quorum["userIds"] == [root.user_id]
+    root.submitted("delete_policies", {"policyIds": made})
+
+
 def test_activities_that_are_not_there_are_left_out(root: Caller) -> None:
     missing = "0190f1b6-0000-7000-8000-000000000001"
     assert root.asked("describe_activities", activityIds=[missing]) == {"activityDescriptions": []}
@@ -128,6 +148,87 @@ def test_a_policy_is_tried_on_the_record(
     ]
     assert (tried["activityId"], tried["outcome"], tried["clause"]) == (signed_id, outcome, clause)
     assert root.asked("list_policies") == before
+
+
+@pytest.fixture(scope="module")
+def allowing(root: Caller) -> tuple[str, str]:
+    """A policy that allows a user to create wallets, and an activity that it allowed."""
+    user = root.new_user()
+    condition, consensus = "activity.kind == 'CREATE_WALLET'", f"approvers.any(user, user.id == '{user.user_id}')"
+    made = root.result(
+        "create_policy",
+        {"policyName": "wallets", "effect": "EFFECT_ALLOW", "condition": condition, "consensus": consensus},
+    )
+    wallet = user.submitted("create_wallet", {"walletName": "allowed", "accounts": []})
+    return made["policyId"], wallet["id"]
+
+
+@pytest.mark.parametrize(
+    ("effect", "is_replacement", "verdict", "rule"),
+    [
+        ("EFFECT_ALLOW", False, "allow", "a policy allows"),
+        ("EFFECT_DENY", False, "deny", "a policy denies"),
+        ("EFFECT_DENY", True, "deny", "a policy denies"),
+    ],
+)
+def test_a_policy_is_tried_among_the_others(
+    effect: str, is_replacement: bool, verdict: str, rule: str, root: Caller, allowing: tuple[str, str]
+) -> None:
+    policy_id, activity_id = allowing
+    replaced = {"policyId": policy_id} if is_replacement else {}
+    asked: dict[str, Any] = {
+        "effect": effect,
+        "condition": "activity.action == 'CREATE'",
+        "activityIds": [activity_id],
+        **replaced,
+    }
+    [tried] = root.asked("try_policy", **asked)["triedActivities"]
+    assert (tried["verdict"], tried["rule"]) == (verdict, rule)
+    assert (tried["savedVerdict"], tried["savedRule"]) == ("allow", "a policy allows")
+
+
+def test_a_replaced_policy_no_longer_allows(root: Caller, allowing: tuple[str, str]) -> None:
+    policy_id, activity_id = allowing
+    asked: dict[str, Any] = {
+        "effect": "EFFECT_ALLOW",
+        "condition": "eth.tx.value == 1",
+        "activityIds": [activity_id],
+    }
+    [further] = root.asked("try_policy", **asked)["triedActivities"]
+    [replacing] = root.asked("try_policy", **asked, policyId=policy_id)["triedActivities"]
+    assert (further["verdict"], replacing["verdict"]) == ("allow", "deny")
+
+
+def test_what_the_root_quorum_does_no_policy_decides(root: Caller, signed_id: str) -> None:
+    [tried] = root.asked("try_policy", effect="EFFECT_DENY", activityIds=[signed_id])["triedActivities"]
+    assert (tried["outcome"], tried["verdict"]) == ("OUTCOME_DENY_EXPLICIT", "allow")
+    assert tried["rule"] == "enough members of the root quorum approve"
+
+
+def test_a_policy_that_is_not_there_is_not_replaced(root: Caller, signed_id: str) -> None:
+    missing = "0190f1b6-0000-7000-8000-000000000001"
+    refused = root.ask("try_policy", effect="EFFECT_ALLOW", activityIds=[signed_id], policyId=missing)
+    assert refusal(refused)[0] == 404
+
+
+def test_each_part_of_a_policy_is_explained(root: Caller, allowing: tuple[str, str]) -> None:
+    policy_id, activity_id = allowing
+    answer = root.asked("explain_policy", activityId=activity_id, policyId=policy_id)
+    consensus, condition = answer["explainedClauses"]
+    assert (consensus["clause"], condition["clause"]) == ("consensus", "condition")
+    [part] = condition["parts"]
+    assert (part["text"], part["value"]) == ("activity.kind == 'CREATE_WALLET'", "true")
+    assert part["values"] == [{"path": "activity.kind", "value": "CREATE_WALLET"}]
+
+
+@pytest.mark.parametrize("missing", ["activityId", "policyId"])
+def test_only_what_is_there_is_explained(missing: str, root: Caller, allowing: tuple[str, str]) -> None:
+    ids: dict[str, Any] = {
+        "policyId": allowing[0],
+        "activityId": allowing[1],
+        missing: "0190f1b6-0000-7000-8000-000000000001",
+    }
+    assert refusal(root.ask("explain_policy", **ids))[0] == 404
 
 
 def test_a_policy_that_cannot_be_read_is_not_tried(root: Caller, signed_id: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from keystead.describe.stamped import difference_from_stamped
 from keystead.operations import CATALOGUE
 from tests.support.callers import SDK_FORM, Caller, refusal
 from tests.support.operation_examples import (
@@ -38,3 +39,4 @@ def test_submission(activity_type: str, caller: Caller, record_ids: RecordIds) -
     response = by.submit(operation.name, parameters, SDK_FORM, type=activity_type)
     expected = ANSWERED_WITH_ANOTHER.get(activity_type, "ACTIVITY_STATUS_COMPLETED")
     assert response.json()["activity"]["status"] == expected, response.text
+    assert difference_from_stamped(response.json()["activity"]) is None

@@ -122,8 +122,8 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str]] = {
     "a provider that tells of nobody": ({"authCode": SILLY_CODE}, 503, "its answer lacks the person's `id`"),
     "an access token that is not ASCII": ({"authCode": UNREADABLE_CODE}, 503, "lacks an `access_token` in ASCII"),
     "a credential that is not there": ({"oauth2CredentialId": UNKNOWN_IDS.policy_id}, 404, "OAuth 2.0 credential"),
-    "a nonce that is no digest": ({"nonce": "AB" * 32}, 400, "field `parameters.nonce`"),
-    "a target that is no key": (
+    "a nonce that is not a digest": ({"nonce": "AB" * 32}, 400, "field `parameters.nonce`"),
+    "a target that is not a key": (
         {"bearerTokenTargetPublicKey": "04"},
         400,
         "`parameters.bearerTokenTargetPublicKey`",

@@ -45,13 +45,13 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         "is not set",
     ),
     "a feature there is not": ("set_organization_feature", lambda c: {"name": "FEATURE_NAME_X"}, 400, "name"),
-    "an origin that is none": (
+    "a text that is not an origin": (
         "set_organization_feature",
         lambda c: {"name": "FEATURE_NAME_WEBAUTHN_ORIGINS", "value": "https://a.example, b.example"},
         400,
         "'b.example' is not an origin",
     ),
-    "a localhost that is none": (
+    "a host that only looks like localhost": (
         "set_organization_feature",
         lambda c: {"name": "FEATURE_NAME_WEBAUTHN_ORIGINS", "value": "http://localhost.evil.example"},
         400,

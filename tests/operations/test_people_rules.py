@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         400,
         "parameters.userEmail",
     ),
-    "a verification token that is none": (
+    "a text that is not a verification token": (
         "update_user_email",
         lambda c: {"userId": c.user_ids["Ana"], "userEmail": "", "verificationToken": "x"},
         400,

@@ -190,7 +190,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         400,
         "expected 0x and 40 hex digits",
     ),
-    "text that is no interface": (
+    "text that is not an interface": (
         "create_smart_contract_interface",
         lambda c: interface(smartContractAddress="0x" + "1" * 40, smartContractInterface="{}"),
         400,

@@ -24,6 +24,8 @@ from tests.support.organization_fixtures import (
 )
 from tests.support.passkeys import SoftPasskey
 
+pytestmark = pytest.mark.one_engine
+
 Make = Callable[[RecordIds], dict[str, Any]]
 
 
@@ -80,7 +82,7 @@ INTERFACES = [
     address("address without 0x", "ab" * 20),
     address("address one digit short", "0x" + "a" * 39),
     address("address one digit long", "0x" + "a" * 41),
-    address("address with a letter that is no digit", "0x" + "g" * 40),
+    address("address with a letter that is not a digit", "0x" + "g" * 40),
     address("address with the wrong letter case", "0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"),
     address("Ethereum address for a Solana program", "0x" + "ab" * 20, **SOLANA),
     address("Solana address too short", "1" * 31, **SOLANA),
@@ -173,7 +175,7 @@ USERS = [
         oauthProviders=[{"providerName": "p"}],
     ),
     users(
-        "identity by what is no token",
+        "identity by a text that is not a token",
         "invalid OIDC token: field `parameters.users[0].oauthProviders[0].oidcToken`",
         oauthProviders=[{"providerName": "p", "oidcToken": "a.b.c"}],
     ),
@@ -181,7 +183,7 @@ USERS = [
 KEYS = [
     keys("key in an uncompressed form", PUBLIC_KEY, publicKey="04" + "11" * 64),
     keys("key without its first byte", PUBLIC_KEY, publicKey="11" * 32),
-    keys("key that is no hex", PUBLIC_KEY, publicKey="0x" + "zz" * 33),
+    keys("key that is not hex", PUBLIC_KEY, publicKey="0x" + "zz" * 33),
     keys("key with a space", PUBLIC_KEY, publicKey="02 " + "11" * 32),
     keys("key with tabs", PUBLIC_KEY, publicKey="02\t\t" + "11" * 32),
     keys("key of 32 bytes for P-256", PUBLIC_KEY, publicKey="11" * 32, curveType="API_KEY_CURVE_P256"),

@@ -17,6 +17,8 @@ from tests.support.independent_ethereum import Account
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params, private_key_params
 from tests.support.servers import Server
 
+pytestmark = pytest.mark.one_engine
+
 TEXT = "hello"
 HASHED = {"payload": TEXT, "encoding": "PAYLOAD_ENCODING_TEXT_UTF8", "hashFunction": "HASH_FUNCTION_KECCAK256"}
 PLAIN = HASHED | {"hashFunction": "HASH_FUNCTION_NOT_APPLICABLE"}
@@ -194,3 +196,12 @@ class TestWaiting:
         assert key["privateKeyId"] in failed["failure"]["message"]
         rejected = answered(second.submit("reject_activity", {"fingerprint": other["fingerprint"]}))["activity"]
         assert rejected["status"] == "ACTIVITY_STATUS_REJECTED"
+
+
+def test_several_payloads_of_typed_data_are_refused_unread(server: Server, wallet: Any) -> None:
+    """Each may take long to read. These are no typed data at all."""
+    asked = HASHED | {"encoding": "PAYLOAD_ENCODING_EIP712", "hashFunction": "HASH_FUNCTION_NO_OP"}
+    del asked["payload"]
+    asked |= {"signWith": wallet["addresses"][0]}
+    status, message = refusal(server.caller.submit("sign_raw_payloads", {**asked, "payloads": ["{", "{"]}))
+    assert (status, "one payload at a time" in message) == (400, True)

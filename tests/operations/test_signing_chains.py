@@ -30,6 +30,8 @@ from tests.support.known_keys import add_known_wallet
 from tests.support.organization_fixtures import policy_params
 from tests.support.servers import Server
 
+pytestmark = pytest.mark.one_engine
+
 SOLANA = "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk"
 BITCOIN = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"
 ETHEREUM = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"

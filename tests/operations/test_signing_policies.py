@@ -21,6 +21,8 @@ from eth_hash.auto import keccak
 from tests.support.callers import Caller, refusal, unique
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, policy_params, private_key_params
 
+pytestmark = pytest.mark.one_engine
+
 CALLED, TOKEN, OTHER = "0x" + "ab" * 20, "0x" + "cd" * 20, "0x" + "0d" * 20
 WITH_ABI = "0x" + "ef" * 20
 

@@ -13,6 +13,8 @@ from tests.support.callers import SDK_FORM, Caller, refusal
 from tests.support.known_keys import SIGNING, add_known_wallet
 from tests.support.servers import Server
 
+pytestmark = pytest.mark.one_engine
+
 ETHEREUM = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 SIGN_WITH = {
     "CURVE_SECP256K1": ETHEREUM,

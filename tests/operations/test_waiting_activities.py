@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import pytest
 
+from keystead.keys import master_key
+from keystead.organizations.organization import Organization
+from keystead.pipeline import authorization
+from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.pipeline.case import Case
 from keystead.stamps.signing import generate_api_key
-from tests.support.callers import SDK_FORM, Caller, answered
-from tests.support.servers import Server, user_with_key
+from tests.support.callers import SDK_FORM, Caller, answered, unique, user_params
+from tests.support.in_process import serving
+from tests.support.servers import Installation, Server, user_with_key
 
 
 class Quorum(NamedTuple):
-    """Two root users of whom both must approve, and a user who is not in the quorum."""
+    """Two root users who must both approve, and a user who is not in the quorum."""
 
     first: Caller
     second: Caller
@@ -68,3 +77,54 @@ def test_the_same_bytes_by_the_other_are_no_vote(quorum: Quorum) -> None:
 def test_found_by_its_status(waiting: Any, quorum: Quorum) -> None:
     listed = quorum.second.asked("list_activities", filterByStatus=["ACTIVITY_STATUS_CONSENSUS_NEEDED"])
     assert waiting["id"] in [activity["id"] for activity in listed["activities"]]
+
+
+def test_what_a_reader_may_vote_on_is_found_once(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list once evaluated the policies again for each activity that waits, each time it was asked for."""
+    judged, may_approve = 0, authorization.may_approve
+
+    def counted(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:
+        nonlocal judged
+        judged += 1
+        return may_approve(case, organization, user_id, settings)
+
+    key_file = tmp_path / "master.key"
+    master_key.create(key_file, installation.master_key)
+
+    async def run() -> None:
+        async with serving(installation, key_file) as http:
+            with httpx.Client() as unused:
+                root = installation.caller(unused)
+
+            async def sent(who: Caller, path: str, body: bytes) -> Any:
+                response = await http.post(f"/public/v1/{path}", content=body, headers=who.stamped(body) | SDK_FORM)
+                assert response.status_code == 200, response.text
+                return response.json()
+
+            async def submitted(who: Caller, name: str, parameters: Any) -> Any:
+                return (await sent(who, f"submit/{name}", who.submit_body(name, parameters)))["activity"]
+
+            async def listed() -> list[bool]:
+                body = second.query_body(filterByStatus=["ACTIVITY_STATUS_CONSENSUS_NEEDED"])
+                found = await sent(second, "query/list_activities", body)
+                return [activity["canApprove"] for activity in found["activities"]]
+
+            key = generate_api_key()
+            users = await submitted(root, "create_users", {"users": [user_params(key.public_key)]})
+            second = root.with_key(key, users["result"]["createUsersResult"]["userIds"][0])
+            both = {"threshold": 2, "userIds": [root.user_id, second.user_id]}
+            await submitted(root, "update_root_quorum", both)
+            tags = [{"userTagName": unique("tag"), "userIds": []} for _ in range(3)]
+            waiting = [await submitted(root, "create_user_tag", tag) for tag in tags]
+            monkeypatch.setattr(authorization, "may_approve", counted)
+            assert await listed() == [True] * 3
+            assert await listed() == [True] * 3
+            assert judged == 3
+            # A new version of the organization, and a new vote, are looked at anew.
+            await submitted(second, "approve_activity", {"fingerprint": waiting[0]["fingerprint"]})
+            assert await listed() == [True] * 2
+
+    asyncio.run(run())
+    assert judged >= 5

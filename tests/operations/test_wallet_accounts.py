@@ -50,7 +50,7 @@ def test_found_by_its_address_or_by_both(wallet: Any, caller: Caller) -> None:
 
 MISSED: list[tuple[str, dict[str, Any], int]] = [
     ("neither", {}, 400),
-    ("a path that is none", {"path": "m"}, 400),
+    ("a text that is not a path", {"path": "m"}, 400),
     ("another path", {"path": "m/44'/60'/0'/0/99"}, 404),
     ("a path that only looks hardened on secp256k1", {"path": "m/44'/60'/0'/0'/3'"}, 404),
     ("another address", {"address": "0x" + "11" * 20}, 404),

@@ -153,7 +153,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         400,
         "has not been exported",
     ),
-    "one wallet that is none": (
+    "one unknown wallet": (
         "delete_wallets",
         lambda c: {"walletIds": [wallet_id(c, "cold"), NOBODY], "deleteWithoutExport": True},
         404,
@@ -165,7 +165,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         400,
         "has not been exported",
     ),
-    "one account that is none": (
+    "one unknown account": (
         "delete_wallet_accounts",
         lambda c: {"walletAccountIds": [account_id(c, 0), NOBODY], "deleteWithoutExport": True},
         400,
@@ -225,7 +225,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         400,
         "has not been exported",
     ),
-    "one key that is none": (
+    "one unknown key": (
         "delete_private_keys",
         lambda c: {"privateKeyIds": [key_id(c, "k"), NOBODY], "deleteWithoutExport": True},
         404,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import CredentialType
 from keystead.api.records import ApiKey, Authenticator, Credential, OauthProvider, Timestamp, User
-from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records
 
@@ -88,4 +88,4 @@ def an_organization(
         created_at=NOW,
         features=features or {},
     )
-    return from_records(organization_id, Version(1, "bootstrap"), [profile, DataKey(Sealed("", b"")), *users])
+    return from_records(organization_id, Version(1, "bootstrap"), [profile, SealedDataKey(Sealed("", b"")), *users])

@@ -18,8 +18,8 @@ from keystead.api.errors import InvalidRequest, Unavailable
 from keystead.api.records import Tag, Timestamp
 from keystead.organizations.organization import Put, Version, apply
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.ports import AccountRequest, NewWallet
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.pipeline.signer_values import AccountRequest, NewWallet
+from keystead.pipeline.store import Commit, CommitResult, OrganizationChange
 from tests.support.fake_signer import FakeSigner
 from tests.support.organization_harness import OrganizationHarness
 
@@ -45,7 +45,7 @@ def make_tag(people: OrganizationHarness) -> None:
     after = apply(before, [Put(tag)], Version(before.version.number + 1, name))
     change = OrganizationChange(after=after, changes=(Put(tag),), attachments=(), lookups_added=frozenset())
     commit = Commit(organization_id=people.id, decided_on=before.version, activity=None, change=change)
-    assert people.database.write(commit) is CommitOutcome.COMMITTED
+    assert people.database.write(commit) is CommitResult.COMMITTED
 
 
 def harness() -> OrganizationHarness:
@@ -90,9 +90,9 @@ def test_the_activity_is_read_again() -> None:
     with pytest.raises(Unavailable):
         people.approve("Cy", activity)
 
-    def lost(_: Commit) -> CommitOutcome | None:
+    def lost(_: Commit) -> CommitResult | None:
         if theirs:
-            assert people.database.write(theirs.pop()) is CommitOutcome.COMMITTED
+            assert people.database.write(theirs.pop()) is CommitResult.COMMITTED
         return None
 
     store.interfere = lost
@@ -113,7 +113,7 @@ def test_a_refusal_unlocks() -> None:
 
 @pytest.mark.parametrize("seed", range(TIMES))
 def test_a_steady_load_at_another_process(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deciding takes longer than committing, and longest here: whoever reads what is committed comes too late."""
+    """Deciding takes longer than committing, and longest here: a process that only reads comes too late."""
     people = OrganizationHarness("Root", root=["Root"], processes=2, chance=random.Random(seed))
     create_wallet = FakeSigner.create_wallet
 

@@ -81,12 +81,12 @@ def test_what_is_over_goes_when_anybody_begins_another() -> None:
 def test_the_oldest_gives_way() -> None:
     people = harness()
     begin(people, kind="private_key")
-    for _ in range(OPEN_MAX):
+    for _ in range(OPEN_MAX[ImportKind.WALLET]):
         begin(people)
     first = min(id_ for id_, one in people.organization.import_targets.items() if one.kind is ImportKind.WALLET)
     begin(people)
     assert first not in people.organization.import_targets
-    assert left(people) == OPEN_MAX
+    assert left(people) == OPEN_MAX[ImportKind.WALLET]
     assert left(people, kind=ImportKind.PRIVATE_KEY) == 1
 
 

@@ -54,13 +54,33 @@ CASES: list[tuple[str, str, Mapping[str, Any], bool, bool]] = [
 )
 def test_enforced(condition: str, values: Mapping[str, Any], unreadable: bool, holds: bool) -> None:
     conditions = {condition: compile_stored(mfa_condition_source(condition))}
-    found = enforced(user_with(condition), conditions, values, has_unreadable_call=unreadable)
+    found = enforced(
+        user_with(condition), conditions, values, has_unreadable_call=unreadable, may_be_transaction=False
+    )
     assert (found is not None) is holds
 
 
 def test_the_lowest_order_whose_condition_holds() -> None:
     texts = ("wallet.id == 'V'", "wallet.id == 'W'", "")
     conditions = {text: compile_stored(mfa_condition_source(text)) for text in texts if text}
-    found = enforced(user_with(*texts), conditions, {"wallet": {"id": "W"}}, has_unreadable_call=False)
+    values = {"wallet": {"id": "W"}}
+    found = enforced(user_with(*texts), conditions, values, has_unreadable_call=False, may_be_transaction=False)
     assert found is not None
     assert found.order == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("eth.tx.value > 5", True),
+        ("activity.kind == 'SIGN_TRANSACTION'", True),
+        ("eth.eip_712.primary_type == 'Permit'", False),
+        ("wallet.id == 'V'", False),
+        ("wallet.gone == 1", True),
+    ],
+)
+def test_a_payload_that_may_be_a_transaction(condition: str, *, holds: bool) -> None:
+    conditions = {condition: compile_stored(mfa_condition_source(condition))}
+    values = {"wallet": {"id": "W"}, "activity": {"kind": "SIGN_RAW_PAYLOAD"}}
+    found = enforced(user_with(condition), conditions, values, has_unreadable_call=False, may_be_transaction=True)
+    assert (found is not None) is holds

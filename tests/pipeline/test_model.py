@@ -5,23 +5,22 @@ KEYSTEAD_TEST_MODEL_EXAMPLES sets how many lives.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from keystead.api.enums import ActivityStatus
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import ServiceError
 from keystead.api.records import User
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Version, from_records, records_of
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.lifecycle import ATTEMPTS
-from keystead.pipeline.states import is_final
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from tests.support.approval_flows import ASKED
+from tests.support.examples import examples
 from tests.support.issuers import ISSUER
 from tests.support.memory_store import by_what_found
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, Person, public_key
@@ -84,7 +83,7 @@ class Life(RuleBasedStateMachine):
         return self.pick(self.harness.organization.users, number)
 
     def submit(self, who: int, name: str, parameters: dict[str, Any]) -> None:
-        """By whoever `who` picks, with the first or the last of that user's keys."""
+        """By the user that `who` picks, with the first or the last of that user's keys."""
         harness, before = self.harness, self.harness.organization
         user = before.users[self.user_id(who)]
         keys = [
@@ -263,14 +262,14 @@ class Life(RuleBasedStateMachine):
 
     @rule(who=picks, number=picks, approves=st.sampled_from([True, True, True, True, False]))
     def votes(self, who: int, number: int, approves: bool) -> None:
-        waiting = [one.fingerprint for one in self.harness.activities() if not is_final(one.status)]
+        waiting = [one.fingerprint for one in self.harness.activities() if one.status not in FINAL_STATUSES]
         if waiting:
             asked = {"fingerprint": self.pick(waiting, number)}
             self.submit(who, "approve_activity" if approves else "reject_activity", asked)
 
     @rule(number=picks)
     def everybody_approves(self, number: int) -> None:
-        waiting = [one.fingerprint for one in self.harness.activities() if not is_final(one.status)]
+        waiting = [one.fingerprint for one in self.harness.activities() if one.status not in FINAL_STATUSES]
         if waiting:
             asked = {"fingerprint": self.pick(waiting, number)}
             for who in range(len(self.harness.organization.users)):
@@ -280,7 +279,7 @@ class Life(RuleBasedStateMachine):
     @rule(races=st.integers(1, ATTEMPTS - 1))
     def others_are_faster(self, races: int) -> None:
         """The next submission loses so many races, and locks the organization."""
-        lost = [CommitOutcome.CONFLICT] * races
+        lost = [CommitResult.CONFLICT] * races
         self.harness.stores[0].interfere = lambda commit: lost.pop() if lost else None
 
     @rule(by=st.sampled_from([1_000, 120_000, DAY_MS]))
@@ -337,7 +336,7 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def what_has_ended_stays(self) -> None:
         for activity in self.harness.activities():
-            if is_final(activity.status):
+            if activity.status in FINAL_STATUSES:
                 assert self.ended.setdefault(activity.id, activity) == activity
                 assert (activity.failure is not None) == (activity.status is ActivityStatus.FAILED)
 
@@ -368,7 +367,7 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(
-    max_examples=int(os.environ.get("KEYSTEAD_TEST_MODEL_EXAMPLES", "100")),
+    max_examples=examples(30),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],

@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.records import MfaPolicy, Policy, Timestamp, User
-from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records
 from keystead.pipeline import policy_sets
 from keystead.pipeline.policy_sets import PolicySets
-from keystead.policies.expression import CompiledExpression, Source, compile_stored
+from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
 from tests.support.policy_fixtures import ANA, allow
 
 NOW = Timestamp.from_ms(0)
@@ -34,7 +34,7 @@ def in_event_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
 def organization(*policies: Policy, id_: str = "O") -> Organization:
     records = [replace(policy, policy_id=policy.policy_id or policy.condition) for policy in policies]
     profile = Profile(name="O", root_quorum=RootQuorum(1, ("R",)), created_at=NOW)
-    return from_records(id_, Version(1, "x"), [profile, DataKey(Sealed("", b"")), *records])
+    return from_records(id_, Version(1, "x"), [profile, SealedDataKey(Sealed("", b"")), *records])
 
 
 def about(wallet: str) -> Policy:
@@ -60,7 +60,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that were compiled, in order."""
     texts: list[str] = []
 
-    def counting(source: Source) -> CompiledExpression:
+    def counting(source: ExpressionSource) -> CompiledExpression:
         texts.append(source.text)
         return compile_stored(source)
 

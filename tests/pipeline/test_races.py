@@ -16,7 +16,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound, PermissionDenied, ServiceError, Unauthenticated
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from tests.support import bundles
 from tests.support.memory_store import by_what_found
 from tests.support.organization_harness import OrganizationHarness, public_key
@@ -241,7 +241,7 @@ def test_everybody_at_everything_while_commits_fail(seed: int) -> None:
     people, chance = harness(seed, "approvers.count() >= 3")
     activities = [wallet_asked_for(people), wallet_asked_for(people)]
     for store in people.stores:
-        store.interfere = lambda commit: CommitOutcome.CONFLICT if chance.random() < 0.3 else None
+        store.interfere = lambda commit: CommitResult.CONFLICT if chance.random() < 0.3 else None
     key = {"apiKeyName": "2", "publicKey": public_key("2"), "curveType": "API_KEY_CURVE_P256"}
     (policy_id,) = people.organization.policies
     changes: list[tuple[str, dict[str, Any]]] = [

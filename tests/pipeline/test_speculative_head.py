@@ -15,7 +15,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied, Unavailable
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import Commit, CommitOutcome
+from keystead.pipeline.store import Commit, CommitResult
 from tests.support.memory_store import MemoryStore
 from tests.support.organization_harness import OrganizationHarness
 
@@ -39,9 +39,9 @@ def on_top_of(people: OrganizationHarness, lost: Send, second: Send) -> Told:
     """The second request's answer, where the first is under way, loses, and is given up when it has lost again."""
     store, doomed = people.stores[0], set[str]()
 
-    def interfere(commit: Commit) -> CommitOutcome | None:
+    def interfere(commit: Commit) -> CommitResult | None:
         if commit.activity is not None and commit.activity.fingerprint in doomed:
-            return CommitOutcome.CONFLICT
+            return CommitResult.CONFLICT
         return None
 
     async def run() -> Told:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.api.enums import ActivityStatus
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import InvalidRequest
-from keystead.pipeline.states import Event, after, is_final
+from keystead.pipeline.states import Event, after
 
 WAITING = ("PENDING", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED")
 FINAL = ("COMPLETED", "FAILED", "REJECTED")
@@ -41,4 +41,4 @@ def test_transition(status: str, event: str, target: str | None) -> None:
 
 @pytest.mark.parametrize("status", ActivityStatus)
 def test_final(status: ActivityStatus) -> None:
-    assert is_final(status) is (status.name in FINAL)
+    assert (status in FINAL_STATUSES) is (status.name in FINAL)

@@ -12,18 +12,18 @@ from keystead.api.errors import Conflict, InvalidRequest, NotFound, PermissionDe
 from keystead.operations.votes import GetPolicyEvaluationsRequest, get_policy_evaluations
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.lifecycle import ATTEMPTS
-from keystead.pipeline.store import Commit, CommitOutcome
+from keystead.pipeline.store import Commit, CommitResult
 from tests.support.approval_flows import ASKED, play
 from tests.support.organization_harness import OrganizationHarness
 
-CONFLICT, DUPLICATE = CommitOutcome.CONFLICT, CommitOutcome.DUPLICATE
+CONFLICT, DUPLICATE = CommitResult.CONFLICT, CommitResult.DUPLICATE
 
 
 def harness(processes: int = 1) -> OrganizationHarness:
     return OrganizationHarness("Root", "Ana", root=["Root"], processes=processes)
 
 
-def first(many: int, outcome: CommitOutcome | Exception) -> Callable[[Commit], CommitOutcome | Exception | None]:
+def first(many: int, outcome: CommitResult | Exception) -> Callable[[Commit], CommitResult | Exception | None]:
     """Interference with so many commits."""
     left = [outcome] * many
     return lambda commit: left.pop() if left else None
@@ -78,7 +78,7 @@ def test_what_fails_at_once_is_refused_and_leaves_nothing() -> None:
 
 @pytest.mark.parametrize("outcome", [CONFLICT, DUPLICATE])
 @pytest.mark.parametrize("many", [1, 2, ATTEMPTS - 1])
-def test_a_lost_race_is_run_again(outcome: CommitOutcome, many: int) -> None:
+def test_a_lost_race_is_run_again(outcome: CommitResult, many: int) -> None:
     people = harness()
     people.stores[0].interfere = first(many, outcome)
     done = people.submit("Root", "create_wallet", {"walletName": "w", "accounts": []})

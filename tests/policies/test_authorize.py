@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
+from msgspec.structs import replace
 
 from keystead.api.errors import InvalidRequest
+from keystead.api.records import Policy
 from keystead.policies.authorize import (
     Rule,
     Verdict,
@@ -12,9 +17,12 @@ from keystead.policies.authorize import (
     may_vote,
     recorded,
 )
+from keystead.policies.expression import Expression
 from keystead.policies.namespaces import Clause
-from keystead.policies.policy import check_policy
+from keystead.policies.policy import check_policy, scope_source
 from keystead.policies.policy_evaluation import EvaluationOutcome
+from keystead.policies.policy_set import PolicySet
+from keystead.policies.request import AuthorizationRequest
 from tests.support.hanging import not_hanging
 from tests.support.policy_fixtures import ONE_ROOT, TWO_OF_THREE, USERS, allow, deny, is_user, request, voters
 
@@ -133,7 +141,7 @@ def test_failing_closed_keeps_voters_out() -> None:
         ("RECOVER_USER", "A", [], ALLOW, Rule.OWN_RIGHT),
         ("CREATE_API_KEYS_V2", "B", [], IMPLICIT, Rule.NONE),
         ("CREATE_API_KEYS_V2", None, [], IMPLICIT, Rule.NONE),
-        # not a right over oneself, whoever is named as owner
+        # not a right over oneself, even if somebody is named as owner
         ("UPDATE_USER_EMAIL", "A", [], IMPLICIT, Rule.NONE),
         ("DELETE_USERS", "A", [], IMPLICIT, Rule.NONE),
         ("UPDATE_ROOT_QUORUM", "A", [], IMPLICIT, Rule.ROOT_ONLY),
@@ -222,6 +230,48 @@ def test_records_of_votes() -> None:
     ):
         assert [each.outcome for each in told.evaluations] == expected
         assert told.verdict is decision.verdict
+
+
+CARD, PIN = ({"secret": {"static_properties": {"kind": kind}}} for kind in ("card", "pin"))
+FOR_CARDS, FOR_PINS = (f"secret.static_properties['kind'] == '{kind}'" for kind in ("card", "pin"))
+
+BATCHES = {
+    "all allowed": ([allow(FOR_CARDS), allow(FOR_PINS)], ALLOW),
+    "one not allowed": ([allow(FOR_CARDS)], IMPLICIT),
+    "one denied": ([allow(), deny(FOR_PINS)], EXPLICIT),
+    "one waits": ([allow(FOR_CARDS), allow(FOR_PINS, TWO)], CN),
+    "one waits, another is not allowed": ([allow(FOR_CARDS, TWO)], IMPLICIT),
+}
+
+
+def batch(policies: Sequence[Policy], *items: Mapping[str, Any]) -> tuple[AuthorizationRequest, PolicySet]:
+    asked, compiled = request("B", "EXPORT_SECRETS", policies, resources=items[0])
+    return replace(asked, others=items[1:]), compiled
+
+
+@pytest.mark.parametrize(("policies", "verdict"), BATCHES.values(), ids=BATCHES)
+def test_each_item_of_a_batch_is_decided(policies: list, verdict: Verdict) -> None:  # type: ignore[type-arg]
+    for items in ((CARD, PIN), (PIN, CARD), (CARD, PIN, CARD)):
+        asked = batch(policies, *items)
+        assert authorize(*asked).verdict is verdict
+        assert "C" in voters(asked) or verdict is not CN
+        assert "C" not in voters(asked) or verdict is not EXPLICIT
+
+
+def test_an_item_outside_the_scope_of_a_session_decides_a_batch_that_is_denied_anyway() -> None:
+    """A vote with the session is then refused for its scope, whatever the policies say of the other items."""
+    for items in ((CARD, PIN), (PIN, CARD)):
+        asked, policies = batch([deny(FOR_CARDS), deny(FOR_PINS)], *items)
+        asked = replace(asked, scope=Expression(scope_source(FOR_CARDS)))
+        assert authorize(asked, policies).rule is Rule.SESSION_SCOPE
+
+
+def test_items_of_a_batch_share_the_steps_of_a_decision() -> None:
+    wallets = {"wallets": [{"id": str(number)} for number in range(200)]}
+    policies = [allow("wallets.all(a, wallets.all(b, a.id != b.id || a.id == 'x'))"), allow("true")]
+    assert authorize(*batch(policies, wallets)).verdict is ALLOW
+    many = authorize(*batch(policies, *[wallets] * 10))
+    assert (many.verdict, many.rule) == (IMPLICIT, Rule.COST)
 
 
 def test_costly_policies_deny_rather_than_go_unread() -> None:

@@ -87,7 +87,7 @@ EXPECTATIONS: list[tuple[str, list[dict[str, str]], dict[str, Any], str, tuple[s
     ("the root quorum", [], {"who": "Root"}, "A", ()),
     ("one of two", [TWO_OPS], {}, "N", ("P0",)),
     ("two of two", [TWO_OPS], {"approvals": ["Ben"]}, "A", ("P0",)),
-    ("whom it does not count begins nothing", [TWO_OPS], {"who": "Cy", "approvals": ["Ana", "Ben"]}, "D", ()),
+    ("an uncounted submitter begins nothing", [TWO_OPS], {"who": "Cy", "approvals": ["Ana", "Ben"]}, "D", ()),
     ("the same user again", [ANY_TWO], {"approvals": ["Ana"]}, "N", ("P0",)),
     ("no approval after the last one needed", [ANY_TWO], {"approvals": ["Ben", "Root"]}, "A", ("P0",)),
     ("the root quorum approves what waits", [TWO_OPS], {"approvals": ["Root"]}, "A", ()),
@@ -124,7 +124,7 @@ EXPECTATIONS: list[tuple[str, list[dict[str, str]], dict[str, Any], str, tuple[s
         ("P0",),
     ),
     (
-        "whoever has no credential logs in",
+        "a user without a credential logs in",
         [policy("credentials.any(c, c.type == 'CREDENTIAL_TYPE_LOGIN')")],
         {"who": "Cy"},
         "A",
@@ -362,7 +362,7 @@ POLICIES_WRONG: list[tuple[str, Any, str]] = [
         "here: there is no 'policyCondition' here, only policyName",
     ),
     (
-        "a condition that is none",
+        "a text that is not a condition",
         {**ALLOW, "condition": "approvers.count() > 1"},
         "here: invalid policy condition: ",
     ),

@@ -87,6 +87,6 @@ def test_many_users() -> None:
     consensus = "approvers.filter(u, u.tags.contains('OPS')).count() >= 2 && approvers.all(u, u.alias != 'x')"
     asked = request("U7", "DELETE_USERS", [allow(consensus=consensus)], users=users)
     assert authorize(*asked).verdict is Verdict.NEEDS_CONSENSUS
-    few = dict(list(users.items())[:300])  # each of whom is asked about, among all of them
+    few = dict(list(users.items())[:300])  # asked about one by one
     asked = request("U7", "DELETE_USERS", [allow(consensus=consensus)], users=few)
     assert len(voters(asked)) == len(few)

@@ -12,12 +12,13 @@ from keystead.policies.evaluation_context import EvaluationContext, EvaluationEr
 from keystead.policies.grammar import parse
 from keystead.policies.namespaces import Clause
 from keystead.policies.resources import OWN_RIGHTS
+from tests.support.examples import examples
 from tests.support.expression_generator import Writer, random_values
 from tests.support.naive_evaluator import interpreted, interpreted_three_valued
 from tests.support.policy_fixtures import TWO_OF_THREE, USERS, allow, compiled, deny, is_user, request
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(seed=st.integers(0, 2**64), depth=st.integers(0, 4), all_versions=st.booleans())
 def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int, all_versions: bool) -> None:
     chance = Random(seed)
@@ -140,7 +141,7 @@ written = st.tuples(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     policies=st.lists(written, max_size=5),
     by=st.lists(st.sampled_from(["A", "B", "C", "R1", "R2"]), min_size=1, max_size=4),

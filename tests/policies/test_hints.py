@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.expression import Expression, Source
+from keystead.policies.expression import Expression, ExpressionSource
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
 
@@ -40,7 +40,7 @@ QUOTES = "text, addresses too, is written in single quotes"
 )
 def test_says_what_to_write(text: str, instead: str) -> None:
     with pytest.raises(ExpressionRefused) as refused:
-        Expression(Source(text, Clause.CONDITION))
+        Expression(ExpressionSource(text, Clause.CONDITION))
     assert instead in str(refused.value)
 
 
@@ -49,12 +49,12 @@ def test_says_what_to_write(text: str, instead: str) -> None:
 )
 def test_guesses_nothing_where_nothing_is_near(text: str) -> None:
     with pytest.raises(ExpressionRefused) as refused:
-        Expression(Source(text, Clause.CONDITION))
+        Expression(ExpressionSource(text, Clause.CONDITION))
     assert "did you mean" not in str(refused.value)
     assert "written" not in str(refused.value)
 
 
 def test_a_long_name_is_compared_with_nothing() -> None:
     with pytest.raises(ExpressionRefused) as refused:
-        Expression(Source(f"eth.tx.{'v' * 5_000} == 1", Clause.CONDITION))
+        Expression(ExpressionSource(f"eth.tx.{'v' * 5_000} == 1", Clause.CONDITION))
     assert "did you mean" not in str(refused.value)

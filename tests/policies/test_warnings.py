@@ -11,14 +11,20 @@ from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import Effect
-from keystead.api.records import Policy, Timestamp
+from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.grammar import parse
 from keystead.policies.linting.denials import is_settled_by_type
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.survey import Survey
-from keystead.policies.linting.warnings import DENY_RAW_PAYLOADS, ServerSettings, WarningCode, policy_warnings
+from keystead.policies.linting.warnings import (
+    DENY_RAW_PAYLOADS,
+    MFA_CHARACTERS_MAX,
+    ServerSettings,
+    WarningCode,
+    policy_warnings,
+)
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.resources import SUBJECTS
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
@@ -462,3 +468,29 @@ def test_a_field_that_a_setting_lets_be_absent() -> None:
     ((code, message),) = warned(*chain, settings=ServerSettings(legacy_without_chain_id=True))
     assert code is WarningCode.DENIES_NOTHING
     assert "eth.tx.chain_id is absent" in message
+
+
+def test_mfa_policies_beyond_a_number_of_characters_are_left_out() -> None:
+    """The policies of a user are looked at together, so none of a user's is left out alone."""
+    condition = "false".ljust(MFA_CHARACTERS_MAX // 20)
+
+    def of_user(user: int, count: int) -> list[MfaPolicy]:
+        return [mfa_policy(f"{user} {number}", condition) for number in range(count)]
+
+    for users, expected in (([20], 20), ([10, 10], 20), ([10, 11], 10), ([21], 0)):
+        own = [of_user(user, count) for user, count in enumerate(users)]
+        steps = policy_warnings([], KNOWN, DEFAULTS, mfa_policies=own)
+        assert len([warning for step in steps for warning in step]) == expected
+
+
+def mfa_policy(policy_id: str, condition: str) -> MfaPolicy:
+    return MfaPolicy(
+        mfa_policy_id=policy_id,
+        mfa_policy_name=policy_id,
+        condition=condition,
+        required_authentication_methods=(),
+        order=1,
+        notes="",
+        created_at=Timestamp.from_ms(0),
+        updated_at=Timestamp.from_ms(0),
+    )

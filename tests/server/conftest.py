@@ -6,25 +6,28 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import MakeDatabase
+from tests.conftest import MakeDatabase, Shared, shared_server
 from tests.support.authorization_scenario import AuthorizationScenario, running_scenario
 from tests.support.codes import Codes, outbox_of
-from tests.support.issuers import taking_tokens
-from tests.support.servers import bootstrap_installation, running
+from tests.support.servers import Server, bootstrap_installation
 
 
 @pytest.fixture(scope="session")
 def scenario(
-    make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[AuthorizationScenario]:
-    with running_scenario(make_database, tmp_path_factory.mktemp("scenario") / "log") as made:
-        yield made
+    shared: Shared, engine: str, make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> AuthorizationScenario:
+    folder = tmp_path_factory.mktemp("scenario")
+    return shared.get("scenario", engine, lambda: running_scenario(make_database, folder / "log"))
+
+
+@pytest.fixture(scope="session")
+def codes(server: Server) -> Codes:
+    return Codes(server, server.caller, outbox_of(server))
 
 
 @pytest.fixture(scope="module")
-def codes(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Codes]:
+def unshared_codes(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Codes]:
+    """For a module that depends on which users and sub-organizations the parent has."""
     installation = bootstrap_installation(make_database(), mode="dev")
-    folder = tmp_path_factory.mktemp("codes")
-    with running(installation, folder / "log", taking_tokens(folder)) as server:
+    with shared_server(installation, tmp_path_factory.mktemp("codes")) as server:
         yield Codes(server, server.caller, outbox_of(server))
-    installation.database.close()

@@ -114,7 +114,7 @@ def test_deleting_the_policy_that_allows_it(pair: Pair) -> None:
 
 
 def test_the_policy_is_gone(pair: Pair) -> None:
-    """Nobody but the root quorum has a vote any more, and whoever proposed it may withdraw it."""
+    """Nobody but the root quorum has a vote any more, and its submitter may withdraw it."""
     activities = [pair.proposed("create_user_tag", {"userTagName": unique("tag"), "userIds": []}) for _ in range(2)]
     pair.root.submitted("delete_policy", {"policyId": pair.policy_id})
     for activity in activities:
@@ -154,7 +154,7 @@ def test_a_vote_elsewhere_finds_nothing(pair: Pair) -> None:
 
 
 def test_a_root_quorum_of_two_dissolves_its_sub_organization(caller: Caller) -> None:
-    """The answer to the last vote is of an organization that is no more."""
+    """The answer to the last vote is of an organization that no longer exists."""
     keys = [generate_api_key() for _ in range(2)]
     users = [
         {name: value for name, value in user_params(key.public_key).items() if name != "userTags"} for key in keys

@@ -31,7 +31,7 @@ ADVERSARIES = {
     "a user without rights in a sub-organization": DENIED,
     "a user taken out of the root quorum": DENIED,
     "a user who may do something else": DENIED,
-    "a user whom a policy denies what another allows": DENIED,
+    "a user that one policy allows and another denies": DENIED,
     "a removed user who was a root user": UNKNOWN,
     "a root user's removed key": UNKNOWN,
     "a root user's expired key": (401, "API_KEY_EXPIRED"),

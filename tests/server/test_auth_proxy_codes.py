@@ -122,7 +122,7 @@ def test_a_token_of_another_contact_finds_nobody(codes: Codes) -> None:
 
 
 def test_an_account_that_somebody_made_with_anothers_address_is_not_found(codes: Codes) -> None:
-    """Whoever signs up with a passkey or a key may write down any address: the verified one goes before it."""
+    """A person who signs up with a passkey or a key may give any address. A verified address goes before it."""
     config_id = new_proxy(codes.caller)
     contact = an_address()
     key = api_key_params(generate_api_key().public_key)

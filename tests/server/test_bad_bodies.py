@@ -14,6 +14,8 @@ from tests.support.databases import Database
 from tests.support.operation_examples import EXAMPLED, example_body
 from tests.support.organization_fixtures import UNKNOWN_IDS
 
+pytestmark = pytest.mark.one_engine
+
 MIB = 1_048_576
 
 

@@ -20,6 +20,8 @@ from tests.support.organization_fixtures import UNKNOWN_IDS
 from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Server, user_with_key
 
+pytestmark = pytest.mark.one_engine
+
 OFF_CURVE_P256 = "02" + "ff" * 32
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 

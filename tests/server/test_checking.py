@@ -13,26 +13,40 @@ from keystead.keys.sealing import MasterKey
 from keystead.operations import CATALOGUE
 from keystead.server.checking import Checked, check_installation
 from keystead.storage.base import DatabaseStore
-from tests.conftest import MakeDatabase
-from tests.support.callers import SDK_FORM, Caller
+from tests.conftest import MakeDatabase, StartServer
+from tests.support.authorization_scenario import new_sub_organization
+from tests.support.callers import SDK_FORM
 from tests.support.databases import Database, SqliteDatabase
-from tests.support.operation_examples import SUBMISSIONS, RecordIds, submitter
+from tests.support.issuers import taking_tokens
+from tests.support.operation_examples import SUBMISSIONS, submitter
 from tests.support.organization_fixtures import create_records
-from tests.support.servers import Installation, Server, bootstrap_installation, running
+from tests.support.servers import Installation, bootstrap_installation, running
 
 
-def checked(database: Database, master: MasterKey) -> tuple[list[str], Checked]:
+def checked(database: Database, master: MasterKey, *, finish: bool = False) -> tuple[list[str], Checked]:
     """The problems, and what was checked."""
     problems: list[str] = []
 
     async def check(store: DatabaseStore) -> Checked:
-        return await check_installation(store, master, problem=problems.append, progress=lambda _: None)
+        return await check_installation(
+            store, master, problem=problems.append, progress=lambda _: None, finish=finish
+        )
 
     return problems, database.with_store(check)
 
 
-def test_what_servers_write_has_no_problem(server: Server, caller: Caller, record_ids: RecordIds) -> None:
-    """After an activity of every type, while the server runs."""
+@pytest.fixture
+def development(make_database: MakeDatabase) -> Iterator[Installation]:
+    installation = bootstrap_installation(make_database(), mode="dev")
+    yield installation
+    installation.database.close()
+
+
+def test_what_servers_write_has_no_problem(development: Installation, start: StartServer, tmp_path: Path) -> None:
+    """After an activity of every type, while the server runs. Its database is not shared: other tests write rows
+    that no server would."""
+    server = start(development, **taking_tokens(tmp_path))
+    caller, record_ids = server.caller, create_records(server.caller)
     for activity_type, example in SUBMISSIONS.items():
         operation = CATALOGUE.of_type(activity_type)
         assert operation is not None
@@ -52,6 +66,7 @@ def whole(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -
     installation = bootstrap_installation(make_sqlite())
     with running(installation, tmp_path_factory.mktemp("server") / "log") as server:
         create_records(server.caller)
+        new_sub_organization(server.caller).submitted("delete_sub_organization", {"deleteWithoutExport": True})
     yield installation
     installation.database.close()
 
@@ -76,10 +91,9 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("statement", DAMAGES)
-def test_damage_is_reported(statement: str, whole: Installation, tmp_path: Path) -> None:
+def copied(whole: Installation, copy: Path, statement: str) -> SqliteDatabase:
+    """A copy of its database, changed by a statement."""
     assert isinstance(whole.database, SqliteDatabase)
-    copy = tmp_path / "copy.db"
     with (
         closing(sqlite3.connect(whole.database.path)) as source,
         closing(sqlite3.connect(copy)) as target,
@@ -87,7 +101,12 @@ def test_damage_is_reported(statement: str, whole: Installation, tmp_path: Path)
         source.backup(target)
         assert target.execute(statement).rowcount
         target.commit()
-    problems, found = checked(SqliteDatabase(copy), whole.master_key)
+    return SqliteDatabase(copy)
+
+
+@pytest.mark.parametrize("statement", DAMAGES)
+def test_damage_is_reported(statement: str, whole: Installation, tmp_path: Path) -> None:
+    problems, found = checked(copied(whole, tmp_path / "copy.db", statement), whole.master_key)
     assert any(DAMAGES[statement] in problem for problem in problems), problems
     assert found.problems == len(problems)
 
@@ -96,3 +115,41 @@ def test_another_master_key_opens_nothing(whole: Installation) -> None:
     problems, found = checked(whole.database, MasterKey.generate())
     assert found.sealed_values == 0
     assert any("data-key" in problem for problem in problems)
+
+
+LEFT_BY_EARLIER_RELEASES = {
+    "webhook_lease": (
+        "(organization_id, endpoint_id, revision, expires_at_ms, body) SELECT organization_id, 'e', 1, 9, x'7b7d'"
+    ),
+    "sealed_secret": (
+        "(organization_id, record_id, purpose, key_id, ciphertext) SELECT organization_id, 'r', 'p', 'k', x'00'"
+    ),
+    "lookup": (
+        "(kind, value, parent_id, organization_id, holder_id, is_exclusive) "
+        "SELECT 'email', 'v', 'parent', organization_id, 'h', 0"
+    ),
+}
+
+
+@pytest.mark.parametrize("table", LEFT_BY_EARLIER_RELEASES)
+def test_what_is_left_of_a_deleted_organization(table: str, whole: Installation, tmp_path: Path) -> None:
+    """A server of an earlier release deletes no row of tables that it does not know. The check says so, or deletes
+    them."""
+    finished = copied(whole, tmp_path / "finished.db", "UPDATE schema_version SET version = version")
+    assert checked(finished, whole.master_key, finish=True)[0] == []
+    gone = "FROM record WHERE kind = 'profile' AND json_extract(body, '$.deleted')"
+    row = (
+        LEFT_BY_EARLIER_RELEASES[table]
+        .replace("SELECT id", "SELECT organization_id")
+        .replace(", id,", ", organization_id,")
+    )
+    with closing(sqlite3.connect(finished.path)) as connection:
+        assert connection.execute(f"INSERT INTO {table} {row} {gone}").rowcount == 1
+        connection.commit()
+    (problem,), _ = checked(finished, whole.master_key)
+    assert f"it is deleted, and has rows in {table}; `keystead check --finish-deletions`" in problem
+    assert finished.counts()[table]
+    before = finished.counts()
+    assert checked(finished, whole.master_key, finish=True)[0] == []
+    assert finished.counts() == before | {table: before[table] - 1}
+    finished.close()

@@ -12,9 +12,9 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
-import pytest
 import uvloop
 
+from keystead.server.caller_address import CallerAddresses
 from keystead.server.messages import HttpAnswer, HttpRequest
 from tests.support.http_connections import REQUEST, listening, path_as_answer, plain_answer
 
@@ -142,7 +142,7 @@ def test_connections_in_all() -> None:
 
 def test_connections_of_one_address() -> None:
     async def attack() -> None:
-        async with listening(connections_per_address_max=2, proxies=()) as server:
+        async with listening(connections_per_address_max=2, addresses=CallerAddresses()) as server:
             for _ in range(2):
                 await server.connect()
             reader, _ = await server.connect()
@@ -158,34 +158,11 @@ def test_connections_of_one_address() -> None:
 def test_a_proxy_stands_for_many_callers() -> None:
     async def call() -> None:
         network = ipaddress.ip_network("127.0.0.0/8")
-        async with listening(connections_per_address_max=2, proxies=(network,)) as server:
+        async with listening(connections_per_address_max=2, addresses=CallerAddresses(shared=(network,))) as server:
             for _ in range(10):
                 reader, writer = await server.connect()
                 writer.write(REQUEST)
                 assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 200 ")
-
-    run(call())
-
-
-ADDRESSES = [
-    ("192.0.2.1", "192.0.2.1"),
-    ("10.1.2.3", ""),
-    ("127.0.0.1", ""),
-    ("::ffff:192.0.2.1", "192.0.2.1"),
-    ("::ffff:10.0.0.1", ""),
-    ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-    ("2001:db8:1:2:ffff::1", "2001:db8:1:2::/64"),
-    ("fe80::1%eth0", "fe80::/64"),
-    ("", ""),
-]
-
-
-@pytest.mark.parametrize(("address", "key"), ADDRESSES)
-def test_what_limits_per_address_count_by(address: str, key: str) -> None:
-    async def call() -> None:
-        networks = tuple(ipaddress.ip_network(one) for one in ("10.0.0.0/8", "127.0.0.0/8"))
-        async with listening(proxies=networks) as server:
-            assert server.connections.limit_key(address) == key
 
     run(call())
 

@@ -11,16 +11,18 @@ import pytest
 
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.client.credentials import Credentials
-from keystead.console import console_files
+from keystead.console import ConsoleLogins, OidcLogin, console_files
 from keystead.server.console_link import PATH, ConsoleLink
-from keystead.server.messages import HttpRequest
+from keystead.server.console_logins import console_logins
+from keystead.server.messages import CallerAddress, HttpRequest
+from keystead.server.settings import Settings, SettingsError
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import StartServer
 from tests.support.callers import refusal
 from tests.support.servers import Installation, Server
 
-FILES = sorted(console_files(is_development=False))
+FILES = sorted(console_files(is_development=False, logins=ConsoleLogins()))
 KEY = generate_api_key(seed=b"a key of the console's tests")
 
 
@@ -82,7 +84,7 @@ def test_files_are_only_read(method: str, http: httpx.Client) -> None:
 
 
 def test_the_page_has_no_inline_script_and_no_foreign_address() -> None:
-    files = console_files(is_development=False)
+    files = console_files(is_development=False, logins=ConsoleLogins())
     page = files[""].content.decode()
     assert re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL) == [""]
     assert not re.search(r"\son\w+=|style=|https?://", page)
@@ -96,7 +98,7 @@ def test_the_page_has_no_inline_script_and_no_foreign_address() -> None:
 
 @pytest.mark.parametrize(("is_development", "mode"), [(True, b'data-mode="dev"'), (False, b'data-mode="serve"')])
 def test_the_page_knows_its_server(is_development: bool, mode: bytes) -> None:
-    assert mode in console_files(is_development=is_development)[""].content
+    assert mode in console_files(is_development=is_development, logins=ConsoleLogins())[""].content
 
 
 def test_a_setting_turns_it_off(make_sqlite: Any, start: StartServer, installation: Installation) -> None:
@@ -131,7 +133,7 @@ def _asked(secret: str, client: str = "127.0.0.1", **headers: str) -> HttpReques
     return HttpRequest(
         method="POST",
         path=PATH,
-        client=client,
+        client=CallerAddress(client),
         headers=[(name.encode(), value.encode()) for name, value in sent.items()],
         body=msgspec.json.encode({"secret": secret, "publicKey": "02" + "11" * 32}),
     )
@@ -170,3 +172,49 @@ def test_the_link_is_for_this_machine(how: str, differs: dict[str, str], error: 
     with pytest.raises(error):
         link.answer(_asked(**{"secret": secret, **differs}), 1_764_000_000_000)
     link.answer(_asked(secret), 1_764_000_000_000)  # a refused request does not use it up
+
+
+PROXY = "0190f1b6-0000-7000-8000-000000000001"
+ISSUER = "Example=https://id.example/auth?client_id=console"
+LOGINS: list[tuple[dict[str, str], ConsoleLogins]] = [
+    ({}, ConsoleLogins()),
+    ({"console_auth_proxy": PROXY}, ConsoleLogins(auth_proxy_id=PROXY)),
+    (
+        {"console_auth_proxy": PROXY, "console_oidc": f"{ISSUER}, Local=http://localhost:9/auth?x=1&client_id=2"},
+        ConsoleLogins(
+            PROXY,
+            (
+                OidcLogin("Example", "https://id.example/auth?client_id=console"),
+                OidcLogin("Local", "http://localhost:9/auth?x=1&client_id=2"),
+            ),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "logins"), LOGINS)
+def test_the_logins_that_an_operator_names(given: dict[str, str], logins: ConsoleLogins) -> None:
+    assert console_logins(Settings(database_url="sqlite:///x", **given)) == logins  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"console_auth_proxy": "first"}, "CONSOLE_AUTH_PROXY: expected the id"),
+        ({"console_oidc": ISSUER}, "set KEYSTEAD_CONSOLE_AUTH_PROXY too"),
+        ({"console_auth_proxy": PROXY, "console_oidc": "https://id.example/auth?client_id=1"}, "expected NAME="),
+        ({"console_auth_proxy": PROXY, "console_oidc": "Example=https://id.example/auth"}, "expected NAME="),
+        (
+            {"console_auth_proxy": PROXY, "console_oidc": "Example=http://id.example/auth?client_id=1"},
+            "expected NAME=",
+        ),
+        (
+            {"console_auth_proxy": PROXY, "console_oidc": "Example=javascript:alert(1)?client_id=1"},
+            "expected NAME=",
+        ),
+        ({"console_auth_proxy": PROXY, "console_oidc": "Example=https://[/?client_id=1"}, "expected NAME="),
+    ],
+)
+def test_a_login_that_cannot_be_is_refused_at_the_start(given: dict[str, str], why: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(why)):
+        console_logins(Settings(database_url="sqlite:///x", **given))  # type: ignore[arg-type]

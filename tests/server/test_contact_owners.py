@@ -21,6 +21,11 @@ from tests.support.sessions import attested
 VERIFIED, WRITTEN_DOWN = True, False
 
 
+@pytest.fixture(scope="module")
+def codes(unshared_codes: Codes) -> Codes:
+    return unshared_codes
+
+
 class Contact(NamedTuple):
     otp_type: str
     filter_type: str

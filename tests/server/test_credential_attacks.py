@@ -93,7 +93,7 @@ def test_the_credential_id_of_a_sibling_sub_organization_is_not_taken(
 
 
 def test_nobody_signs_up_with_anothers_credential(caller: Caller) -> None:
-    """Whom an authentication proxy signs up is not known to the parent, so it gives nobody another's key."""
+    """The parent does not know the people that a proxy signs up, so it gives nobody another's key."""
     owner, passkey = new_sub_organization(caller), SoftPasskey()
     owner.result("create_authenticators", {"userId": owner.user_id, "authenticators": [passkey.params()]})
     forged = SoftPasskey(credential_id=passkey.credential_id).params()

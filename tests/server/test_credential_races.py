@@ -17,7 +17,7 @@ import pytest
 
 from keystead.keys import master_key
 from keystead.organizations.lookups import CREDENTIALS
-from keystead.pipeline.store import Commit, CommitOutcome
+from keystead.pipeline.store import Commit, CommitResult
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.server.test_auth_proxy import ORIGIN, sign_up
@@ -38,14 +38,14 @@ class Crossing:
         self._both = asyncio.Event()
         commit = DatabaseStore.commit
 
-        async def later(store: DatabaseStore, asked: Commit) -> CommitOutcome:
+        async def later(store: DatabaseStore, asked: Commit) -> CommitResult:
             self.held_back += 1
             if self.held_back == 2:
                 self._both.set()
             await self._both.wait()
             return await commit(store, asked)
 
-        def crossing(store: DatabaseStore, asked: Commit) -> asyncio.Future[CommitOutcome]:
+        def crossing(store: DatabaseStore, asked: Commit) -> asyncio.Future[CommitResult]:
             if self._is_on and _registers(asked):
                 return asyncio.ensure_future(later(store, asked))
             return commit(store, asked)

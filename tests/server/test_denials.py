@@ -1,4 +1,4 @@
-"""Refusals that policies cause, to the last member: what is no policy, and what a policy does not allow."""
+"""Refusals that policies cause, to the last member: malformed policies, and what a policy does not allow."""
 
 from __future__ import annotations
 

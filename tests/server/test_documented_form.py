@@ -18,6 +18,8 @@ from tests.support.operation_examples import SUBMISSIONS
 from tests.support.organization_fixtures import ERC20_TRANSFER, IDL, RecordIds, interface_params
 from tests.support.servers import Installation, Server
 
+pytestmark = pytest.mark.one_engine
+
 SECONDS, NANOS, UUID = (
     re.compile(r"\d+"),
     re.compile(r"\d{1,9}"),

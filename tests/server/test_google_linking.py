@@ -22,6 +22,8 @@ from tests.support.organization_fixtures import mfa_policy_params
 from tests.support.servers import bootstrap_installation, running
 from tests.support.sessions import attested, claims_of
 
+pytestmark = pytest.mark.one_engine
+
 GOOGLES = Issuer(GOOGLE)
 
 

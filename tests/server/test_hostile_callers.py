@@ -15,11 +15,14 @@ import httpx
 import pytest
 
 from keystead.api.errors import Unavailable
+from keystead.keys import master_key
 from keystead.server.once_per_second import OncePerSecond
+from keystead.server.service import Service
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import refusal
-from tests.support.servers import Server, bootstrap_installation, running
+from tests.support.in_process import serving
+from tests.support.servers import Installation, Server, bootstrap_installation, running
 
 WHOAMI = "/public/v1/query/whoami"
 HEAD = b"POST " + WHOAMI.encode() + b" HTTP/1.1\r\nHost: localhost\r\n"
@@ -116,7 +119,7 @@ def test_chunks_in_http_1_0(sqlite_server: Server) -> None:
     "path", ["/public/v1%2fquery/whoami", "/public/v1/query%2Fwhoami", "/public/v1/query/who%61mi"]
 )
 def test_paths_are_not_decoded(path: str, sqlite_server: Server) -> None:
-    """Whoever filters paths in front of the server sees the path that the server sees."""
+    """A filter of paths in front of the server sees the path that the server sees."""
     caller = sqlite_server.caller
     response = caller.http.post(
         httpx.URL(sqlite_server.base_url).copy_with(raw_path=path.encode()), content=caller.query_body()
@@ -194,6 +197,31 @@ def test_the_log_names_the_client_and_where_the_server_listens(fresh: Server) ->
 
 class TestPagesThatCostTheSigner:
     """/readyz and /bundle-signer, which need no stamp: many callers share one call of the signer."""
+
+    @pytest.mark.parametrize(("path", "name"), [("/readyz", "readyz"), ("/bundle-signer", "bundle_signer")])
+    def test_over_http(
+        self, path: str, name: str, installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls, find = 0, getattr(Service, name)
+
+        async def counted(service: Service) -> bytes:
+            nonlocal calls
+            calls += 1
+            found: bytes = await find(service)
+            return found
+
+        monkeypatch.setattr(Service, name, counted)
+        key_file = tmp_path / "master.key"
+        master_key.create(key_file, installation.master_key)
+
+        async def run() -> None:
+            async with serving(installation, key_file) as http:
+                begun_s = time.monotonic()
+                for _ in range(50):
+                    assert (await http.get(path)).status_code == 200
+                assert 1 <= calls <= 1 + (time.monotonic() - begun_s)
+
+        asyncio.run(run())
 
     def test_callers_share_a_check(self) -> None:
         checks = 0

@@ -13,6 +13,8 @@ from keystead.operations import CATALOGUE
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.servers import Server
 
+pytestmark = pytest.mark.one_engine
+
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ANSWERED = {operation.path for operation in CATALOGUE}
 WHOAMI = "/public/v1/query/whoami"

@@ -26,6 +26,8 @@ from tests.support.organization_fixtures import mfa_policy_params
 from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Server, bootstrap_installation
 
+pytestmark = pytest.mark.one_engine
+
 
 def token(issuer: Issuer = ISSUER, **claims: Any) -> str:
     return issuer.token(now_ms() // 1000, **claims)

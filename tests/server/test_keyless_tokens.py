@@ -18,6 +18,11 @@ from tests.support.example_codes import an_address, code_params
 SIGN_UP_V7, SIGN_UP_V8 = (f"ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_{version}" for version in ("V7", "V8"))
 
 
+@pytest.fixture(scope="module")
+def codes(unshared_codes: Codes) -> Codes:
+    return unshared_codes
+
+
 def verified(codes: Codes, address: str, **public_key: str) -> dict[str, Any]:
     """The activity of an older verify_otp."""
     before = len(codes.outbox.messages(address))

@@ -67,7 +67,7 @@ QUESTIONS: dict[str, Callable[[Asking], Ask]] = {
 
 
 def _number(contact: str) -> str:
-    """A phone number that belongs to whom the address belongs to."""
+    """The phone number of the user that the address belongs to."""
     return f"+1415555{int(contact.partition('-')[2][:4], 16) % 10_000:04}"
 
 

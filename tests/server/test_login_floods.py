@@ -59,6 +59,7 @@ def start_code(http: httpx.Client, config_id: str, contact: str) -> httpx.Respon
     return http.post("/auth-proxy/v1/otp_init_v2", json=body, headers=headers)
 
 
+@pytest.mark.one_engine
 def test_a_flood_for_many_contacts_spends_its_organizations_share(
     development: Installation, start: StartServer
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_flood_for_many_contacts_spends_its_organizations_share(
     assert other.submit("init_otp", code_params(an_address()), SDK_FORM).status_code == 200
 
 
+@pytest.mark.one_engine
 def test_a_page_that_floods_the_proxy_spends_its_addresss_share(
     development: Installation, start: StartServer
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_page_that_floods_the_proxy_spends_its_addresss_share(
         assert start_code(other, config_id, an_address()).status_code == 200
 
 
+@pytest.mark.one_engine
 def test_addresses_of_proxies_stand_for_many_callers(development: Installation, start: StartServer) -> None:
     """Loopback addresses are a proxy's unless the setting says otherwise; 0 is no limit, for any address."""
     for settings in ({"auth_proxy_rate_limit": 1}, {"auth_proxy_rate_limit": 0, **LOOPBACK_IS_NO_PROXY}):

@@ -17,6 +17,8 @@ from tests.support.mutations import Mutation, mutations
 from tests.support.operation_examples import EXAMPLED, QUERIES, SUBMISSIONS
 from tests.support.organization_fixtures import UNKNOWN_IDS
 
+pytestmark = pytest.mark.one_engine
+
 
 def broken(operation: Operation, activity_type: str, organization_id: str) -> Iterator[Mutation]:
     """Every broken form of this request; of the current activity type with its envelope."""

@@ -17,6 +17,8 @@ import pytest
 from tests.support.callers import Caller
 from tests.support.servers import Server
 
+pytestmark = pytest.mark.one_engine
+
 
 @pytest.fixture
 def server(sqlite_server: Server) -> Server:

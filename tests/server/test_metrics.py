@@ -7,6 +7,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from keystead.server.metrics.serving import parse_address
 from keystead.server.settings import SettingsError
+from keystead.storage.migrations import newest
 from tests.conftest import MakeDatabase
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation, Server, bootstrap_installation, free_port
@@ -75,6 +77,12 @@ def test_what_is_counted(make_sqlite: MakeDatabase, start: Start) -> None:
     assert found.value("cpu_seconds_total") > 0
     assert found.value("due_messages") == 0
     assert found.value("signer_restarts_total") == 0
+    assert found.value("signer_cpu_seconds_total") > 0
+    assert found.value("signer_resident_bytes") > 1_000_000
+    assert found.value("resident_bytes") > 1_000_000
+    assert found.value("last_backup_timestamp_seconds") == 0
+    assert found.value("master_key_timestamp_seconds") > time.time() - 3600
+    assert found.value("build_info", version=version("keystead"), tables=str(newest())) == 1
     # No id of a record and nothing that a caller wrote is a label.
     labels = {value for _, pairs in found.samples for _, value in pairs}
     assert not [value for value in labels if re.search("[0-9a-f]{8}-|no/such", value)]

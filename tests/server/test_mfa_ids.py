@@ -19,6 +19,8 @@ from tests.support.passkeys import SoftPasskey
 from tests.support.people import Person, id_token, new_person
 from tests.support.sessions import attested, logged_in
 
+pytestmark = pytest.mark.one_engine
+
 NO_PROFILE = "00000000-0000-0000-0000-000000000000"
 TAGS = "activity.kind == 'CREATE_USER_TAG'"
 

@@ -177,7 +177,7 @@ REFUSED = [
     ("too long", {"otpLength": 10}, "parameters.otpLength"),
     ("no time at all", {"expirationSeconds": "0"}, "parameters.expirationSeconds"),
     ("too much time", {"expirationSeconds": "601"}, "parameters.expirationSeconds"),
-    ("a time that is none", {"expirationSeconds": "soon"}, "parameters.expirationSeconds"),
+    ("a text that is not a time", {"expirationSeconds": "soon"}, "parameters.expirationSeconds"),
     ("no name of the application", {"appName": " "}, "appName"),
     ("a header in a name", {"sendFromEmailSenderName": "a\r\nBcc: eve@example.com"}, "sendFromEmailSenderName"),
     ("a header in the application's name", {"appName": "a\nBcc: eve@example.com"}, "appName"),

@@ -118,7 +118,7 @@ def test_a_message_that_nobody_takes_is_given_up(installation: Installation, sta
 def test_a_message_of_a_killed_process_is_sent_by_another_when_its_lease_is_over(
     installation: Installation, tmp_path: Path
 ) -> None:
-    """And by nobody once its success is on record, however much time passes and whoever is killed."""
+    """And by nobody once its success is on record, however much time passes, and if any process is killed."""
     clock, silent, ports = MovedClock(tmp_path / "clock"), SilentMailbox(), (free_port(), free_port())
     first, second, third = (an_address() for _ in range(3))
     settings = [{"smtp_port": port} for port in ports]

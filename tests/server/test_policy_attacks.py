@@ -269,6 +269,18 @@ def test_a_transaction_does_not_pass_as_a_raw_payload(asked: Any, strict_server:
 
 
 @pytest.mark.parametrize("asked", RAW.values(), ids=RAW)
+def test_an_mfa_policy_about_transactions_asks_for_proofs_of_a_raw_payload(
+    asked: Any, strict_server: Server, sqlite_server: Server
+) -> None:
+    for server, status in ((strict_server, "AUTHENTICATORS_NEEDED"), (sqlite_server, "COMPLETED")):
+        organization = signing(server.caller)
+        organization.ask_for_mfa("eth.tx.value > 1000000")
+        activity = answered(organization.sign(*asked))["activity"]
+        assert activity["status"] == f"ACTIVITY_STATUS_{status}"
+        assert organization.sign("sign_transaction", transaction(5)).status_code == 200
+
+
+@pytest.mark.parametrize("asked", RAW.values(), ids=RAW)
 def test_the_documented_policy_denies_raw_payloads(asked: Any, organization: Signing) -> None:
     organization.deny(
         "activity.kind in ['SIGN_RAW_PAYLOAD', 'SIGN_RAW_PAYLOADS'] && activity.params.encoding in"
@@ -387,4 +399,17 @@ def test_warnings_reach_the_author(sqlite_server: Server) -> None:
     logged = [line for line in sqlite_server.log_lines() if line.get("organization_id") == root.organization_id]
     assert {line.get("code") for line in logged if line.get("level") == "warning"} == {code for _, code in expected}
     root.submitted("delete_policies", {"policyIds": made})
+    assert root.asked("list_policy_warnings") == {"policyWarnings": []}
+
+
+def test_warnings_about_mfa_policies_reach_the_author(sqlite_server: Server) -> None:
+    organization = signing(sqlite_server.caller)
+    root = organization.root
+    organization.ask_for_mfa("eth.tx.value > 5")
+    (warning,) = root.asked("list_policy_warnings")["policyWarnings"]
+    assert warning["code"] == "RAW_PAYLOAD"
+    assert warning["message"].startswith(f"MFA policy '{warning['policyName']}'")
+    logged = [line for line in sqlite_server.log_lines() if line.get("organization_id") == root.organization_id]
+    assert [line["code"] for line in logged if line.get("level") == "warning"] == ["RAW_PAYLOAD"]
+    organization.ask_for_mfa("activity.kind in ['SIGN_RAW_PAYLOAD', 'SIGN_RAW_PAYLOADS']", order=2)
     assert root.asked("list_policy_warnings") == {"policyWarnings": []}

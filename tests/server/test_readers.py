@@ -18,7 +18,7 @@ READERS = (
     "a user without rights in a sub-organization",
     "a user taken out of the root quorum",
     "a user who may do something else",
-    "a user whom a policy denies what another allows",
+    "a user that one policy allows and another denies",
     "a user, on that user",
 )
 """Everybody else of the adversaries may read nothing."""

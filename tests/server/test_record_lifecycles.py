@@ -27,7 +27,8 @@ class Change(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """`id` names the record. `of_user`: it is a user's, whom the requests name; `got_of_user`: so does `get`."""
+    """`id` names the record. `of_user`: the requests also name the user that it belongs to. `got_of_user`: so does
+    `get`."""
 
     name: str
     create: str

@@ -13,17 +13,17 @@ from msgspec.structs import replace
 from keystead.api.identifiers import new_id
 from keystead.keys.master_key import create
 from keystead.keys.sealing import MasterKey
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.ports import Sealed
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
+from keystead.pipeline.store import Commit, CommitResult, OrganizationChange, Page
 from keystead.server.opening import NotReady, open_checked
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.settings import Settings
 from keystead.signer.installation_keys import SEALED_VALUES
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
+from tests.support.callers import now_ms
 from tests.support.servers import Installation, user_with_key
 
 
@@ -37,7 +37,12 @@ def organization_ids(installation: Installation) -> list[str]:
 def rotated(installation: Installation, new: MasterKey, old: MasterKey | None = None) -> Progress:
     async def run(store: DatabaseStore) -> Progress:
         return await rotate_master(
-            store, old=old or installation.master_key, new=new, new_id=new_id, report=lambda _: None
+            store,
+            old=old or installation.master_key,
+            new=new,
+            new_id=new_id,
+            now_ms=now_ms(),
+            report=lambda _: None,
         )
 
     return installation.database.with_store(run)
@@ -94,7 +99,7 @@ def test_everything_moves(installation: Installation, organization_ids: list[str
 
 def set_data_key(installation: Installation, organization_id: str, sealed: Sealed) -> None:
     """Past the store, as somebody with the database's password would."""
-    body = msgspec.json.encode(DataKey(sealed)).hex()
+    body = msgspec.json.encode(SealedDataKey(sealed)).hex()
     literal = f"x'{body}'" if installation.database.url.startswith("sqlite") else f"'\\x{body}'::bytea"
     installation.database.rows(
         f"UPDATE record SET body = {literal} WHERE kind = 'data_key' AND organization_id = '{organization_id}'"
@@ -173,7 +178,7 @@ def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> 
     assert installation.database.values() == before
 
 
-def put(organization: Organization, record: Profile | DataKey) -> Commit:
+def put(organization: Organization, record: Profile | SealedDataKey) -> Commit:
     """What a server would commit that changes this record."""
     after = apply(organization, [Put(record)], Version(organization.version.number + 1, new_id()))
     change = OrganizationChange(after=after, changes=(Put(record),), attachments=(), lookups_added=frozenset())
@@ -189,20 +194,20 @@ def test_an_organization_that_changes_meanwhile(
     async def run(store: DatabaseStore) -> Progress:
         commit, names = store.commit, iter(("one", "two", "three"))
 
-        def others_first(handed_in: Commit) -> asyncio.Future[CommitOutcome]:
-            async def both() -> CommitOutcome:
+        def others_first(handed_in: Commit) -> asyncio.Future[CommitResult]:
+            async def both() -> CommitResult:
                 organization = await store.organization(busy)
                 assert organization is not None
                 if handed_in.organization_id == busy and (name := next(names, "")):
                     profile = replace(organization.profile, name=name)
-                    assert await commit(put(organization, profile)) is CommitOutcome.COMMITTED
+                    assert await commit(put(organization, profile)) is CommitResult.COMMITTED
                 return await commit(handed_in)
 
             return asyncio.ensure_future(both())
 
         monkeypatch.setattr(store, "commit", others_first)
         return await rotate_master(
-            store, old=installation.master_key, new=new, new_id=new_id, report=lambda _: None
+            store, old=installation.master_key, new=new, new_id=new_id, now_ms=now_ms(), report=lambda _: None
         )
 
     assert installation.database.with_store(run).resealed == 5
@@ -220,7 +225,7 @@ def test_a_server_that_goes_on_with_the_old_key(
     async def run(store: DatabaseStore) -> Progress:
         data_keys = store.data_keys
 
-        async def one_more(page: Page) -> list[tuple[str, DataKey]]:
+        async def one_more(page: Page) -> list[tuple[str, SealedDataKey]]:
             organization = await store.organization(victim.id)
             assert organization is not None
             if page.after is None and organization.data_key != victim.data_key:
@@ -230,7 +235,7 @@ def test_a_server_that_goes_on_with_the_old_key(
         monkeypatch.setattr(store, "data_keys", one_more)
         new = MasterKey.generate()
         return await rotate_master(
-            store, old=installation.master_key, new=new, new_id=new_id, report=lambda _: None
+            store, old=installation.master_key, new=new, new_id=new_id, now_ms=now_ms(), report=lambda _: None
         )
 
     with pytest.raises(RotationRefused, match="a server still seals under the old master key"):

@@ -9,6 +9,8 @@ import pytest
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, api_key_params, refusal, unique
 
+pytestmark = pytest.mark.one_engine
+
 
 def account(path: str) -> dict[str, Any]:
     return {

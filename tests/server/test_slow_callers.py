@@ -16,6 +16,8 @@ import pytest
 from tests.conftest import MakeDatabase
 from tests.support.servers import Server, bootstrap_installation, running
 
+pytestmark = pytest.mark.one_engine
+
 HEAD = b"POST /public/v1/query/whoami HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 

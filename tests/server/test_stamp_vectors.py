@@ -20,6 +20,8 @@ from tests.conftest import MakeDatabase
 from tests.support.callers import Caller, api_key_params, now_ms, refusal
 from tests.support.servers import Installation, bootstrap_installation, running
 
+pytestmark = pytest.mark.one_engine
+
 FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").read_text(encoding="utf-8"))
 VECTORS: list[dict[str, Any]] = FILE["vectors"]
 ORGANIZATION_ID = json.loads(VECTORS[0]["body"])["organizationId"]

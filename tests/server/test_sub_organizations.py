@@ -250,7 +250,7 @@ def test_a_deleted_one_is_gone(parent: Caller) -> None:
 
 
 def holding(parent: Caller, public_key: str) -> Caller:
-    """A new sub-organization's root user, whom the parent gave this key beside the first."""
+    """A new sub-organization's root user, which the parent gave this key beside the first."""
     return new_sub_organization(parent, more_api_keys=[api_key_params(public_key)])
 
 

@@ -261,7 +261,7 @@ def peak_memory(server: Server) -> int:
 
 
 def test_pointers_that_share_one_value(sqlite_server: Server) -> None:
-    """The attack: 0.73 MB of calldata took 1.8 GB of memory, whoever sent it."""
+    """The attack: 0.73 MB of calldata took 1.8 GB of memory for every sender."""
     root = sqlite_server.caller
     nobody, signer = root.new_user(), account_of(root, ETHEREUM_ACCOUNT)
     selector = keccak(b"f(uint256[][])")[:4]

@@ -10,6 +10,8 @@ import pytest
 from tests.stamps.test_ed25519 import WEAK
 from tests.support.callers import Caller, refusal, unique, user_params
 
+pytestmark = pytest.mark.one_engine
+
 Attack = Callable[[Caller, dict[str, Any]], tuple[str, dict[str, Any]]]
 
 ATTACKS: dict[str, Attack] = {

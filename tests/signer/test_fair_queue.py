@@ -16,7 +16,8 @@ from keystead.keys import derivation
 from keystead.keys.derivation import DerivationTree
 from keystead.keys.sealing import MasterKey
 from keystead.keys.steps import Steps, complete
-from keystead.pipeline.ports import AccountRequest, Sealed, WalletKey
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.signer_values import AccountRequest, WalletKey
 from keystead.signer import fair_queue
 from keystead.signer.fair_queue import STEPS_PER_SLICE, FairQueue
 from keystead.signer.local import LocalSigner

@@ -21,7 +21,9 @@ from keystead.api.errors import Internal, InvalidRequest
 from keystead.keys.material import WalletSecret
 from keystead.keys.mnemonic import entropy_from_mnemonic, seed_from_mnemonic
 from keystead.keys.sealing import MasterKey, Purpose, SealBroken, SealContext
-from keystead.pipeline.ports import AccountRequest, NewWallet, Sealed, Signer
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.signer_port import Signer
+from keystead.pipeline.signer_values import AccountRequest, NewWallet
 from keystead.signer.installation_keys import PROOF_KEY
 from keystead.signer.local import LocalSigner
 

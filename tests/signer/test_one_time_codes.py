@@ -10,7 +10,7 @@ import pytest
 from keystead.api.errors import InvalidRequest
 from keystead.chains.bundle_texts import read_message
 from keystead.keys.sealing import MasterKey, SealBroken
-from keystead.pipeline.ports import ClientMessage, OtpAttempt
+from keystead.pipeline.signer_values import ClientMessage, OtpAttempt
 from keystead.signer.installation_keys import VERIFICATION_KEY
 from keystead.signer.local import LocalSigner, open_signer
 from tests.support import bundles

@@ -23,7 +23,9 @@ from keystead.chains.signatures import SignatureScheme
 from keystead.keys.master_key_source import KeyFile, KeyText, MasterKeySources
 from keystead.keys.sealing import MasterKey, SealBroken
 from keystead.keys.secret_files import MasterKeyError
-from keystead.pipeline.ports import AccountRequest, Sealed, Signer, StandaloneKey, WalletKey
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.signer_port import Signer
+from keystead.pipeline.signer_values import AccountRequest, StandaloneKey, WalletKey
 from keystead.signer import client as remote
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.connector import connect

@@ -324,7 +324,9 @@ BROKEN_STATEMENTS = [
         "one certificate, not a list", "packed", lambda a: a["attStmt"].update(x5c=a["attStmt"]["x5c"][0])
     ),
     BrokenStatement("no certificate at all", "packed", lambda a: a["attStmt"].update(x5c=[])),
-    BrokenStatement("a certificate that is none", "packed", lambda a: a["attStmt"].update(x5c=[b"certificate"])),
+    BrokenStatement(
+        "a certificate that cannot be read", "packed", lambda a: a["attStmt"].update(x5c=[b"certificate"])
+    ),
     BrokenStatement("another's certificate", "packed", lambda a: a["attStmt"]["x5c"].reverse()),
     BrokenStatement("self with the other algorithm", "packed, self", lambda a: a["attStmt"].update(alg=-257)),
     BrokenStatement("u2f without certificate", "fido-u2f", lambda a: a["attStmt"].pop("x5c")),

@@ -18,13 +18,13 @@ from keystead.organizations.attachments import (
 )
 from keystead.organizations.lookups import Lookup, LookupKind, account_lookups
 from keystead.organizations.organization import Remove
-from keystead.pipeline.store import Commit, CommitOutcome, Page
+from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_private_key, a_secret, a_wallet, an_account, an_organization
 
-COMMITTED = CommitOutcome.COMMITTED
+COMMITTED = CommitResult.COMMITTED
 ALL = Page(limit=100)
 
 

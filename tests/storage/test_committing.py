@@ -11,16 +11,16 @@ from msgspec.structs import replace
 
 from keystead.api.errors import AlreadyExists, Internal, Unavailable
 from keystead.organizations.organization import Organization, Version
-from keystead.pipeline.store import Commit, CommitOutcome, Page
+from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_wallet, an_account, an_organization
 
-COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 
 
-async def outcomes(store: DatabaseStore, commits: Sequence[Commit]) -> list[CommitOutcome | BaseException]:
+async def outcomes(store: DatabaseStore, commits: Sequence[Commit]) -> list[CommitResult | BaseException]:
     """Hand all of them in before any is written, so that they meet in groups."""
     return await asyncio.gather(*[store.commit(commit) for commit in commits], return_exceptions=True)
 

@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 from keystead.api.errors import AlreadyExists
 from keystead.organizations.organization import Organization, Version
-from keystead.pipeline.store import CommitOutcome, Page, Store
+from keystead.pipeline.store import CommitResult, Page, Store
 from tests.storage.conftest import ENGINES, opened
 from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of
 from tests.support.commit_samples import a_user, a_wallet, an_account, an_organization
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 
-COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 Opened = tuple[Store, Store, CommitHistory]
 """Two stores on one database, and the history of its first organization."""
 

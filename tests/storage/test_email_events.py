@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage, SendResult
-from keystead.pipeline.store import CommitOutcome, Page
+from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
+from keystead.pipeline.store import CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
 from tests.storage.test_versioned_rows import a_message, writing
@@ -49,7 +49,7 @@ def test_pages_of_email_events(database: str) -> None:
             history = await new_history(store)
             organization_id = history.head.id
             message, other = (a_message(organization_id, name) for name in ("message", "other"))
-            assert await store.commit(writing(history, message, other)) is CommitOutcome.COMMITTED
+            assert await store.commit(writing(history, message, other)) is CommitResult.COMMITTED
             for number, result in enumerate(TYPES):
                 message = await attempted(store, message, message.recipient, f"event {number}", result)
             await attempted(store, other, "ben@example.com", "event -1", SENT)
@@ -69,7 +69,7 @@ def test_pages_of_email_events(database: str) -> None:
 async def attempted(
     store: DatabaseStore, message: OutgoingMessage, recipient: str, event_id: str, result: SendResult
 ) -> OutgoingMessage:
-    event = EmailEvent(
+    event = EmailEventRow(
         id=event_id,
         message_id=message.id,
         type=result,

@@ -19,14 +19,14 @@ from msgspec.structs import replace
 from keystead.api.records import User
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
-from keystead.pipeline.store import CommitOutcome, Page
+from keystead.pipeline.store import CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import sqlite_path
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_user, an_organization
 
-COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 LIMIT_S = 60.0
 
 
@@ -170,7 +170,7 @@ async def inserting(database: str, row: tuple[Any, ...]) -> AsyncIterator[OpenTr
 
 @pytest.mark.parametrize(("end", "expected"), [("COMMIT", CREDENTIAL_HELD), ("ROLLBACK", COMMITTED)])
 def test_a_commit_waits_for_the_transaction_that_came_first(
-    end: str, expected: CommitOutcome, database: str
+    end: str, expected: CommitResult, database: str
 ) -> None:
     async def run() -> None:
         async with opened(database) as store:

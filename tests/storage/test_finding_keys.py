@@ -13,12 +13,12 @@ from keystead.api.errors import AlreadyExists
 from keystead.api.identifiers import new_id
 from keystead.organizations.attachments import InterfaceText, NewAccount, SealedSecret, StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from tests.storage.conftest import opened
 from tests.support.commit_history import new_history
 from tests.support.commit_samples import a_secret, a_wallet, an_account, an_interface
 
-COMMITTED = CommitOutcome.COMMITTED
+COMMITTED = CommitResult.COMMITTED
 
 
 class Spelling(NamedTuple):

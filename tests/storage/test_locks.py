@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, Unavailable
-from keystead.pipeline.store import CommitOutcome, OrganizationLock, Page
+from keystead.pipeline.store import CommitResult, OrganizationLock, Page
 from keystead.storage import pending
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import MakeDatabase, opened
@@ -28,7 +28,7 @@ from tests.support.commit_history import CommitHistory, approved, new_history, o
 from tests.support.commit_samples import a_user, a_wallet, an_account, an_organization
 from tests.support.hanging import not_hanging
 
-COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 ROOT = Path(__file__).parents[2]
 A_WHILE_S = 0.1
 """Long enough for whatever does not wait."""

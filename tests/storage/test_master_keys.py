@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.pipeline.store import Page
 from tests.storage.conftest import opened
 from tests.support.commit_history import new_history
@@ -50,7 +50,7 @@ def test_data_keys_by_page(database: str) -> None:
         async with opened(database) as store:
             assert await store.data_keys(Page(10)) == []
             history = await new_history(store)
-            key = DataKey(Sealed("another", b"key"))
+            key = SealedDataKey(Sealed("another", b"key"))
             await store.commit(history.step(key))
             assert await store.data_keys(Page(10)) == [(history.head.id, key)]
             assert await store.data_keys(Page(10, after=history.head.id)) == []

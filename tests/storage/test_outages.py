@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 
 from keystead.api.errors import Unavailable
-from keystead.pipeline.store import CommitOutcome, Page
+from keystead.pipeline.store import CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
 from keystead.storage.sqlite_connection import DatabaseFile
@@ -24,7 +24,7 @@ from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import an_organization
 from tests.support.postgres import PostgresServer
 
-COMMITTED = CommitOutcome.COMMITTED
+COMMITTED = CommitResult.COMMITTED
 
 
 async def assert_away(store: DatabaseStore, history: CommitHistory) -> None:
@@ -38,6 +38,15 @@ async def assert_away(store: DatabaseStore, history: CommitHistory) -> None:
         with pytest.raises(Unavailable, match="the database") as refusal:
             await refused
         assert "127.0.0.1" not in refusal.value.message
+
+
+async def is_back(store: DatabaseStore) -> None:
+    """Return once the store has connected again: it pauses between two attempts."""
+    while True:
+        try:
+            return await store.ready()
+        except Unavailable:
+            await asyncio.sleep(0.02)
 
 
 async def assert_works(store: DatabaseStore, history: CommitHistory) -> None:
@@ -60,6 +69,7 @@ def test_postgres_stops_and_returns(new_postgres: MakeDatabase, postgres: Postgr
                 await assert_away(store, history)
             finally:
                 postgres.start()
+            await is_back(store)
             await assert_works(store, history)
 
     asyncio.run(run())
@@ -115,7 +125,7 @@ def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
             blocker: Any = await asyncpg.connect(url)
             async with blocker.transaction():
                 await blocker.execute("SELECT 1 FROM organization FOR UPDATE")
-                assert await store.commit(CommitHistory(history.head).step()) is CommitOutcome.CONFLICT
+                assert await store.commit(CommitHistory(history.head).step()) is CommitResult.CONFLICT
                 with pytest.raises(Unavailable):
                     await store.lock(history.head.id)
                 assert await store.organization(history.head.id) == history.head
@@ -188,7 +198,7 @@ def test_sqlite_disk_is_full(new_sqlite: MakeDatabase, monkeypatch: pytest.Monke
             full_disk = [outcome for outcome in refused if isinstance(outcome, Unavailable)]
             assert full_disk == refused[: len(full_disk)]
             assert full_disk and all("full" in str(outcome) for outcome in full_disk)
-            assert set(refused[len(full_disk) :]) <= {CommitOutcome.CONFLICT}
+            assert set(refused[len(full_disk) :]) <= {CommitResult.CONFLICT}
             newest = await store.organization(history.head.id)
             assert newest is not None
             assert newest.version.number == 1 + len(kept)

@@ -10,13 +10,14 @@ from msgspec.structs import replace
 
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.one_time_codes import CodeCount, CodeStart, no_starts
-from keystead.organizations.outgoing_messages import EmailEvent, SendResult
+from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.used_tokens import UsedToken
-from keystead.pipeline.store import CommitOutcome, Page
+from keystead.organizations.webhooks import WebhookEvent, WebhookLease
+from keystead.pipeline.store import CommitResult, Page
 from keystead.server.purging import GRACE_MS, ROWS_AT_ONCE, purge_expired
 from keystead.storage.tables import EXPIRING
 from tests.storage.conftest import opened
-from tests.storage.test_versioned_rows import a_code, a_message, writing
+from tests.storage.test_versioned_rows import a_code, a_delivery, a_message, writing
 from tests.support.commit_history import new_history
 
 NOW_MS = 10 * GRACE_MS
@@ -39,11 +40,16 @@ MAKE: dict[str, Callable[[int, int], VersionedRow]] = {
     "outgoing_message": lambda number, at_ms: replace(
         a_message("organization", f"message {number}"), due_ms=None, expires_at_ms=at_ms
     ),
+    "webhook_event": lambda number, at_ms: WebhookEvent(id=f"event {number}", expires_at_ms=at_ms, body=b"{}"),
+    "webhook_delivery": lambda number, at_ms: replace(a_delivery("endpoint", f"{number}"), expires_at_ms=at_ms),
+    "webhook_lease": lambda number, at_ms: WebhookLease(
+        endpoint_id=f"endpoint {number}", organization_id="organization", holder="", expires_at_ms=at_ms
+    ),
 }
 
 
 def test_every_table_whose_rows_expire_is_here() -> None:
-    assert {table.name for table in EXPIRING} == {*MAKE, "email_event"}
+    assert {table.name for table in EXPIRING} == {*MAKE, "email_event", "process"}
 
 
 @pytest.mark.parametrize("table", MAKE)
@@ -55,7 +61,7 @@ def test_what_has_expired_is_deleted_step_by_step(database: str, table: str) -> 
             history = await new_history(store)
             old = [MAKE[table](number, PURGED_MS) for number in range(expired)]
             rows = (*old, MAKE[table](expired, KEPT_MS), MAKE[table](expired + 1, NOW_MS))
-            assert await store.commit(writing(history, *rows)) is CommitOutcome.COMMITTED
+            assert await store.commit(writing(history, *rows)) is CommitResult.COMMITTED
             assert await store.has_expired(table, PURGED_MS + 1)
             assert await purge_expired(store, NOW_MS) == 3
             assert not await store.has_expired(table, PURGED_MS + 1)
@@ -72,9 +78,9 @@ def test_events_of_emails_expire(database: str) -> None:
             history = await new_history(store)
             organization_id = history.head.id
             messages = (a_message(organization_id, "old"), a_message(organization_id, "new"))
-            assert await store.commit(writing(history, *messages)) is CommitOutcome.COMMITTED
+            assert await store.commit(writing(history, *messages)) is CommitResult.COMMITTED
             for message, expires_at_ms in zip(messages, (PURGED_MS, NOW_MS), strict=True):
-                event = EmailEvent(
+                event = EmailEventRow(
                     id=f"event {message.id}",
                     message_id=message.id,
                     type=SendResult.SENT,
@@ -99,13 +105,13 @@ def test_several_processes_purge_and_write_at_the_same_time(database: str) -> No
         async with opened(database) as store, opened(database) as other, opened(database) as third:
             history = await new_history(store)
             old = [MAKE["one_time_code"](number, PURGED_MS) for number in range(3 * ROWS_AT_ONCE)]
-            assert await store.commit(writing(history, *old)) is CommitOutcome.COMMITTED
+            assert await store.commit(writing(history, *old)) is CommitResult.COMMITTED
             kept = replace(a_code(), id="kept", expires_at_ms=NOW_MS)
             done = await asyncio.gather(
                 *[purge_expired(each, NOW_MS) for each in (store, other, third)],
                 other.commit(writing(history, kept, with_activity=False)),
             )
-            assert done[-1] is CommitOutcome.COMMITTED
+            assert done[-1] is CommitResult.COMMITTED
             assert not await store.has_expired("one_time_code", PURGED_MS + 1)
             assert await other.one_time_code(history.head.id, kept.id) == kept
 

@@ -14,13 +14,13 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of, waiting
 from tests.support.commit_samples import a_user, an_organization
 
-COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 DONE = ActivityStatus.COMPLETED
 GRACE, EDA = a_user("Grace"), a_user("Eda")
 

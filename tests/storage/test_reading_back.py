@@ -13,7 +13,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind, user_lookups
 from keystead.organizations.organization import Put, apply
-from keystead.pipeline.store import Commit, CommitOutcome, Page
+from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.storage.base import FIRST_ORGANIZATION_ID
 from keystead.storage.open import sqlite_path
 from keystead.storage.sqlite import SqliteStore
@@ -34,7 +34,7 @@ from tests.support.commit_samples import (
 )
 from tests.support.databases import PostgresDatabase, Rows, SqliteDatabase
 
-COMMITTED = CommitOutcome.COMMITTED
+COMMITTED = CommitResult.COMMITTED
 
 
 def test_bootstrap_is_read_back_by_another_process(database: str) -> None:
@@ -260,7 +260,7 @@ def test_another_process_sees_each_version(database: str, known: bool) -> None:
 
 
 def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> None:
-    """SQLite. The next turn asks anew, and so does whoever comes after a commit or another read of this process."""
+    """SQLite. The next turn asks anew, and so does each read after a commit or another read of this process."""
     url = make_sqlite().url
 
     async def run() -> None:

@@ -19,14 +19,15 @@ from keystead.organizations.limits import Limit, Limits
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.record_kinds import KINDS, RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
-from keystead.pipeline.store import Commit, CommitOutcome
+from keystead.pipeline.store import Commit, CommitResult
+from keystead.server.deletions import finish_deletions
 from keystead.storage.open import sqlite_path
 from keystead.storage.tables import TABLES
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, found_by
 from tests.support.commit_samples import a_user, an_organization
 
-COMMITTED = CommitOutcome.COMMITTED
+COMMITTED = CommitResult.COMMITTED
 
 
 class Toy(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,10 +145,12 @@ def test_attached_rows_are_stored_replaced_and_removed(database: str) -> None:
     tail, string = ToyPart("2", "tail", 5), ToyPart("2", "string", 1)
     heavy = replace(tail, weight=7)
 
-    async def run(*commits: Commit) -> list[CommitOutcome]:
+    async def run(*commits: Commit) -> list[CommitResult]:
         async with opened(database, kinds=WITH_TOYS) as store:
             await store.bootstrap(first, (), found_by(first), {})
-            return list(await asyncio.gather(*map(store.commit, commits)))  # in one transaction
+            outcomes = await asyncio.gather(*map(store.commit, commits))  # in one transaction
+            await finish_deletions(store)
+            return list(outcomes)
 
     def used(count: int, revision: int) -> Commit:
         use = ToyUse(toy_id="2", count=count, revision=revision)
@@ -160,7 +163,7 @@ def test_attached_rows_are_stored_replaced_and_removed(database: str) -> None:
     assert asyncio.run(run(changed, removed)) == [COMMITTED, COMMITTED]
     assert asyncio.run(run(used(1, 1))) == [COMMITTED]
     assert asyncio.run(run(used(2, 2))) == [COMMITTED]
-    assert asyncio.run(run(used(9, 2))) == [CommitOutcome.CONFLICT], "another revision 2"
+    assert asyncio.run(run(used(9, 2))) == [CommitResult.CONFLICT], "another revision 2"
     assert toy_rows(database) == ([("2", "tail", 7, b"tail")], [("2", 2, 2)])
     assert asyncio.run(run(history.step(attachments=(RemovedOrganizationContents(),)))) == [COMMITTED]
     assert toy_rows(database) == ([], [])

@@ -17,7 +17,8 @@ from keystead.organizations.attachments import InterfaceText, RemovedOrganizatio
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Record, Remove, records_of
 from keystead.organizations.record_kinds import RECORD_KINDS
-from keystead.pipeline.store import Commit, CommitOutcome, Page
+from keystead.pipeline.store import Commit, CommitResult, Page
+from keystead.server.deletions import finish_deletions
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
@@ -32,7 +33,7 @@ from tests.support.commit_samples import (
 )
 from tests.support.databases import Database
 
-COMMITTED = CommitOutcome.COMMITTED
+COMMITTED = CommitResult.COMMITTED
 ALL = Page(limit=100)
 
 
@@ -242,6 +243,8 @@ def test_a_deleted_organization_leaves_its_history_alone(make_database: Callable
             end = doomed.step(*removals(doomed.head), profile, attachments=(RemovedOrganizationContents(),))
             outcomes = await asyncio.gather(*map(store.commit, [last, spared.step(), end]))
             assert outcomes == [COMMITTED] * 3
+            await assert_seen(handle.url, doomed.head, store, other)
+            assert await finish_deletions(store)
             await assert_seen(handle.url, doomed.head, store, other)
             assert records_of(doomed.head)[0] == profile
             assert await other.suborganizations(parent.head.id, None, ALL) == [spared.head.id]

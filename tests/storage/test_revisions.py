@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.records import Evaluation
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import Commit, CommitOutcome, Page
+from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of, waiting
@@ -26,7 +26,7 @@ from tests.support.commit_samples import (
     an_interface,
 )
 
-COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 OPEN, DONE, FAILED = ActivityStatus.CONSENSUS_NEEDED, ActivityStatus.COMPLETED, ActivityStatus.FAILED
 GRACE, EDA = a_user("Grace"), a_user("Eda")
 

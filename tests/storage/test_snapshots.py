@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from keystead.api.records import Evaluation, User
 from keystead.organizations.organization import Organization
-from keystead.pipeline.store import Commit, CommitOutcome
+from keystead.pipeline.store import Commit, CommitResult
 from keystead.storage.batch import merge
 from keystead.storage.open import sqlite_path
 from keystead.storage.rows import of_commit
@@ -22,7 +22,7 @@ from tests.support.commit_history import new_history
 from tests.support.commit_samples import a_user, a_vote, an_activity, an_evaluation, an_organization
 from tests.support.databases import PostgresDatabase, SqliteDatabase
 
-COMMITTED = CommitOutcome.COMMITTED
+COMMITTED = CommitResult.COMMITTED
 GRACE, EDA = a_user("Grace"), a_user("Eda")
 SAID = an_evaluation("", "")
 

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind
-from keystead.pipeline.store import CommitOutcome, Page
+from keystead.pipeline.store import CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_secret, a_tag, a_user, an_account, an_activity, an_organization
 
-COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 ALL = Page(limit=100)
 
 

@@ -10,13 +10,15 @@ from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import RemovedOrganizationContents
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.one_time_codes import CodeCount, CodeStart, OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage, SendResult
-from keystead.pipeline.store import Commit, CommitOutcome, Page
+from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
+from keystead.organizations.webhooks import WebhookDelivery, event_row_id
+from keystead.pipeline.store import Commit, CommitResult, Page
+from keystead.server.deletions import finish_deletions
 from keystead.sessions.one_time_codes import CodeForm
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 
-COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitOutcome
+COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 
 
 def a_code(id_: str = "code") -> OneTimeCode:
@@ -45,6 +47,21 @@ def a_message(organization_id: str, id_: str = "message", due_ms: int = 10) -> O
         due_ms=due_ms,
         give_up_at_ms=100,
         expires_at_ms=1_000,
+    )
+
+
+def a_delivery(endpoint_id: str, activity_id: str, revision: int = 0) -> WebhookDelivery:
+    return WebhookDelivery(
+        endpoint_id=endpoint_id,
+        id=event_row_id(activity_id, revision),
+        organization_id="organization",
+        endpoint_organization_id="organization",
+        event_id="event",
+        event_type="ACTIVITY_UPDATES",
+        due_ms=10,
+        give_up_at_ms=100,
+        expires_at_ms=1_000,
+        body_bytes=2,
     )
 
 
@@ -107,7 +124,7 @@ def test_a_message_is_leased_once_and_its_end_recorded_once(database: str) -> No
             taken = await asyncio.gather(*[each.lease_messages(10, LEASE_MS, 5) for each in (store, other, store)])
             ((mine,),) = [each for each in taken if each]
             assert mine.sealed == Sealed("key", b"text")
-            event = EmailEvent(
+            event = EmailEventRow(
                 id="event",
                 message_id=mine.id,
                 type=SendResult.SENT,
@@ -138,6 +155,7 @@ def test_the_rows_of_a_deleted_organization_are_gone_and_do_not_come_back(databa
             (leased,) = await store.lease_messages(10, LEASE_MS, 5)
             deleted = history.step(attachments=(RemovedOrganizationContents(),))
             assert await store.commit(deleted) is COMMITTED
+            assert await finish_deletions(store)
             assert await store.one_time_code(organization_id, "code") is None
             assert not await store.record_attempt(leased.after_attempt(SendResult.DELAYED, 20), None)
             assert await store.lease_messages(10**12, LEASE_MS, 5) == []

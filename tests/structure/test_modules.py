@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
+from collections.abc import Iterator
+from functools import cache
 
 from tests.support.source_tree import ROOT, assert_only, modules, tracked_files
 
@@ -14,8 +17,28 @@ LONG = {
 }
 """Modules that are longer, and why. May only shrink."""
 
-OPEN_MATCHES: set[str] = set()
-"""Functions of today with a `match` without a last `case _`. May only shrink."""
+OPEN_SETS = {
+    "chains.bitcoin.transaction._digest": "kinds of output, as text",
+    "chains.ethereum.transaction._legacy": "sequences by their length",
+    "chains.ethereum.typed_data.integer_of": "JSON",
+    "chains.solana.borsh._length": "JSON",
+    "chains.solana.borsh._meaning": "JSON",
+    "chains.solana.borsh._scalar": "names of types in an uploaded interface",
+    "chains.solana.borsh.read": "JSON",
+    "chains.solana.idl._check_generic_arguments": "JSON",
+    "chains.solana.idl._check_idl_type": "JSON",
+    "chains.tron.messages._value": "names of types, those of messages among them",
+    "describe.activity.mentioned_ids": "JSON",
+    "describe.stamped._difference": "JSON",
+    "describe.token_calls.token_call": "names of functions in an uploaded interface",
+    "describe.tron.describe_tron": "kinds of contract, most of which are described alike",
+    "operations.auth_proxy_accounts._looked_up": "text that a caller sends",
+    "policies.explanation._shown": "any value",
+    "policies.values._described": "any value",
+    "sessions.client_signatures._without_empty": "JSON",
+    "storage.postgres_causes.cause_of": "exceptions of a library and of the system",
+}
+"""Functions with a `match` over a set that is not closed, and what it is. Its last case takes every other value."""
 
 
 def test_modules_are_short() -> None:
@@ -29,16 +52,54 @@ def test_modules_are_short() -> None:
     assert_only(found, LONG, f"modules of more than {LINES_MAX} lines; divide them by subject:")
 
 
-def test_every_match_has_a_last_case() -> None:
-    """Over a closed set it is `case _: assert_never(value)`: a new member is a type error until it is placed."""
-    found = set()
+def test_every_match_over_a_closed_set_ends_in_assert_never() -> None:
+    """Then a new member is a type error until each `match` says what happens to it."""
+    found = {name for name, node in _matches() if not _ends_in_assert_never(node)}
+    assert_only(found, OPEN_SETS, "`match` that does not end in `case _: assert_never(…)`:")
+
+
+def test_what_is_called_open_matches_no_member_of_a_closed_set() -> None:
+    """Members of an enum (`Kind.OTHER`) and classes of Keystead are closed sets."""
+    for name, node in _matches():
+        if not _ends_in_assert_never(node):
+            assert _is_irrefutable(node.cases[-1]), f"{name}: a value that no case takes is passed over"
+            closed = {ast.unparse(pattern) for case in node.cases for pattern in _closed_patterns(case.pattern)}
+            assert not closed or name == "storage.postgres_causes.cause_of", f"{name}: {closed}"
+
+
+@cache
+def _matches() -> tuple[tuple[str, ast.Match], ...]:
+    return tuple(_all_matches())
+
+
+def _all_matches() -> Iterator[tuple[str, ast.Match]]:
     for module in modules().values():
         for function in ast.walk(module.tree):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 for node in ast.walk(function):
-                    if isinstance(node, ast.Match) and not _is_irrefutable(node.cases[-1]):
-                        found.add(f"{module.name}.{function.name}")
-    assert_only(found, OPEN_MATCHES, "`match` without a last `case _`:")
+                    if isinstance(node, ast.Match):
+                        yield f"{module.name}.{function.name}".removeprefix("keystead."), node
+
+
+def _ends_in_assert_never(node: ast.Match) -> bool:
+    match node.cases[-1]:
+        case ast.match_case(guard=None, body=[ast.Expr(value=ast.Call(func=ast.Name(id="assert_never")))]) as last:
+            return _is_irrefutable(last)
+        case _:
+            return False
+
+
+def _closed_patterns(pattern: ast.pattern) -> Iterator[ast.pattern]:
+    for node in ast.walk(pattern):
+        match node:
+            case ast.MatchValue(value=ast.Attribute()):
+                yield node
+            case ast.MatchClass(cls=ast.Name(id=name)) if name not in dir(builtins) and name != "Mapping":
+                yield node
+            case ast.MatchClass(cls=ast.Attribute()):
+                yield node
+            case _:
+                pass
 
 
 def _is_irrefutable(case: ast.match_case) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from keystead.client.dev_outbox import Outbox
+from keystead.client.dev_outbox import DevelopmentOutbox
 from keystead.sessions.verification_tokens import VerificationToken, read_verification_token
 from tests.support import bundles
 from tests.support.callers import SDK_FORM, Caller, answered
@@ -24,8 +24,8 @@ def signup_signature(token: str, **signup: Any) -> dict[str, str]:
     return client_signature(message, KEY)
 
 
-def outbox_of(server: Server) -> Outbox:
-    return Outbox(server.base_url.replace("127.0.0.1", "localhost"))
+def outbox_of(server: Server) -> DevelopmentOutbox:
+    return DevelopmentOutbox(server.base_url.replace("127.0.0.1", "localhost"))
 
 
 class Codes(NamedTuple):
@@ -33,7 +33,7 @@ class Codes(NamedTuple):
 
     server: Server
     caller: Caller
-    outbox: Outbox
+    outbox: DevelopmentOutbox
 
     def started(self, contact: str, **others: Any) -> dict[str, Any]:
         result: dict[str, Any] = self.caller.result("init_otp", code_params(contact, **others))

@@ -24,7 +24,7 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.pipeline.store import Commit, CommitResult, OrganizationChange
 from keystead.storage.base import DatabaseStore
 from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, unpackable
 
@@ -129,7 +129,7 @@ def of(activity: Activity, decided_on: Organization) -> Commit:
 async def waiting(store: DatabaseStore, history: CommitHistory) -> Activity:
     """A new activity that waits for consensus."""
     activity = awaiting(history.signing())
-    assert await store.commit(of(activity, history.head)) is CommitOutcome.COMMITTED
+    assert await store.commit(of(activity, history.head)) is CommitResult.COMMITTED
     return activity
 
 

@@ -17,6 +17,7 @@ from keystead.api.enums import (
     Curve,
     Effect,
     Oauth2Provider,
+    OnEvaluationError,
     PathFormat,
     SmartContractInterfaceType,
     TagType,
@@ -29,6 +30,7 @@ from keystead.api.records import (
     Authenticator,
     Credential,
     Evaluation,
+    IpAllowlistRule,
     Oauth2Credential,
     Policy,
     PolicyOutcome,
@@ -42,17 +44,21 @@ from keystead.api.records import (
     Vote,
     Wallet,
     WalletAccount,
+    WebhookEndpointData,
+    WebhookSubscriptionParams,
 )
 from keystead.organizations.attachments import NewAccount, SealedSecret
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
-from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.invitations import Invitation
+from keystead.organizations.kinds.ip_allowlists import IpAllowlist
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
+from keystead.organizations.kinds.secrets import Secret
 from keystead.organizations.kinds.verified_contacts import VerifiedContacts
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.activity import Activity, Proof
@@ -205,9 +211,9 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
             root_quorum=RootQuorum(1, (users[0].user_id,)),
             created_at=NOW,
             parent_id=parent_id,
-            features={"FEATURE_NAME_WEBHOOK": "https://example.com"},
+            features={"FEATURE_NAME_WEBAUTHN_ORIGINS": "https://example.com"},
         ),
-        DataKey(Sealed("master", b"\x00\xffciphertext")),
+        SealedDataKey(Sealed("master", b"\x00\xffciphertext")),
         *users,
         Passkey(authenticator_id=users[0].authenticators[0].authenticator_id, rp_id_hash=b"\x00\xff" * 16),
         a_tag(),
@@ -217,9 +223,23 @@ def an_organization(*, parent_id: str | None = None, users: tuple[User, ...] = (
         a_policy(),
         an_invitation(users[0]),
         an_import_target(users[0]),
+        an_ip_allowlist(users[0]),
+        Secret(id=new_id(), name="card \u0000 ü", static_properties={"kind": "card"}, created_at_ms=NOW_MS),
         *of_logins(users[0]),
     ]
     return from_records(new_id(), Version(1, new_id()), records)
+
+
+def an_ip_allowlist(user: User) -> IpAllowlist:
+    return IpAllowlist(
+        public_key=user.api_keys[0].credential.public_key,
+        enabled=True,
+        rules=tuple(
+            IpAllowlistRule(cidr=cidr, label="office \u0000 ü", created_at=str(NOW_MS))
+            for cidr in ("192.0.2.0/24", "2001:db8::/48")
+        ),
+        on_evaluation_error=OnEvaluationError.ALLOW,
+    )
 
 
 def of_logins(user: User) -> list[Record]:
@@ -242,6 +262,14 @@ def of_logins(user: User) -> list[Record]:
             encrypted_client_secret="00ff",
             created_at=NOW,
             updated_at=NOW,
+        ),
+        WebhookEndpointData(
+            endpoint_id=new_id(),
+            organization_id=new_id(),
+            url="https://hooks.example/",
+            name="endpoint",
+            is_active=True,
+            subscriptions=(WebhookSubscriptionParams(event_type="ACTIVITY_UPDATES", filters_json="{}"),),
         ),
         AuthProxy(
             user_id=user.user_id,

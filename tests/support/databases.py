@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 
 from keystead.organizations.lookups import name_lookup, user_lookups
 from keystead.organizations.organization import Organization, Put, Version, apply, records_of
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.pipeline.store import Commit, CommitResult, OrganizationChange
 from keystead.storage import tables
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
@@ -25,6 +26,9 @@ from keystead.storage.open import open_store
 TABLES = tuple(sorted(table.name for table in tables.TABLES))
 Rows = list[tuple[Any, ...]]
 ResultT = TypeVar("ResultT")
+
+
+DELETIONS_END_S = 60.0
 
 
 class Database(ABC):
@@ -98,10 +102,10 @@ class Database(ABC):
         return organization
 
     def _commit(self, commit: Commit) -> None:
-        async def hand_in(store: DatabaseStore) -> CommitOutcome:
+        async def hand_in(store: DatabaseStore) -> CommitResult:
             return await store.commit(commit)
 
-        assert self.with_store(hand_in) is CommitOutcome.COMMITTED
+        assert self.with_store(hand_in) is CommitResult.COMMITTED
 
 
 class SqliteDatabase(Database):
@@ -141,3 +145,11 @@ class PostgresDatabase(Database):
                 self._connection.terminate()
             self._runner.close()
         self._runner = self._connection = None
+
+
+def finished(database: Database) -> None:
+    """Wait until the server has deleted every row of what is deleted, so that rows stay as they are from now on."""
+    deadline = time.monotonic() + DELETIONS_END_S
+    while database.counts()["unfinished_deletion"]:
+        assert time.monotonic() < deadline, "rows of what is deleted are left"
+        time.sleep(0.02)

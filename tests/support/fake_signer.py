@@ -11,10 +11,11 @@ from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage, Oauth2Pro
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import AppProof
 from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
-from keystead.pipeline.ports import (
+from keystead.pipeline.ports import AuthorizationCode, OAuth2Person
+from keystead.pipeline.signer_values import (
     AccountRequest,
-    AuthorizationCode,
     AuthProxyKey,
     BundleSigner,
     ClientMessage,
@@ -26,15 +27,14 @@ from keystead.pipeline.ports import (
     NewOtpTarget,
     NewPrivateKey,
     NewWallet,
-    OAuth2Person,
     OtpAttempt,
     PublicInstallationKey,
-    Sealed,
     SigningKey,
 )
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
+from tests.support import bundles
 
 
 def _newest(targets: Sequence[ImportTarget]) -> str:
@@ -44,7 +44,7 @@ def _newest(targets: Sequence[ImportTarget]) -> str:
 
 
 class FakeSigner:
-    """Key material that depends only on ids and paths. Implements `pipeline.ports.Signer`."""
+    """Key material that depends only on ids and paths. Implements `pipeline.signer_port.Signer`."""
 
     async def new_data_key(self, organization_id: str) -> Sealed:
         return Sealed("master", organization_id.encode())
@@ -125,6 +125,12 @@ class FakeSigner:
     async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
         return ()
 
+    async def missing_installation_keys(self) -> dict[str, Sealed]:
+        return {}
+
+    async def sign_webhook(self, *, timestamp_ms: int, event_id: str, body: bytes) -> bytes:
+        return hashlib.sha512(f"{timestamp_ms}.{event_id}.".encode() + body).digest()
+
     async def sign_session_token(self, claims: SessionClaims) -> str:
         return f"session of {claims.public_key}"
 
@@ -156,7 +162,24 @@ class FakeSigner:
     async def new_import_target(
         self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
     ) -> NewImportTarget:
-        return NewImportTarget(Sealed("data", target_id.encode()), json.dumps({"target": target_id}))
+        key = bundles.point(bundles.private_key(hashlib.sha256(target_id.encode()).digest())).hex()
+        return NewImportTarget(Sealed("data", target_id.encode()), json.dumps({"target": target_id}), key)
+
+    async def import_secret(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        target: ImportTarget,
+        message: ClientMessage,
+        secret_id: str,
+    ) -> Sealed:
+        return Sealed("data", f"secret {secret_id}".encode())
+
+    async def export_secret(
+        self, *, organization_id: str, data_key: Sealed, secret_id: str, sealed: Sealed, target: bytes
+    ) -> str:
+        return json.dumps({"secret": secret_id, "to": target.hex()})
 
     async def import_wallet(
         self,

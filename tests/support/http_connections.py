@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from keystead.api.rendering import error_answer
+from keystead.server.caller_address import CallerAddresses
 from keystead.server.connection import Answer, HttpConnection
 from keystead.server.connections import ConnectionLimits, Connections
 from keystead.server.messages import HttpAnswer, HttpRequest
@@ -29,7 +30,7 @@ LIMITS = ConnectionLimits(
     connections_max=100,
     connections_per_address_max=100,
     connection_bytes_max=100_000_000,
-    proxies=(ipaddress.ip_network("127.0.0.0/8"),),
+    addresses=CallerAddresses(shared=(ipaddress.ip_network("127.0.0.0/8"),)),
 )
 """High limits; a test lowers one of them."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from keystead.server.application import Application
 from keystead.server.messages import HttpRequest
 from keystead.server.service import Service
-from keystead.server.settings import Settings
+from keystead.server.settings import AllSettings
 from tests.support.servers import Installation
 
 
@@ -35,12 +36,14 @@ class ApplicationTransport(httpx.AsyncBaseTransport):
 
 
 @asynccontextmanager
-async def serving(installation: Installation, key_file: Path) -> AsyncIterator[httpx.AsyncClient]:
-    settings = Settings(
+async def serving(installation: Installation, key_file: Path, **limits: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """`limits`: the settings of limits that differ from their defaults."""
+    settings = AllSettings(
         database_url=installation.database.url,
         mode=installation.mode,
         master_key_file=str(key_file),
         log_requests=False,
+        **limits,
     )
     service = Service(settings)
     await service.open()

@@ -22,7 +22,7 @@ from keystead.organizations.attachments import (
     SealedSecret,
 )
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange
+from keystead.pipeline.store import Commit, CommitResult, OrganizationChange
 from keystead.signer.local import LocalSigner
 from keystead.storage.base import DatabaseStore
 from tests.support.servers import Installation
@@ -139,4 +139,4 @@ async def _put(
     outcome = await store.commit(
         Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=changed)
     )
-    assert outcome is CommitOutcome.COMMITTED
+    assert outcome is CommitResult.COMMITTED

@@ -36,12 +36,12 @@ from keystead.organizations.lookups import (
 )
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, apply
-from keystead.organizations.outgoing_messages import EmailEvent
+from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
+from keystead.pipeline.store import Commit, CommitResult, OrganizationChange, Page
 
 Item = TypeVar("Item")
-Interference = Callable[[Commit], CommitOutcome | Exception | None]
+Interference = Callable[[Commit], CommitResult | Exception | None]
 
 
 class MemoryDatabase:
@@ -64,10 +64,10 @@ class MemoryDatabase:
         self.organizations[organization.id] = organization
         self.lookups[organization.id] = by_what_found(organization, ())
 
-    def write(self, commit: Commit) -> CommitOutcome:
+    def write(self, commit: Commit) -> CommitResult:
         """Write a commit completely or not at all."""
         outcome = self._checked(commit)
-        if outcome is not CommitOutcome.COMMITTED:
+        if outcome is not CommitResult.COMMITTED:
             return outcome
         for change in (commit.change, commit.new_organization):
             if change is not None:
@@ -80,33 +80,33 @@ class MemoryDatabase:
         self.log.append(commit)
         return outcome
 
-    def _checked(self, commit: Commit) -> CommitOutcome:
+    def _checked(self, commit: Commit) -> CommitResult:
         organization = self.organizations[commit.organization_id]
         known = self.activities.get(commit.organization_id, {})
         if commit.decided_on != organization.version:
-            return CommitOutcome.CONFLICT
+            return CommitResult.CONFLICT
         if commit.authorized_by is not None:
             authority_id, version = commit.authorized_by
             if self.organizations[authority_id].version != version:
-                return CommitOutcome.CONFLICT
+                return CommitResult.CONFLICT
         for row in commit.rows:
             stored = self.rows.get(_key(commit.organization_id, row))
             if row.revision != (stored.revision if stored else 0) + 1:
-                return CommitOutcome.CONFLICT
+                return CommitResult.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
-            return CommitOutcome.CONFLICT
+            return CommitResult.CONFLICT
         if commit.change is not None:
             self._check_accounts(commit.change)
         if any(self._is_held(change) for change in (commit.change, commit.new_organization) if change is not None):
-            return CommitOutcome.CREDENTIAL_HELD
+            return CommitResult.CREDENTIAL_HELD
         if (activity := commit.activity) is None:
-            return CommitOutcome.COMMITTED
+            return CommitResult.COMMITTED
         if activity.revision == 0:
             taken = activity.id in known or any(one.fingerprint == activity.fingerprint for one in known.values())
-            return CommitOutcome.DUPLICATE if taken else CommitOutcome.COMMITTED
+            return CommitResult.DUPLICATE if taken else CommitResult.COMMITTED
         before = known.get(activity.id)
         follows = before is not None and before.revision == activity.revision - 1
-        return CommitOutcome.COMMITTED if follows else CommitOutcome.CONFLICT
+        return CommitResult.COMMITTED if follows else CommitResult.CONFLICT
 
     def _is_held(self, change: OrganizationChange) -> bool:
         """Whether a sub-organization of the same parent has a credential that the change registers."""
@@ -187,7 +187,7 @@ class MemoryStore:
         self.newest: Commit | None = None
         self.locks = 0
         self._chance = chance
-        self._waiting: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
+        self._waiting: list[tuple[Commit, asyncio.Future[CommitResult]]] = []
 
     async def _pause(self) -> None:
         for _ in range(self._turns()):
@@ -196,13 +196,13 @@ class MemoryStore:
     def _turns(self) -> int:
         return self._chance.randrange(6) if self._chance else 1
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
         future = self._future(commit)
         self._waiting.append((commit, future))
         self._later(self._turns(), self._write)
         return future
 
-    def _future(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+    def _future(self, commit: Commit) -> asyncio.Future[CommitResult]:
         self.handed_in += 1
         self.newest = commit
         return asyncio.get_running_loop().create_future()
@@ -226,13 +226,13 @@ class MemoryStore:
         waiting, self._waiting = self._waiting, []
         self._settle(waiting, is_locked=False)
 
-    def _settle(self, batch: Sequence[tuple[Commit, asyncio.Future[CommitOutcome]]], *, is_locked: bool) -> None:
+    def _settle(self, batch: Sequence[tuple[Commit, asyncio.Future[CommitResult]]], *, is_locked: bool) -> None:
         """Report the outcomes after all are written. `is_locked`: this store has locked the organization for this
         batch."""
         settled = [
             (future, self._outcome(commit))
             if is_locked or commit.organization_id not in self.database.locked
-            else (future, CommitOutcome.CONFLICT)
+            else (future, CommitResult.CONFLICT)
             for commit, future in batch
         ]
 
@@ -247,10 +247,13 @@ class MemoryStore:
 
         self._later(self._turns(), tell)
 
-    def _outcome(self, commit: Commit) -> CommitOutcome | Exception:
+    def _outcome(self, commit: Commit) -> CommitResult | Exception:
         try:
             return self.interfere(commit) or self.database.write(commit)
-        except (AssertionError, ServiceError) as broken:  # for whoever waits, since nobody catches it here
+        except (
+            AssertionError,
+            ServiceError,
+        ) as broken:  # given to the caller that waits, since nobody catches it here
             return broken
 
     async def organization(self, organization_id: str) -> Organization | None:
@@ -342,7 +345,7 @@ class MemoryStore:
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
-    ) -> list[EmailEvent] | None:
+    ) -> list[EmailEventRow] | None:
         return None if page.before or page.after else []  # nothing is sent from memory
 
     async def wallet_accounts(
@@ -409,12 +412,12 @@ class MemoryLock:
     def __init__(self, store: MemoryStore, organization_id: str) -> None:
         self._store = store
         self._organization_id = organization_id
-        self._commits: list[tuple[Commit, asyncio.Future[CommitOutcome]]] = []
+        self._commits: list[tuple[Commit, asyncio.Future[CommitResult]]] = []
         self.organization = store.database.organizations.get(organization_id)
         self.is_released = False
         store.database.locked.add(organization_id)
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
         assert not self.is_released
         assert commit.organization_id == self._organization_id
         future = self._store._future(commit)

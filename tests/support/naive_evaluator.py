@@ -281,7 +281,7 @@ class Reader:
         kind, _ = of
         items = self.items(of)
         if isinstance(kind, ListOf) and kind.item in TEXTS and sought[0] in TEXTS:
-            # A text is sought among whatever is there: what is no text is not it.
+            # A text is sought among items of any type; an item that is not a text is never equal.
             items = [item for item in items if isinstance(item[1], str)] if kind.item is Scalar.STRING else items
         by_kind = self.by_kind(widens=True)
         return 0 in [order(sought, admitted(*item), equality=True, by_kind=by_kind) for item in items]

@@ -6,6 +6,7 @@ every test that goes through them.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -37,6 +38,7 @@ from tests.support.organization_fixtures import (
     ETHEREUM_ACCOUNT,
     FEATURE,
     IDL,
+    SECRET_SUITE,
     SOLANA_ACCOUNT,
     UNKNOWN_IDS,
     RecordIds,
@@ -46,6 +48,7 @@ from tests.support.organization_fixtures import (
     mfa_policy_params,
     policy_params,
     private_key_params,
+    webhook_endpoint_params,
 )
 from tests.support.passkeys import SoftPasskey
 from tests.support.recovery import recovering
@@ -93,6 +96,24 @@ def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
     }
 
 
+def _ip_allowlist() -> dict[str, Any]:
+    """Of the organization, and not enforced: the other tests go on."""
+    rules = [{"cidr": "192.0.2.0/24", "label": "office"}, {"cidr": "2001:db8::/48"}]
+    return {"rules": rules, "enabled": False, "onEvaluationError": "DENY"}
+
+
+def _sealed_secret(record_ids: RecordIds) -> dict[str, Any]:
+    sealed = {
+        "secretPayload": bundles.message(b"nothing", bytes.fromhex(TARGET_PUBLIC_KEY)),
+        "targetPublicKey": TARGET_PUBLIC_KEY,
+        "encryptionSuite": SECRET_SUITE,
+    }
+    if (text := record_ids.fresh("sealed_secret")).startswith("{"):
+        sealed = json.loads(text)
+    properties = [{"key": "kind", "value": "card"}, {"key": "empty"}]
+    return {"secrets": [{**sealed, "name": unique("secret"), "staticProperties": properties}]}
+
+
 Make = Callable[[RecordIds], dict[str, Any]]
 TARGET_PUBLIC_KEY = bundles.point(bundles.fresh()).hex()
 PAGES = {"limit": "5"}
@@ -108,6 +129,7 @@ QUERIES: dict[str, Make] = {
     "list_policy_warnings": lambda f: {},
     "list_policy_keywords": lambda f: {},
     "check_policy": lambda f: {"effect": "EFFECT_ALLOW", "condition": "eth.tx.value < 5"},
+    "explain_policy": lambda f: {"activityId": f.activity_id, "policyId": f.policy_id},
     "try_policy": lambda f: {"effect": "EFFECT_ALLOW", "activityIds": [f.activity_id]},
     "describe_activities": lambda f: {"activityIds": [f.activity_id]},
     "get_activity": lambda f: {"activityId": f.activity_id},
@@ -116,6 +138,7 @@ QUERIES: dict[str, Make] = {
     "get_authenticator": lambda f: {"authenticatorId": f.authenticator_id},
     "get_authenticators": lambda f: {"userId": f.user_id},
     "get_boot_proof": lambda f: {"ephemeralKey": "04" * 130},
+    "get_ip_allowlist": lambda f: {"publicKey": "02" * 33},
     "get_mfa_policies": lambda f: {"userId": f.user_id},
     "get_mfa_policy": lambda f: {"userId": f.user_id, "mfaPolicyId": f.mfa_policy_id},
     "get_mfa_status": lambda f: {"activityId": f.activity_id, "userId": f.user_id},
@@ -127,6 +150,7 @@ QUERIES: dict[str, Make] = {
     "get_policy_evaluations": lambda f: {"activityId": f.activity_id},
     "get_session_profile": lambda f: {"sessionProfileId": f.kept("session_profile")},
     "get_session_profiles": lambda f: {},
+    "list_webhook_endpoints": lambda f: {},
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
     "get_wallet": lambda f: {"walletId": f.wallet_id},
@@ -148,6 +172,7 @@ QUERIES: dict[str, Make] = {
     "list_policies": lambda f: {},
     "list_private_key_tags": lambda f: {},
     "list_private_keys": lambda f: {},
+    "list_secrets": lambda f: {"paginationOptions": PAGES},
     "list_smart_contract_interfaces": lambda f: {},
     "list_suborgs": lambda f: {"filterType": "USERNAME", "filterValue": "Ada", "paginationOptions": PAGES},
     "list_user_tags": lambda f: {},
@@ -172,6 +197,8 @@ NEVER_FOUND = frozenset({"get_boot_proof"})
 
 SUBMISSIONS: dict[str, Make] = {
     **SESSIONS,
+    "ACTIVITY_TYPE_SET_IP_ALLOWLIST": lambda f: _ip_allowlist(),
+    "ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST": lambda f: {"publicKey": f.fresh("ip_allowlist")},
     "ACTIVITY_TYPE_CREATE_API_ONLY_USERS": lambda f: {
         "apiOnlyUsers": [
             {
@@ -313,6 +340,18 @@ SUBMISSIONS: dict[str, Make] = {
         "privateKeyId": f.fresh("private_key"),
         "targetPublicKey": TARGET_PUBLIC_KEY,
     },
+    "ACTIVITY_TYPE_INIT_IMPORT_SECRETS": lambda f: {"encryptionSuite": SECRET_SUITE, "numSecrets": 2},
+    "ACTIVITY_TYPE_IMPORT_SECRETS": _sealed_secret,
+    "ACTIVITY_TYPE_EXPORT_SECRETS": lambda f: {
+        "secrets": [
+            {
+                "secretId": f.kept("secret"),
+                "targetPublicKey": TARGET_PUBLIC_KEY,
+                "encryptionSuite": SECRET_SUITE,
+            }
+        ]
+    },
+    "ACTIVITY_TYPE_DELETE_SECRETS": lambda f: {"secretIds": [f.fresh("secret")]},
     "ACTIVITY_TYPE_EXPORT_WALLET": lambda f: {
         "walletId": f.wallet_id,
         "targetPublicKey": TARGET_PUBLIC_KEY,
@@ -337,8 +376,16 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
+    "ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT": lambda f: webhook_endpoint_params(),
+    "ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT": lambda f: {"endpointId": f.fresh("webhook_endpoint")},
+    "ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT": lambda f: {
+        "endpointId": f.fresh("webhook_endpoint"),
+        "url": "https://hooks.example/other",
+        "name": unique("endpoint"),
+        "isActive": False,
+    },
     "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
-    "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "https://hooks.example"},
+    "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "on"},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": lambda f: {"signWith": f.private_key_id, "payload": "ada", **HASHED_TEXT},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD": lambda f: {"privateKeyId": f.private_key_id, "payload": "ada", **HASHED_TEXT},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS": lambda f: {

@@ -46,7 +46,8 @@ SOLANA_ACCOUNT = {
     "path": "m/44'/501'/0'/0",
     "addressFormat": "ADDRESS_FORMAT_SOLANA",
 }
-FEATURE = "FEATURE_NAME_WEBHOOK"
+FEATURE = "FEATURE_NAME_SOLANA_RENT_PREFUND_ENABLED"
+SECRET_SUITE = "TRANSPORT_ENCRYPTION_SUITE_ENCLAVE_ENCRYPT_V1"
 OTP_FEATURE = "FEATURE_NAME_OTP_EMAIL_AUTH"
 """One that changes nothing else."""
 
@@ -147,6 +148,13 @@ class _Fresh:
         key = api_key_params(generate_api_key().public_key, expirationSeconds="3600")
         return str(self._one("create_api_keys", self._of_user(apiKeys=[key]), "apiKeyIds"))
 
+    def _ip_allowlist(self) -> str:
+        """The public key of an API key that has one, unless this is a sub-organization: these have none."""
+        user = self._root.new_user()
+        rules = [{"cidr": "192.0.2.0/24", "label": "office"}]
+        self._root.submit("set_ip_allowlist", {"publicKey": user.key.public_key, "rules": rules})
+        return user.key.public_key
+
     def _authenticator(self) -> str:
         passkey = SoftPasskey().params()
         return str(self._one("create_authenticators", self._of_user(authenticators=[passkey]), "authenticatorIds"))
@@ -159,6 +167,9 @@ class _Fresh:
     def _mfa_policy(self) -> str:
         policy = mfa_policy_params(self._holder.user_id, [{"type": "AUTHENTICATION_TYPE_API_KEY"}])
         return str(self._root.result("create_mfa_policy", policy)["mfaPolicyId"])
+
+    def _webhook_endpoint(self) -> str:
+        return str(self._root.result("create_webhook_endpoint", webhook_endpoint_params())["endpointId"])
 
     def _session_profile(self) -> str:
         return str(self._root.result("create_session_profile", session_profile_params())["sessionProfileId"])
@@ -231,6 +242,13 @@ class _Fresh:
             )
         )
 
+    def _secret(self) -> str:
+        parameters = {"secrets": [sealed_secret(self._root, secrets.token_bytes(32))]}
+        return str(self._one("import_secrets", parameters, "secretIds"))
+
+    def _sealed_secret(self) -> str:
+        return json.dumps(sealed_secret(self._root, secrets.token_bytes(32)))
+
     def _sealed_private_key(self) -> str:
         return self._sealed_for("init_import_private_key", secrets.token_bytes(32))
 
@@ -289,7 +307,7 @@ class _Fresh:
         return OTP_FEATURE
 
     def _feature(self) -> str:
-        self._root.submitted("set_organization_feature", {"name": FEATURE, "value": "https://hooks.example"})
+        self._root.submitted("set_organization_feature", {"name": FEATURE, "value": "on"})
         return FEATURE
 
     def _waiting(self) -> str:
@@ -344,6 +362,21 @@ def mfa_policy_params(user_id: str, methods: list[dict[str, str]]) -> dict[str, 
     }
 
 
+def webhook_endpoint_params() -> dict[str, Any]:
+    """An endpoint whose filter no event passes, so that nothing is sent."""
+    return {
+        "url": "https://hooks.example/turnkey",
+        "name": unique("endpoint"),
+        "subscriptions": [
+            {
+                "eventType": "ACTIVITY_UPDATES",
+                "filtersJson": '{"activityTypes": ["ACTIVITY_TYPE_OF_NONE"]}',
+                "isActive": True,
+            }
+        ],
+    }
+
+
 def session_profile_params(scope: str = "activity.resource == 'PRIVATE_KEY'", **members: Any) -> dict[str, Any]:
     return {"sessionProfileName": unique("profile"), "scope": scope, **members}
 
@@ -356,3 +389,20 @@ def interface_params(**members: Any) -> dict[str, Any]:
         "label": unique("interface"),
         "notes": "of a token",
     } | members
+
+
+def sealed_secret(caller: Caller, plaintext: bytes, **members: Any) -> dict[str, Any]:
+    """What the caller sends to import this secret, sealed to a key that it has just asked for."""
+    begun = caller.result("init_import_secrets", {"encryptionSuite": SECRET_SUITE, "numSecrets": 1})
+    return secret_params(plaintext, begun["enclaveTargetMessages"][0], **members)
+
+
+def secret_params(plaintext: bytes, target_message: str, **members: Any) -> dict[str, Any]:
+    """What a client makes of a message of init_import_secrets. It believes the message."""
+    target = json.loads(bytes.fromhex(json.loads(target_message)["data"]))["targetPublic"]
+    return {
+        "secretPayload": bundles.message(plaintext, bytes.fromhex(target)),
+        "targetPublicKey": target,
+        "encryptionSuite": SECRET_SUITE,
+        **members,
+    }

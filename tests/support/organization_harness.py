@@ -19,7 +19,8 @@ from keystead.api.records import ApiKey, Authenticator, Credential, Tag, Timesta
 from keystead.identities.issuers import KnownIssuers
 from keystead.operations import CATALOGUE, Reading
 from keystead.operations.activities import shown
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.ip_allowlists import EXEMPT
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.limits import Limits
@@ -27,14 +28,12 @@ from keystead.organizations.organization import Organization, Record, Version, f
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.context import SigningCache
-from keystead.pipeline.environment import Environment, Rules
+from keystead.pipeline.environment import Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
+from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
-from keystead.pipeline.ports import (
-    Identities,
-    Sealed,
-)
+from keystead.pipeline.ports import Identities
 from keystead.pipeline.requests import Liveness, read_submission
 from tests.support.fake_signer import FakeProviders, FakeSigner
 from tests.support.issuers import ISSUER
@@ -110,7 +109,7 @@ class OrganizationHarness:
         chance: random.Random | None = None,
         processes: int = 1,
         identities: Identities | None = None,
-        **rules: Any,
+        **settings: Any,
     ) -> None:
         self.ids, self.clock, self.database = Ids(), ManualClock(), MemoryDatabase()
         members = [Person(person) if isinstance(person, str) else person for person in people]
@@ -132,8 +131,9 @@ class OrganizationHarness:
                 new_id=self.ids,
                 catalogue=CATALOGUE,
                 policy_sets=PolicySets(),
-                rules=Rules(limits=self.limits, liveness=Liveness(), **rules),
+                settings=PipelineSettings(limits=self.limits, liveness=Liveness(), **settings),
                 signing_cache=SigningCache.of_bytes(1_000_000),
+                long_work=LongWork(lambda: 0.0),  # no piece is long, so that the order depends on the test alone
             )
             for store, signer in zip(self.stores, self.signers, strict=True)
         ]
@@ -144,7 +144,7 @@ class OrganizationHarness:
         quorum = RootQuorum(threshold, tuple(self.user_ids[name] for name in root))
         found: list[Record] = [
             Profile(name="Company", root_quorum=quorum, created_at=now),
-            DataKey(Sealed("master", b"key")),
+            SealedDataKey(Sealed("master", b"key")),
             *(
                 Tag(tag_id=tag_id, tag_name=tag, tag_type=TagType.USER, created_at=now, updated_at=now)
                 for tag, tag_id in self.tags.items()
@@ -239,7 +239,7 @@ class OrganizationHarness:
         assert isinstance(operation, ActivityOperation)
         seen = await self.stores[process].organization(caller.organization_id)
         assert seen is not None
-        return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen)
+        return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen, EXEMPT)
 
     def send(self, who: str, name: str, body: bytes, key: str = "") -> Activity:
         """Submit exactly these bytes."""

@@ -17,7 +17,7 @@ from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Time
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.authorize import may_vote
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
-from keystead.policies.expression import Expression, Source, compile_stored
+from keystead.policies.expression import Expression, ExpressionSource, compile_stored
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.policies.request import Approval, AuthorizationRequest, CredentialUsed, RequestedActivity
@@ -108,7 +108,7 @@ def policy(effect: Effect, condition: str = "", consensus: str = "", time: str =
 
 def compiled(text: str, clause: Clause = Clause.CONDITION, *, all_versions: bool = False) -> Expression:
     """Raises ExpressionRefused."""
-    return Expression(Source(text, clause, all_versions))
+    return Expression(ExpressionSource(text, clause, all_versions))
 
 
 def value_of(text: str, values: Mapping[str, Any]) -> bool | EvaluationError:

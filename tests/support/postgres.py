@@ -39,6 +39,7 @@ class PostgresServer:
 
     def __init__(self, home: Path, *, durable: bool) -> None:
         self.port = _quiet_port()
+        self._home = home
         self._data = home / "data"
         self._log = home / "log"
         self._password = secrets.token_hex(16)
@@ -51,6 +52,59 @@ class PostgresServer:
             self._install = _copy_of_binaries(home)
             os.chown(home, account.pw_uid, account.pw_gid)
         self._initialize(home / "password", durable=durable)
+
+    @classmethod
+    def standby_of(cls, primary: PostgresServer, number: int) -> PostgresServer:
+        """A copy of a running server that follows it and, from now on, acknowledges each of its commits. It is not
+        started yet."""
+        standby = cls.__new__(cls)
+        vars(standby).update(vars(primary))
+        standby.port, standby._process = _quiet_port(), None
+        standby._data = primary._home / f"standby-{number}"
+        standby._log = primary._home / f"standby-{number}.log"
+        name = f"standby_{number}"
+        source = f"{primary.url()}?application_name={name}"
+        command = [str(primary._install / "bin/pg_basebackup"), f"--pgdata={standby._data}", f"--dbname={source}"]
+        command += ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, **primary._as_user)
+        with (standby._data / "postgresql.auto.conf").open("a") as settings:
+            settings.write(f"port = {standby.port}\nsynchronous_standby_names = ''\n")
+        primary.run(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", "SELECT pg_reload_conf()")
+        return standby
+
+    def run(self, *statements: str) -> str:
+        """Run statements as the owner of all databases, each in a transaction of its own; what they print."""
+        commands = [word for statement in statements for word in ("--command", statement)]
+        done = subprocess.run(
+            [_INSTALL / "bin/psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", self.url(), *commands],
+            check=True,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        return done.stdout.strip()
+
+    def promote(self) -> None:
+        """Make a standby the primary; return when it accepts writes."""
+        self.run("SELECT pg_promote(wait => true)")
+
+    def freeze(self) -> None:
+        """Stop every process of the server where it is: its connections stay open, and nothing answers."""
+        for pid in self._processes():
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        for pid in self._processes():
+            os.kill(pid, signal.SIGCONT)
+
+    def thaw_if_running(self) -> None:
+        if self._process is not None:
+            self.thaw()
+
+    def _processes(self) -> list[int]:
+        assert self._process is not None
+        pid = self._process.pid
+        return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
@@ -124,7 +178,7 @@ class PostgresServer:
             lines = (self._data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
             return False
-        return len(lines) >= 8 and lines[0] == str(pid) and lines[7].strip() == "ready"
+        return len(lines) >= 8 and lines[0] == str(pid) and lines[7].strip() in ("ready", "standby")
 
 
 @contextmanager

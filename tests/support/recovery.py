@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keystead.client.dev_outbox import Outbox
+from keystead.client.dev_outbox import DevelopmentOutbox
 from keystead.stamps.signing import ApiKeyPair
 from tests.support import bundles
 from tests.support.callers import Caller
@@ -22,7 +22,7 @@ def recovering(by: Caller, user: Caller, **parameters: Any) -> Caller:
     if "FEATURE_NAME_EMAIL_RECOVERY" not in features:
         user.submitted("set_organization_feature", {"name": "FEATURE_NAME_EMAIL_RECOVERY"})
     email, client = user.asked("get_user", userId=user.user_id)["user"]["userEmail"], bundles.fresh()
-    outbox = Outbox(str(by.http.base_url).rstrip("/"))
+    outbox = DevelopmentOutbox(str(by.http.base_url).rstrip("/"))
     before = len(outbox.messages(email))
     started = by.with_key(by.key, by.user_id, user.organization_id)
     started.submitted("init_user_email_recovery", recovery_params(email, bundles.point(client).hex(), **parameters))

@@ -14,11 +14,12 @@ from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
-from keystead.pipeline.authorization import Case
+from keystead.pipeline.case import Case
 from keystead.pipeline.context import ContextSource, SigningCache, TransactionRules
 from keystead.pipeline.effects import change_of
-from keystead.pipeline.environment import Environment, Rules
+from keystead.pipeline.environment import Environment, PipelineSettings
 from keystead.pipeline.execution import execution_of
+from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.policy_sets import CompiledPolicies, PolicySets
 from keystead.pipeline.requests import Liveness, recorded_request
 from keystead.policies.policy_set import PolicySet
@@ -62,18 +63,19 @@ async def _executed(
     asked = version.upgrade(intent)
     cache = SigningCache.of_bytes(1_000_000)
     case = Case(
-        activity_type=activity.type,
         operation=operation,
-        intent=intent,
+        version=version,
+        intent=asked,
         policies=CompiledPolicies(PolicySet(()), {}),
         submitter_id=activity.submitter_id,
+        owner_id=None,
         stamped_with=activity.stamped_with,
         submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
         proofs=(),
         now_ms=activity.updated_at_ms,
         context=await operation.load_context(
-            ContextSource(organization, activity.submitter_id, store, TransactionRules(), cache), asked
+            ContextSource(organization, activity.submitter_id, store, TransactionRules(), cache, LongWork()), asked
         )
         if operation.load_context
         else None,
@@ -87,7 +89,7 @@ async def _executed(
         new_id=ids,
         catalogue=CATALOGUE,
         policy_sets=PolicySets(),
-        rules=Rules(limits=limits, liveness=Liveness()),
+        settings=PipelineSettings(limits=limits, liveness=Liveness()),
     )
     execution = execution_of(case, organization, environment)
     executed = operation.execute(execution, asked)

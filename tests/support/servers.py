@@ -11,6 +11,7 @@ import random
 import resource
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -27,7 +28,7 @@ from keystead.api.identifiers import new_id
 from keystead.api.records import ApiKey, Credential, Timestamp, User
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.server.bootstrap import bootstrap
@@ -72,8 +73,8 @@ class Installation:
         organization_id = new_id()
         signer = LocalSigner(self.master_key)
 
-        async def data_key(_: DatabaseStore) -> DataKey:
-            return DataKey(await signer.new_data_key(organization_id))
+        async def data_key(_: DatabaseStore) -> SealedDataKey:
+            return SealedDataKey(await signer.new_data_key(organization_id))
 
         profile = Profile(
             name="Another",
@@ -151,9 +152,12 @@ class Server:
         self.clock = clock
         self.log = log
         self.port = free_port()
-        self.base_url = f"http://127.0.0.1:{self.port}"
-        self.http = httpx.Client(base_url=self.base_url, timeout=60)
         self._settings = settings or {}
+        # A server with TLS of its own has a certificate that it signed itself.
+        certificate = self._settings.get("tls_cert")
+        self.base_url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
+        verify = ssl.create_default_context(cafile=str(certificate)) if certificate else True
+        self.http = httpx.Client(base_url=self.base_url, timeout=60, verify=verify)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

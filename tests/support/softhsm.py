@@ -1,6 +1,6 @@
 """A PKCS#11 token in software, SoftHSM 2, for tests that need one: skipped only where there is none.
 
-`make test` unpacks it into the virtual environment (`tools/softhsm.sh`) where the machine has none.
+`make test` unpacks it into the virtual environment (`tools/unpack_debian.sh`) where the machine has none.
 """
 
 from __future__ import annotations

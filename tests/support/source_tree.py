@@ -15,7 +15,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
-PURE = ("primitives", "api", "stamps", "organizations", "chains", "policies", "pipeline", "audit", "describe")
+PURE = (
+    *("primitives", "api", "stamps", "organizations", "chains", "policies", "pipeline", "audit", "describe"),
+    "sessions",
+)
 """The packages that hold no mutable state."""
 
 

@@ -1,16 +1,25 @@
 """The line between a server and its PostgreSQL, as something that can break at a chosen moment.
 
-Here: relaying bytes, breaking before a commit arrives or before its answer does. Not here: what must hold then.
+Here: relaying bytes, breaking before a commit arrives or before its answer does, damage to what passes. Not here:
+what must hold then.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+import random
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Literal, assert_never
 from urllib.parse import urlsplit
 
 _CHUNK = 65_536
+_DAMAGED_SHARE = 0.1
+"""Of the chunks, while the network does damage."""
+
+Damage = Literal["drop", "delay", "truncate", "duplicate"]
+"""What happens to some chunks: lost, late by up to 0.2 s, cut in two and the connection with it, sent twice."""
 
 
 class TcpProxy:
@@ -22,6 +31,7 @@ class TcpProxy:
         self._thawed = asyncio.Event()
         self._thawed.set()
         self._loses_answer_of: bytes | None = None
+        self._damage: Damage | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self.url = ""
 
@@ -40,6 +50,10 @@ class TcpProxy:
 
     def thaw(self) -> None:
         self._thawed.set()
+
+    def damage(self, kind: Damage | None) -> None:
+        """From now on, do this to some of the chunks; None: to none."""
+        self._damage = kind
 
     def cut_before_answer_of(self, words: bytes) -> None:
         """As soon as the database has answered a message with these words, and before anybody hears it."""
@@ -63,13 +77,32 @@ class TcpProxy:
         for end in ends:
             end.transport.abort()
 
+    async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        """Raises ConnectionResetError if the connection is to end."""
+        if self._damage is None or random.random() > _DAMAGED_SHARE:
+            writer.write(data)
+            return
+        match self._damage:
+            case "drop":
+                return
+            case "delay":
+                await asyncio.sleep(random.uniform(0, 0.2))
+                writer.write(data)
+            case "duplicate":
+                writer.write(data + data)
+            case "truncate":
+                writer.write(data[: len(data) // 2])
+                raise ConnectionResetError
+            case _:
+                assert_never(self._damage)
+
     async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: asyncio.Event) -> None:
         while data := await reader.read(_CHUNK):
             await self._thawed.wait()
             if self._loses_answer_of is not None and self._loses_answer_of in data:
                 self._loses_answer_of = None
                 asked.set()
-            writer.write(data)
+            await self._send(writer, data)
         writer.close()
 
     async def _answer(
@@ -80,7 +113,7 @@ class TcpProxy:
             if asked.is_set():
                 self.cut()
                 return
-            writer.write(data)
+            await self._send(writer, data)
         writer.close()
 
 
@@ -96,3 +129,27 @@ async def tcp_proxy_to(url: str) -> AsyncIterator[TcpProxy]:
         proxy.cut()
         proxy.thaw()
         server.close()
+
+
+@contextmanager
+def tcp_proxy_in_thread(url: str) -> Iterator[TcpProxy]:
+    """A proxy for servers in other processes. Of its methods only `damage` may be called."""
+    loop = asyncio.new_event_loop()
+    opened: list[TcpProxy] = []
+    is_open, is_done = threading.Event(), asyncio.Event()
+
+    async def serve() -> None:
+        async with tcp_proxy_to(url) as proxy:
+            opened.append(proxy)
+            is_open.set()
+            await is_done.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    is_open.wait()
+    try:
+        yield opened[0]
+    finally:
+        loop.call_soon_threadsafe(is_done.set)
+        thread.join()
+        loop.close()

@@ -87,7 +87,7 @@ class Sources:
         return f"{relative}#{heading}" if heading else relative
 
     def _page_for(self, target: PurePosixPath) -> PurePosixPath:
-        """Where a page or file of the repository is in the site. A file that is no page gets one that shows it."""
+        """Where a page or file of the repository is in the site. Each other file gets a page that shows it."""
         if target == DOCS / "decisions":
             return PurePosixPath("decisions/index.md")
         if target in FIRST_PAGES or (target.is_relative_to(DOCS) and target.suffix in {".md", *PICTURES}):

@@ -1,4 +1,4 @@
-// The developer's controls: clock, faults, outbox, organizations, snapshots. Not here: HTTP (requests.js).
+// The developer's controls: clock, faults, outbox, webhooks, organizations, snapshots. Not here: HTTP (requests.js).
 
 import { setTimeout as pause } from "node:timers/promises";
 import { Controls, KeysteadError } from "./requests.js";
@@ -116,6 +116,32 @@ class Outbox {
   }
 }
 
+class Webhooks {
+  #controls;
+
+  constructor(controls) {
+    this.#controls = controls;
+  }
+
+  async sent(endpointId) {
+    const { webhooks } = await this.#controls.read("webhooks");
+    const all = webhooks.map(({ sentAtMs, ...sent }) => ({ sentAt: new Date(sentAtMs), ...sent }));
+    return all.filter((one) => endpointId === undefined || one.endpointId === endpointId);
+  }
+
+  async waitFor(activityId, { count = 1, timeoutMs = 10_000 } = {}) {
+    let found = [];
+    for (let left = timeoutMs / LOOK_AGAIN_MS; left > 0; left -= 1) {
+      found = (await this.sent()).filter(({ body }) => JSON.parse(body).id === activityId);
+      if (found.length >= count) {
+        return found.at(-1);
+      }
+      await pause(LOOK_AGAIN_MS);
+    }
+    throw new KeysteadError(`${found.length} of ${count} webhooks of activity ${activityId} after ${timeoutMs} ms`);
+  }
+}
+
 export class DevControls {
   #controls;
 
@@ -124,6 +150,7 @@ export class DevControls {
     this.clock = new Clock(this.#controls);
     this.faults = new Faults(this.#controls);
     this.outbox = new Outbox(this.#controls);
+    this.webhooks = new Webhooks(this.#controls);
   }
 
   get baseUrl() {

@@ -111,6 +111,28 @@ export interface Outbox {
   code(recipient: string, waiting?: Waiting): Promise<string>;
 }
 
+/** An attempt to deliver a webhook. `body`: the JSON that was sent. `status`: of the answer, 0 if there was none. */
+export interface SentWebhook {
+  sentAt: Date;
+  endpointId: string;
+  /** Of the endpoint. */
+  organizationId: string;
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  /** `refused`: a final answer; `later`: another attempt follows. */
+  verdict: "accepted" | "refused" | "later";
+  status: number;
+  reason: string;
+}
+
+/** The webhooks that the server sent lately, oldest first. */
+export interface Webhooks {
+  sent(endpointId?: string): Promise<SentWebhook[]>;
+  /** The newest attempt with an event of an activity, once there are `count` of them. */
+  waitFor(activityId: string, waiting?: Waiting): Promise<SentWebhook>;
+}
+
 /** The developer's controls of a server. Every method rejects with KeysteadError if the server refuses. */
 export class DevControls {
   constructor(baseUrl: string);
@@ -118,6 +140,7 @@ export class DevControls {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly outbox: Outbox;
+  readonly webhooks: Webhooks;
   /** An organization of one's own, in a few milliseconds. `wallet`: with the wallet "Development". */
   newOrganization(options?: { name?: string; wallet?: boolean }): Promise<Credentials>;
   /** The next activities of a type, as ACTIVITY_TYPE_CREATE_WALLET, end in this status, whatever is decided. */

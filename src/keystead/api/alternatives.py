@@ -9,8 +9,6 @@ from collections.abc import Mapping
 
 _SEND = "sign with sign_transaction and send the signed transaction to a node of the chain"
 _ASK_A_NODE = "ask a node of the chain"
-_FOLLOW = "ask list_activities from time to time"
-_LIMIT_ADDRESSES = "limit the addresses of callers in the proxy in front of this server"
 
 _ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(
@@ -33,8 +31,6 @@ _ALTERNATIVES: Mapping[str, str] = {
         ),
         _ASK_A_NODE,
     ),
-    **dict.fromkeys(("create_webhook_endpoint", "list_webhook_endpoints"), _FOLLOW),
-    **dict.fromkeys(("get_ip_allowlist", "set_ip_allowlist"), _LIMIT_ADDRESSES),
     "create_velocity_control": "write a policy with a limit on each transaction: create_policy",
 }
 """By operation. Products of the public service (swaps, on-ramps, Earn, TVC, Spark) have no alternative here."""

@@ -1,6 +1,7 @@
-"""Which words a field accepts, for the refusal of a word that it does not accept.
+"""Which words and which members a field accepts, for the refusal of what it does not accept.
 
-Here: from a type and the path of a field in it to the words of its enum. Not here: the refusal (`decoding`).
+Here: from a type and the path of a field in it to the words of its enum, or to the names of its members. Not here:
+the refusal (`decoding`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,7 @@ _STEP = re.compile(r"\.?(?P<name>[^.\[\]]+)|\[(?P<item>[^\]]*)\]")
 
 def choices(kind: Any, path: str, sent: str) -> str:
     """The words that the value at `path` (e.g. accounts[0].curve) within `kind` takes; "" if it takes others."""
-    for step in _STEP.finditer(path):
-        kind = _bare(kind)
-        inside = _field(kind, step["name"]) if step["name"] else _item(kind)
-        if inside is None:
-            return ""
-        kind = inside
-    kind = _bare(kind)
+    kind = _type_at(kind, path)
     if not (isinstance(kind, type) and issubclass(kind, Enum)):
         return ""
     words = [str(member.value) for member in kind]
@@ -36,6 +31,22 @@ def choices(kind: Any, path: str, sent: str) -> str:
         return f"expected {' or '.join(words)}"
     near = difflib.get_close_matches(sent[:100], words, cutoff=0.4)
     return f"one of {len(words)} words is expected" + (f", perhaps {' or '.join(near)}" if near else "")
+
+
+def members(kind: Any, path: str) -> list[str]:
+    """The names of the members of the object at `path` within `kind`; empty if the value is not an object."""
+    kind = _type_at(kind, path)
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return []
+    return list(kind.__struct_encode_fields__)
+
+
+def _type_at(kind: Any, path: str) -> Any:
+    """The type of the value at `path` within `kind`; None if there is no such value."""
+    for step in _STEP.finditer(path):
+        kind = _bare(kind)
+        kind = _field(kind, step["name"]) if step["name"] else _item(kind)
+    return _bare(kind)
 
 
 def _bare(kind: Any) -> Any:

@@ -13,9 +13,10 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from keystead.api.choices import choices
+from keystead.api.choices import choices, members
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import UUID_PATTERN
+from keystead.api.spelling import did_you_mean
 from keystead.api.validation_text import in_json_words
 
 NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
@@ -147,7 +148,8 @@ def _named(message: str, within: str, kind: Any) -> InvalidRequest:
     if missing := _MISSING.search(what):
         return InvalidRequest(f"invalid request body: missing field `{_join(path, missing['field'])}`")
     if unknown := _UNKNOWN.search(what):
-        return InvalidRequest(f"invalid request body: unknown field `{_join(path, unknown['field'])}`")
+        suggestion = did_you_mean(unknown["field"], members(kind, where))
+        return InvalidRequest(f"invalid request body: unknown field `{_join(path, unknown['field'])}`{suggestion}")
     if (pattern := _PATTERN.match(what)) and (words := _PATTERN_WORDS.get(_unescaped(pattern["pattern"]))):
         what = words
     if (word := _WORD.match(what)) and (expected := choices(kind, where, word["word"])):

@@ -87,6 +87,19 @@ class Effect(StrEnum):
     DENY = "EFFECT_DENY"
 
 
+class TransportEncryptionSuite(StrEnum):
+    """How secrets are sealed on their way: the only one is that of all bundles."""
+
+    ENCLAVE_ENCRYPT_V1 = "TRANSPORT_ENCRYPTION_SUITE_ENCLAVE_ENCRYPT_V1"
+
+
+class OnEvaluationError(StrEnum):
+    """What an IP allow-list does with a request whose address cannot be determined."""
+
+    ALLOW = "ALLOW"
+    DENY = "DENY"
+
+
 class FeatureName(StrEnum):
     ROOT_USER_EMAIL_RECOVERY = "FEATURE_NAME_ROOT_USER_EMAIL_RECOVERY"
     WEBAUTHN_ORIGINS = "FEATURE_NAME_WEBAUTHN_ORIGINS"

@@ -121,11 +121,13 @@ class NotImplementedHere(ServiceError):
 
 
 class Unavailable(ServiceError):
-    """A part of the service does not answer now. Nothing was changed; sending the request again is safe."""
+    """A part of the service does not answer now. Nothing was changed; sending the request again is safe, after
+    `retry_after_s` whole seconds."""
 
     http_status = 503
     grpc_code = 14
     default_machine_code = ""
+    retry_after_s: ClassVar[int] = 1
 
 
 class DatabaseUnavailable(Unavailable):

@@ -124,6 +124,14 @@ class MfaPolicy(Wire, frozen=True):
     notes: str | None = None
 
 
+class IpAllowlistRule(Wire, frozen=True):
+    """A network from which requests may come. `created_at`: milliseconds since the epoch, as decimal text."""
+
+    cidr: str
+    label: str
+    created_at: str
+
+
 class SessionProfile(Wire, frozen=True):
     """What sessions that name the profile may do: `scope`, a condition of the policy language.
 
@@ -163,6 +171,25 @@ class Oauth2Credential(Wire, frozen=True):
     encrypted_client_secret: str
     created_at: Timestamp
     updated_at: Timestamp
+
+
+class WebhookSubscriptionParams(Wire, frozen=True):
+    """`filters_json`: which events, as JSON (`organizations.webhook_filters`)."""
+
+    event_type: str
+    filters_json: str | None = None
+    is_active: bool | None = None
+
+
+class WebhookEndpointData(Wire, frozen=True):
+    """An address that gets the events of its subscriptions."""
+
+    endpoint_id: str
+    organization_id: str
+    url: str
+    name: str
+    is_active: bool
+    subscriptions: tuple[WebhookSubscriptionParams, ...] | None = None
 
 
 class Tag(Wire, frozen=True):

@@ -37,6 +37,11 @@ def answer(response: Wire, form: Form) -> bytes:
     return encode(_without_times(response) if _holds_activities(type(response)) else response)
 
 
+def rendered_activity(activity: Activity, form: Form) -> bytes:
+    """The bytes of an activity alone, as webhooks have it."""
+    return encode(documented(activity) if form is Form.DOCUMENTED else replace(activity, timestamp_ms=None))
+
+
 def error_answer(error: ServiceError) -> bytes:
     """The bytes of a refusal: code, message, details, and the machine code if there is one."""
     details = error.details

@@ -50,17 +50,17 @@ def compressed(point: bytes) -> bytes:
     return bytes([2 + point[-1] % 2]) + point[1:33]
 
 
-def read_message(text: str, field: str) -> tuple[bytes, bytes]:
+def read_message(text: str, field: str, length_max: int = MESSAGE_LENGTH_MAX) -> tuple[bytes, bytes]:
     """The encapsulated key (65 bytes, not yet checked to be a point) and the ciphertext of a client's message.
 
-    Raises InvalidRequest if the text is not such a message.
+    `length_max`: the most characters of the text. Raises InvalidRequest if the text is not such a message.
     """
     try:
-        message = _read_message(text if len(text) <= MESSAGE_LENGTH_MAX else "")
+        message = _read_message(text if len(text) <= length_max else "")
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         raise InvalidRequest(
             f"failed to decrypt bundle: field `{field}`: expected JSON text "
             '{"encappedPublic": hex of 65 bytes, "ciphertext": hex of at least 16 bytes} of at most '
-            f"{MESSAGE_LENGTH_MAX} characters"
+            f"{length_max} characters"
         ) from None
     return bytes.fromhex(message.encapped_public), bytes.fromhex(message.ciphertext)

@@ -12,7 +12,7 @@ from keystead.chains.ethereum.interfaces import ContractAbi, check_abi
 from keystead.chains.solana.idl import check_idl
 from keystead.chains.solana.interfaces import ProgramIdl
 
-ContractInterface: TypeAlias = ContractAbi | ProgramIdl
+ParsedInterface: TypeAlias = ContractAbi | ProgramIdl
 
 
 def check_interface_text(kind: SmartContractInterfaceType, text: str) -> None:
@@ -26,7 +26,7 @@ def check_interface_text(kind: SmartContractInterfaceType, text: str) -> None:
             assert_never(kind)
 
 
-def read_interface(kind: SmartContractInterfaceType, text: str) -> ContractInterface:
+def read_interface(kind: SmartContractInterfaceType, text: str) -> ParsedInterface:
     """An interface whose text was checked."""
     match kind:
         case SmartContractInterfaceType.ETHEREUM:

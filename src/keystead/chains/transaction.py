@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.contract_interfaces import ContractInterface
+from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.signatures import Signature, SignatureScheme
 
 UNPARSABLE = "failed to parse transaction"
@@ -52,7 +52,7 @@ class TransactionView(msgspec.Struct, frozen=True, kw_only=True):
     and that matter to people who approve it.
     """
 
-    describe: Callable[[Mapping[str, ContractInterface]], Description]
+    describe: Callable[[Mapping[str, ParsedInterface]], Description]
     contracts: tuple[str, ...] = ()
     valid_on_every_chain: bool = False
     unseen: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     scheme: SignatureScheme
     messages: tuple[bytes, ...]
-    describe: Callable[[Mapping[str, ContractInterface]], Description]
+    describe: Callable[[Mapping[str, ParsedInterface]], Description]
     assemble: Callable[[Sequence[Signature]], bytes]
     contracts: tuple[str, ...] = ()
     valid_on_every_chain: bool = False

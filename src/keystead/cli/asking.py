@@ -13,7 +13,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def confirm(question: str, yes: bool, command: str) -> None:
-    """Ask, and return if the answer is yes. Raises Failure if it is no, or if there is nobody to ask."""
+    """Ask, and return if the answer is yes. Raises Failure if it is no, or if the input is not a terminal."""
     if yes:
         return
     if not sys.stdin.isatty():

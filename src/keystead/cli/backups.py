@@ -5,27 +5,51 @@ Here: flags and the output. Not here: copying (`storage.sqlite_backup`), the ste
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from keystead.api.errors import ServiceError
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
-from keystead.storage.open import sqlite_path
+from keystead.server.installation_dates import record_backup
+from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.sqlite_backup import BackupRefused, Report, back_up, restore
 
 
 def backup(
-    target: Annotated[Path, typer.Argument(metavar="FILE", help="The new file. It must not exist.")],
     database_url: DatabaseUrl,
+    target: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="The new file. It must not exist.", show_default=False)
+    ] = None,
+    made: Annotated[
+        bool, typer.Option("--made", help="Copy nothing: other tools have just made a backup, of PostgreSQL.")
+    ] = False,
 ) -> None:
     """Copy a SQLite database to a file, while servers use it.
 
-    The file has everything but the master key: keep a copy of that elsewhere. Can be stopped and run again.
+    The file has everything but the master key: keep a copy of that elsewhere. Can be stopped and run again. The
+    database then has the time of the backup on record, for `keystead status` and the metrics.
     """
+    began_ms = time.time_ns() // 1_000_000
+    if made == (target is not None):
+        raise typer.BadParameter("give the new file, or --made after other tools have made a backup")
+    if target is not None:
+        _back_up(database_url, target)
+    try:
+        asyncio.run(_record(database_url, began_ms))
+    except ValueError as refused:
+        raise Failure(str(refused)) from None
+    except ServiceError as refused:
+        raise Failure(f"the backup is not on record: {refused.message}") from None
+
+
+def _back_up(database_url: str, target: Path) -> None:
     database = _database_file(database_url, "pg_dump")
     os.umask(0o077)
     with ProgressLine() as line:
@@ -36,11 +60,19 @@ def backup(
     print(f"{target}: {target.stat().st_size} bytes. The master key is not in it.")
 
 
+async def _record(database_url: str, at_ms: int) -> None:
+    store = await open_store(database_url)
+    try:
+        await record_backup(store, at_ms)
+    finally:
+        await store.close()
+
+
 def restore_database(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="What keystead backup wrote.")],
     database_url: DatabaseUrl,
 ) -> None:
-    """Make a SQLite database of a backup, where there is none.
+    """Make a new SQLite database from a backup.
 
     Stop the servers first. Can be stopped and run again.
     """

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keystead.client.credentials import Credentials
-from keystead.pipeline.ports import BundleSigner
+from keystead.pipeline.signer_values import BundleSigner
 from keystead.server.development.fixture_loading import LoadedKey
 from keystead.stamps.signing import ApiKeyStamper
 

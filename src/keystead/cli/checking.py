@@ -32,11 +32,14 @@ def check(
         str,
         typer.Option(envvar="KEYSTEAD_OTHER_MASTER_KEY_FILE", help="The other one, while it is being rotated."),
     ] = "",
+    finish_deletions: Annotated[
+        bool, typer.Option("--finish-deletions", help="Delete the rows that are left of what is deleted.")
+    ] = False,
 ) -> None:
     """Check that a database is whole and fits its master key.
 
-    Every sealed value is opened, and records, versions and look-ups are compared. Changes nothing, and servers may
-    run meanwhile. Prints a line for each problem; exit code 1 if there is one.
+    Every sealed value is opened, and records, versions and look-ups are compared. Changes nothing without
+    --finish-deletions, and servers may run meanwhile. Prints a line for each problem; exit code 1 if there is one.
     """
     keep_memory_private()
     pin = os.environ.get("KEYSTEAD_PKCS11_PIN", "")
@@ -50,7 +53,7 @@ def check(
         damages = [] if path is None else damage(path)
         for found in damages:
             print(f"the database file: {found}")
-        checked = asyncio.run(_check(database_url, master))
+        checked = asyncio.run(_check(database_url, master, finish=finish_deletions))
     except (MasterKeyError, BackupRefused, ValueError) as refused:
         raise Failure(str(refused)) from None
     except ServiceError as refused:
@@ -62,7 +65,7 @@ def check(
     print("No problem found.")
 
 
-async def _check(database_url: str, master: Master) -> Checked:
+async def _check(database_url: str, master: Master, *, finish: bool) -> Checked:
     store = await open_store(database_url)
     try:
         if not await is_current(store):
@@ -72,6 +75,6 @@ async def _check(database_url: str, master: Master) -> Checked:
             def progress(so_far: Checked) -> None:
                 line.show(f"{so_far.organizations} organizations checked, {so_far.problems} problems")
 
-            return await check_installation(store, master, problem=print, progress=progress)
+            return await check_installation(store, master, problem=print, progress=progress, finish=finish)
     finally:
         await store.close()

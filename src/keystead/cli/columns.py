@@ -127,7 +127,7 @@ def width_of(text: str) -> int:
 
 
 def terminal_width() -> int | None:
-    """Of standard output; None if that is no terminal."""
+    """Of standard output; None if it is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -15,6 +15,16 @@ COMPLETE_VARIABLE = "_KEYSTEAD_COMPLETE"
 """Set by the script when it asks for words."""
 
 
+_ZSH_REGISTERS = "compdef _keystead_completion keystead"
+_ZSH_COMPLETES = f"""if [[ ${{funcstack[1]}} == _keystead ]]; then
+  _keystead_completion "$@"
+else
+  {_ZSH_REGISTERS}
+fi"""
+"""zsh loads a file of $fpath when it completes for the first time, as the body of a function of the file's name.
+typer's script would only define and register a function then, and the first Tab would complete nothing."""
+
+
 class Shell(StrEnum):
     BASH = "bash"
     ZSH = "zsh"
@@ -27,4 +37,5 @@ def completion(shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bas
     bash: add `source <(keystead completion bash)` to ~/.bashrc. zsh: `keystead completion zsh > FOLDER/_keystead`,
     with a folder of $fpath. fish: `keystead completion fish > ~/.config/fish/completions/keystead.fish`.
     """
-    print(get_completion_script(prog_name="keystead", complete_var=COMPLETE_VARIABLE, shell=shell.value))
+    script = get_completion_script(prog_name="keystead", complete_var=COMPLETE_VARIABLE, shell=shell.value)
+    print(script.replace(_ZSH_REGISTERS, _ZSH_COMPLETES) if shell is Shell.ZSH else script)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
@@ -37,52 +38,72 @@ from keystead.signer.confinement import keep_memory_private
 LOOPBACK = ("127.0.0.1", "::1")
 
 
+HostOption = Annotated[str, typer.Option(help="Address to listen on; both loopback addresses where not given.")]
+PortOption = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")]
+DataOption = Annotated[
+    Path | None, typer.Option(help=f"Folder that holds everything. [default: {DEFAULT}]", show_default=False)
+]
+MemoryOption = Annotated[
+    bool, typer.Option("--memory", help="Keep everything in memory: nothing is left when the server ends.")
+]
+CredentialsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--credentials", help="Also write the credentials to this file, which is removed when the server ends."
+    ),
+]
+SeedOption = Annotated[
+    str, typer.Option(help="Derive every identifier and key from this text. Such keys are public.")
+]
+RemoteOption = Annotated[bool, typer.Option("--allow-remote", help="Let --host be an address that others reach.")]
+KeysFileOption = Annotated[
+    str,
+    typer.Option(
+        envvar="KEYSTEAD_OIDC_KEYS_FILE",
+        metavar="PATH",
+        help="JSON file of OpenID Connect issuers and their keys, {issuer: JWK Set}.",
+    ),
+]
+IssuersOption = Annotated[
+    str,
+    typer.Option(
+        envvar="KEYSTEAD_OIDC_ISSUERS",
+        help="OpenID Connect issuers, separated by commas, that are asked for their keys.",
+    ),
+]
+ConsoleOption = Annotated[
+    str,
+    typer.Option(
+        envvar="KEYSTEAD_CONSOLE_OIDC",
+        help="Issuers at which people log in to the console: NAME=AUTHORIZATION-ENDPOINT?client_id=ID, …",
+    ),
+]
+FixturesOption = Annotated[
+    Path | None,
+    typer.Option("--fixtures", help="TOML or JSON file of organizations to make, where they are not there yet."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Log no requests.")]
+LogFormat = Literal["json", "pretty", "auto"]
+LogOption = Annotated[
+    LogFormat,
+    typer.Option("--log", help="Form of the log: json, or pretty for people; auto: pretty on a terminal."),
+]
+
+
 def dev(
-    host: Annotated[str, typer.Option(help="Address to listen on; both loopback addresses where not given.")] = "",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")] = 8080,
-    data: Annotated[
-        Path | None, typer.Option(help=f"Folder that holds everything. [default: {DEFAULT}]", show_default=False)
-    ] = None,
-    memory: Annotated[
-        bool, typer.Option("--memory", help="Keep everything in memory: nothing is left when the server ends.")
-    ] = False,
-    credentials_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--credentials", help="Also write the credentials to this file, which is removed when the server ends."
-        ),
-    ] = None,
-    seed: Annotated[
-        str, typer.Option(help="Derive every identifier and key from this text. Such keys are public.")
-    ] = "",
-    allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let --host be an address that others reach.")
-    ] = False,
-    oidc_keys_file: Annotated[
-        str,
-        typer.Option(
-            envvar="KEYSTEAD_OIDC_KEYS_FILE",
-            help="JSON file of OpenID Connect issuers and their keys, {issuer: JWK Set}.",
-        ),
-    ] = "",
-    oidc_issuers: Annotated[
-        str,
-        typer.Option(
-            envvar="KEYSTEAD_OIDC_ISSUERS",
-            help="OpenID Connect issuers, separated by commas, that are asked for their keys.",
-        ),
-    ] = "",
-    fixtures_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--fixtures", help="TOML or JSON file of organizations to make, where they are not there yet."
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Log no requests.")] = False,
-    log_format: Annotated[
-        Literal["json", "pretty", "auto"],
-        typer.Option("--log", help="Form of the log: json, or pretty for people; auto: pretty on a terminal."),
-    ] = "auto",
+    host: HostOption = "",
+    port: PortOption = 8080,
+    data: DataOption = None,
+    memory: MemoryOption = False,
+    credentials_file: CredentialsOption = None,
+    seed: SeedOption = "",
+    allow_remote: RemoteOption = False,
+    oidc_keys_file: KeysFileOption = "",
+    oidc_issuers: IssuersOption = "",
+    console_oidc: ConsoleOption = "",
+    fixtures_file: FixturesOption = None,
+    quiet: QuietOption = False,
+    log_format: LogOption = "auto",
 ) -> None:
     """Run a development server: one process, an embedded database, an organization with a key."""
     hosts = _checked_hosts(host, allow_remote)
@@ -101,10 +122,7 @@ def dev(
         _removed_at_the_end(credentials_file),
     ):
         credentials = folder.prepare(seed)
-        try:
-            sockets = bind(hosts, port)
-        except AddressInUse as refused:
-            raise Failure(f"{refused}; choose another with --port") from None
+        sockets = _bound(hosts, port)
         base_url = f"http://localhost:{sockets[0].getsockname()[1]}"
         if credentials.base_url != base_url:
             credentials = folder.with_base_url(credentials, base_url)
@@ -112,38 +130,50 @@ def dev(
         settings = folder.settings(
             oidc_keys_file=oidc_keys_file,
             oidc_issuers=oidc_issuers,
+            console_oidc=console_oidc,
             log_requests=not quiet,
             log_format=log_format,
         )
-        console_link = ConsoleLink(credentials)
-        development = Development(settings, folder.source(seed), console_link)
+        link = ConsoleLink(credentials)
+        development = Development(settings, folder.source(seed), link)
 
         async def application(service: Service) -> Answer:
-            addresses = await _first_addresses(service, credentials.organization_id)
-            signer = await service.signer.bundle_signer()
             proxy_id = await _auth_proxy_id(service, credentials.organization_id)
             banner = development_banner(
                 credentials,
                 None if memory else place,
                 credentials_file if memory else place / "credentials.json",
-                addresses,
-                signer,
-                proxy_id,
-                console_link.url(base_url),
+                await _first_addresses(service, credentials.organization_id),
+                await service.signer.bundle_signer(),
+                proxy_id or "none",
+                link.url(base_url),
                 seeded=bool(seed),
             )
             if fixtures is not None:
                 banner += loaded_keys(await development.load(fixtures))
-            answer = await development.application()
+            answer = await development.application(proxy_id)
             if credentials_file is not None:
                 write_credentials(credentials_file, credentials)
             print(banner, flush=True)
             return answer
 
-        try:
-            serve_service(development.service, sockets, application)
-        except (NotReady, FixtureError) as refused:
-            raise Failure(str(refused)) from None
+        _serve(development.service, sockets, application)
+
+
+def _serve(
+    service: Service, sockets: Sequence[socket.socket], application: Callable[[Service], Awaitable[Answer]]
+) -> None:
+    try:
+        serve_service(service, sockets, application)
+    except (NotReady, FixtureError) as refused:
+        raise Failure(str(refused)) from None
+
+
+def _bound(hosts: Sequence[str], port: int) -> list[socket.socket]:
+    try:
+        return bind(hosts, port)
+    except AddressInUse as refused:
+        raise Failure(f"{refused}; choose another with --port") from None
 
 
 def _read(file: Path) -> Fixtures:
@@ -180,9 +210,9 @@ def _checked_hosts(host: str, allow_remote: bool) -> tuple[str, ...]:
 
 
 async def _auth_proxy_id(service: Service, organization_id: str) -> str:
-    """The configuration of the organization's first authentication proxy."""
+    """The configuration of the organization's first authentication proxy; "" without one."""
     organization = await service.store.organization(organization_id)
-    return min(organization.auth_proxies, default="none") if organization is not None else "none"
+    return min(organization.auth_proxies, default="") if organization is not None else ""
 
 
 async def _first_addresses(service: Service, organization_id: str) -> list[str]:

@@ -69,6 +69,7 @@ class DevelopmentFolder:
         *,
         oidc_keys_file: str = "",
         oidc_issuers: str = "",
+        console_oidc: str = "",
         log_requests: bool = True,
         log_format: LogFormat = "json",
     ) -> Settings:
@@ -78,6 +79,7 @@ class DevelopmentFolder:
             master_key_file=str(self._master_key),
             oidc_keys_file=oidc_keys_file,
             oidc_issuers=oidc_issuers,
+            console_oidc=console_oidc,
             messages_kept_s=_MESSAGES_KEPT_S,
             log_requests=log_requests,
             log_format=log_format,

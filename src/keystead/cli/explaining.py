@@ -6,7 +6,7 @@ Here: one form for decisions on record and for those of a test. Not here: where 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -164,7 +164,9 @@ def _warning(shown: ShownPolicy) -> str:
 def _why(shown: ShownPolicy) -> str:
     clause = shown.clause or "clause"
     reason = printable(shown.reason or "")
-    match shown.outcome:
+    if shown.outcome not in set(EvaluationOutcome):
+        return reason  # of a newer server
+    match outcome := EvaluationOutcome(shown.outcome):
         case EvaluationOutcome.ALLOW | EvaluationOutcome.DENY_EXPLICIT:
             return "applies: every clause is true"
         case EvaluationOutcome.DENY_IMPLICIT:
@@ -180,7 +182,7 @@ def _why(shown: ShownPolicy) -> str:
         case EvaluationOutcome.ERROR:
             return f"its {shown.clause} failed: {reason}" if shown.clause else reason
         case _:
-            return reason
+            assert_never(outcome)
 
 
 def _name(shown: ShownPolicy) -> str:

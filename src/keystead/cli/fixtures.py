@@ -33,10 +33,11 @@ app = group("Keep an organization as a file that a server makes again: `keystead
 
 @app.command("export")
 def export(credentials: CredentialsFile = None) -> None:
-    """Print the organization as fixtures (JSON): users, tags, wallets, keys, policies, contract interfaces.
+    """Print the organization as fixtures, in JSON.
 
-    The mnemonics of wallets and the private keys are in the output, and the wallets are marked as exported. What
-    fixtures cannot hold is left out and named on standard error.
+    They hold users, tags, wallets, keys, policies and contract interfaces. The mnemonics of wallets and the private
+    keys are in the output, and the wallets are marked as exported. What fixtures cannot hold is left out, and named
+    on standard error.
     """
     own_key = chosen_credentials(credentials, os.environ)
     with calling(credentials) as client:
@@ -45,7 +46,7 @@ def export(credentials: CredentialsFile = None) -> None:
         )
 
 
-class _Envelope(msgspec.Struct):
+class _ExportEnvelope(msgspec.Struct):
     data: str
 
 
@@ -73,6 +74,9 @@ class _Export:
         names = {user.user_id: ("user", user.user_name) for user in users}
         quorum = self._client.get_organization_configs().configs.quorum
         names |= {tag.tag_id: ("tag", tag.tag_name) for tag in tags}
+        key_tags = self._client.list_private_key_tags().private_key_tags
+        names |= {tag.tag_id: ("privateKeyTag", tag.tag_name) for tag in key_tags}
+        keys = self._client.list_private_keys().private_keys
         return {
             "organizationName": me.organization_name,
             "users": [self._user(user) for user in users],
@@ -86,7 +90,14 @@ class _Export:
                 for tag in tags
             ],
             "wallets": [self._wallet(wallet) for wallet in self._client.list_wallets().wallets],
-            "privateKeys": [self._private_key(key) for key in self._client.list_private_keys().private_keys],
+            "privateKeys": [self._private_key(key) for key in keys],
+            "privateKeyTags": [
+                {
+                    "privateKeyTagName": tag.tag_name,
+                    "privateKeys": [key.private_key_name for key in keys if tag.tag_id in key.private_key_tags],
+                }
+                for tag in key_tags
+            ],
             "policies": list(self._policies(names, of_proxies)),
             "smartContractInterfaces": [
                 {
@@ -184,7 +195,7 @@ class _Export:
 
     def _opened(self, bundle: str) -> bytes:
         """What is in an export bundle. The connection is trusted: the bundle's own signature is not looked at."""
-        envelope = msgspec.json.decode(bundle, type=_Envelope)
+        envelope = msgspec.json.decode(bundle, type=_ExportEnvelope)
         content = msgspec.json.decode(bytes.fromhex(envelope.data), type=_Content)
         scalar = self._secret.private_numbers().private_value.to_bytes(32)
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -32,8 +33,15 @@ from keystead.signer.master_keys import (
     parse_source,
 )
 from keystead.stamps.signing import generate_api_key
+from keystead.storage import schema
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
+
+
+class Distribution(Enum):
+    """What can distribute the tables."""
+
+    CITUS = "citus"
 
 
 def init(
@@ -58,6 +66,10 @@ def init(
     base_url: Annotated[
         str, typer.Option(help="The address to write into the credentials.")
     ] = "http://localhost:8080",
+    distribute: Annotated[
+        Distribution | None,
+        typer.Option(help="Distribute the tables over the nodes of a cluster: see the page on scaling."),
+    ] = None,
 ) -> None:
     """Migrate the database, and make the first organization and its root user unless there is one already.
 
@@ -68,6 +80,7 @@ def init(
     os.umask(0o077)  # a SQLite file is for the operator's user alone
     try:
         migrated = migrate(database_url)
+        distributed = distribute is not None and schema.distribute(database_url)
         organization_id = asyncio.run(_first_organization_id(database_url))
     except ServiceError as refused:
         raise Failure(refused.message) from None
@@ -75,6 +88,8 @@ def init(
         raise Failure(str(refused)) from None
     if migrated:
         print("The database is migrated.")
+    if distributed:
+        print("The tables are distributed over the nodes of the cluster.")
     if organization_id is not None:
         print(f"Nothing to do: this database is initialised already, with organization {organization_id}.")
         return

@@ -15,7 +15,7 @@ from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
 from keystead.cli.master_keys import new_master, rotate
-from keystead.pipeline.ports import Signer
+from keystead.pipeline.signer_port import Signer
 from keystead.server.opening import NotReady, open_checked
 from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
 
@@ -31,9 +31,10 @@ Data = Annotated[Path, typer.Option(help="Folder of a development server, used w
 
 @app.command("list")
 def list_keys(database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT) -> None:
-    """Print, as JSON, every public key of the installation with its use, as GET /installation-keys does.
+    """Print the public keys of the installation, as JSON.
 
-    Every setting is also a variable KEYSTEAD_…, as for `keystead serve`.
+    Each with its use, as GET /installation-keys answers. Every setting is also a variable KEYSTEAD_…, as for
+    `keystead serve`.
     """
     signer = _signer(database_url, master_key_file, data)
     print(msgspec.json.format(encode({"keys": asyncio.run(signer.installation_keys())})).decode())
@@ -43,9 +44,10 @@ def list_keys(database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "
 def bundle_signer(
     database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT
 ) -> None:
-    """Print, as JSON, the public key that signs export and import bundles, which clients have to expect.
+    """Print the public key that signs bundles, as JSON.
 
-    Every setting is also a variable KEYSTEAD_…, as for `keystead serve`.
+    Clients of exports and imports have to expect it. Every setting is also a variable KEYSTEAD_…, as for
+    `keystead serve`.
     """
     signer = _signer(database_url, master_key_file, data)
     print(msgspec.json.format(encode(asyncio.run(signer.bundle_signer()))).decode())

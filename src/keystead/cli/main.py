@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from keystead.cli.completion import COMPLETE_VARIABLE
 from keystead.cli.failure import Failure
+from keystead.cli.plain_help import PlainTyper
 
 
 class Command(NamedTuple):
@@ -35,9 +36,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "fixtures": Command("fixtures:app", "Keep an organization as a file that a server makes again."),
     "init": Command("installation:init", "Migrate the database, and make the first organization."),
     "migrate": Command("migrating:migrate_database", "Bring the tables of a database to this version."),
+    "status": Command("status:status", "Show the state of an installation on one screen."),
     "check": Command("checking:check", "Check that a database is whole and fits its master key."),
     "backup": Command("backups:backup", "Copy a SQLite database to a file, while servers use it."),
-    "restore": Command("backups:restore_database", "Make a SQLite database of a backup, where there is none."),
+    "restore": Command("backups:restore_database", "Make a new SQLite database from a backup."),
     "serve": Command("serving:serve", "Serve an installation that `init` made."),
     "request": Command("requests:request", "Stamp a request and send it."),
     "wallets": Command("tables:wallets", "List the wallets."),
@@ -71,7 +73,7 @@ class _Commands(TyperGroup):
         found = getattr(import_module(f"keystead.cli.{module}"), name)
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone = PlainTyper(add_completion=False, rich_markup_mode=None)
         alone.command(cmd_name)(found)
         return typer.main.get_command(alone)
 
@@ -132,7 +134,7 @@ def main() -> None:
     if COMPLETE_VARIABLE in os.environ:
         completion_init()
     try:
-        app()
+        app(prog_name="keystead")
     except Exception as failure:  # noqa: BLE001 - the user gets one line, and a traceback with --debug only
         Failure.report(failure)
         sys.exit(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from typing import Annotated
 
 import typer
@@ -43,7 +44,7 @@ def rotate(
     master_key_file: Annotated[str, typer.Option(help="The old master key: a file, or a PKCS#11 URI.")],
     new_master_key_file: Annotated[str, typer.Option(help="The new one.")],
 ) -> None:
-    """Seal everything again under a new master key, while servers with both keys run.
+    """Seal everything under a new master key, while servers run.
 
     Restart every server with both keys first. Can be stopped and run again.
     """
@@ -68,7 +69,8 @@ async def _rotate(database_url: str, old: Master, new: Master) -> Progress:
     try:
         if not await is_current(store):
             raise NotReady("the database is not migrated to this version: run keystead migrate")
-        return await rotate_master(store, old=old, new=new, new_id=new_id, report=_report)
+        now_ms = time.time_ns() // 1_000_000
+        return await rotate_master(store, old=old, new=new, new_id=new_id, now_ms=now_ms, report=_report)
     finally:
         await store.close()
 

@@ -9,7 +9,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import ServiceError
 from keystead.chains.addresses.comparison import address_key
-from keystead.chains.contract_interfaces import ContractInterface, read_interface
+from keystead.chains.contract_interfaces import ParsedInterface, read_interface
 from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.describe.activity import intent_of, mentioned_ids, transaction_of
@@ -58,7 +58,7 @@ def _contracts(activity: Record) -> tuple[str, ...]:
     return view.contracts if view else ()
 
 
-def _interfaces(client: Client, contracts: set[str]) -> dict[str, ContractInterface]:
+def _interfaces(client: Client, contracts: set[str]) -> dict[str, ParsedInterface]:
     if not contracts:
         return {}
     by_key = {address_key(contract): contract for contract in contracts}

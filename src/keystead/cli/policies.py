@@ -32,7 +32,7 @@ from keystead.cli.policy_changes import apply, diff, list_policies
 from keystead.cli.policy_warnings import MALFORMED, lint, print_warnings
 from keystead.cli.request_values import value_lines, values_compared
 from keystead.cli.requests import calling, formatted
-from keystead.cli.rules import Rules, live_warnings, rules_of
+from keystead.cli.rules import OrganizationRules, live_warnings, rules_of
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
@@ -66,7 +66,10 @@ def explain(
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print how an activity was decided, vote by vote: the outcome of each policy, its clause, and why."""
+    """Print how an activity was decided, vote by vote.
+
+    For each policy: its outcome, the clause that decided, and the values that were compared.
+    """
     with calling(credentials) as client:
         answer = client.query("get_policy_evaluations", activityId=activity_id)["policyEvaluations"]
         activity = _activity(client, activity_id)
@@ -83,15 +86,15 @@ def explain(
     decisions = [
         (each, decision_on_record(each, policies, activity["type"] if activity else None)) for each in evaluations
     ]
+    warnings = [warning for warning in warnings if warning.policy_id in looked_at]
     if as_json:
         told = [
             {"id": each.id, "voteId": each.vote_id, "createdAt": each.created_at, **plain(decision)}
             for each, decision in decisions
         ]
         told_values = {path: list(each) for path, each in values.items()}
-        print(
-            formatted({"activityId": activity_id, "activity": activity, "values": told_values, "evaluations": told})
-        )
+        explained = {"activityId": activity_id, "activity": activity, "values": told_values, "evaluations": told}
+        print(formatted(explained | {"warnings": msgspec.to_builtins(warnings)}))
         return
     if activity is None:
         print(f"submission {printable(activity_id)}, denied: it left no activity")
@@ -106,7 +109,7 @@ def explain(
         print(f"  {headline(decision)}")
         for line in policy_lines(decision):
             print(f"  {line}")
-    print_warnings(warning for warning in warnings if warning.policy_id in looked_at)
+    print_warnings(warnings)
     evaluated = {each.vote_id for each in evaluations}
     for vote in activity["votes"] if activity else ():
         if vote["selection"] == VoteSelection.REJECTED.value and vote["id"] not in evaluated:
@@ -121,7 +124,9 @@ def _activity(client: Client, activity_id: str) -> dict[str, Any] | None:
     return activity
 
 
-def _occasion(evaluation: Evaluation, number: int, activity: dict[str, Any] | None, rules: Rules) -> str:
+def _occasion(
+    evaluation: Evaluation, number: int, activity: dict[str, Any] | None, rules: OrganizationRules
+) -> str:
     """Whose vote was evaluated. The first one is the submission; a later vote of the same user replaces one."""
     what = "approved" if number else "submitted"
     for vote in activity["votes"] if activity else ():
@@ -179,7 +184,7 @@ def run_cases(
 
 
 def _warnings(
-    file: CaseFile, policies: list[Policy], organization: OrganizationUnderTest, rules: Rules | None
+    file: CaseFile, policies: list[Policy], organization: OrganizationUnderTest, rules: OrganizationRules | None
 ) -> list[PolicyWarning]:
     """The warnings about the policies that are tested. Of ids, those of users and of their tags are known."""
     users = organization.users.values() if file.users is not None or rules is not None else None
@@ -197,13 +202,13 @@ def _warnings(
     return [warning for step in steps for warning in step]
 
 
-def _rules(credentials: Path | None) -> Rules:
+def _rules(credentials: Path | None) -> OrganizationRules:
     with calling(credentials) as client:
         return rules_of(client)
 
 
 def _organization(
-    file: CaseFile, policies: list[Policy] | None, rules: Rules | None, where: str
+    file: CaseFile, policies: list[Policy] | None, rules: OrganizationRules | None, where: str
 ) -> tuple[OrganizationUnderTest, list[Policy]]:
     """The organization of the file, completed by `rules` if they were asked for. Raises MalformedTable."""
     if policies is None:

@@ -46,7 +46,7 @@ Prune = Annotated[
 ]
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyChange(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of one policy. `before`: as it stands, None for a new one; `after`: None for one that is
     deleted."""
 
@@ -63,9 +63,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Between files and an organization. `others`: policies that stand and are in no file. Policies of
     authentication proxies are left out: they belong to their proxies."""
 
-    created: tuple[Change, ...]
-    updated: tuple[Change, ...]
-    others: tuple[Change, ...]
+    created: tuple[PolicyChange, ...]
+    updated: tuple[PolicyChange, ...]
+    others: tuple[PolicyChange, ...]
 
 
 def list_policies(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
@@ -98,10 +98,10 @@ def diff(places: Places, prune: Prune = False, credentials: CredentialsFile = No
 
 
 def apply(places: Places, prune: Prune = False, yes: Yes = False, credentials: CredentialsFile = None) -> None:
-    """Make the policies of the files stand in the organization, after showing what changes.
+    """Make the organization have the policies of the files.
 
-    A policy is known by its name. Applied again, it changes nothing. Policies that are in no file stay, unless
-    --prune is given. Exit code 1 if a change waits for approvals, 2 if a file is malformed.
+    What changes is shown first. A policy is known by its name. Applied again, it changes nothing. Policies that are
+    in no file stay, unless --prune is given. Exit code 1 if a change waits for approvals, 2 if a file is malformed.
     """
     wanted = _read(places)
     with calling(credentials) as client:
@@ -141,12 +141,14 @@ def _difference(client: Client, wanted: list[Policy]) -> Difference:
         if each["policyId"] not in proxied
     }
     after = {policy.policy_name: _record(policy) for policy in wanted}
-    changes = [Change(name=name, before=standing.get(name), after=record) for name, record in after.items()]
+    changes = [PolicyChange(name=name, before=standing.get(name), after=record) for name, record in after.items()]
     return Difference(
         created=tuple(each for each in changes if each.before is None),
         updated=tuple(each for each in changes if each.before is not None and each.lines),
         others=tuple(
-            Change(name=name, before=record, after=None) for name, record in standing.items() if name not in after
+            PolicyChange(name=name, before=record, after=None)
+            for name, record in standing.items()
+            if name not in after
         ),
     )
 
@@ -170,7 +172,7 @@ def _record(policy: Policy) -> Record:
     }
 
 
-def _shown(difference: Difference, prune: bool) -> tuple[Change, ...]:
+def _shown(difference: Difference, prune: bool) -> tuple[PolicyChange, ...]:
     """Print the changes, and return them."""
     changes = (*difference.created, *difference.updated, *(difference.others if prune else ()))
     for change in changes:
@@ -201,7 +203,7 @@ def _submitted(client: Client, difference: Difference, prune: bool) -> Iterator[
         yield _submit(client, "delete_policies", {"policyIds": ids}, f"{len(ids)} deleted")
 
 
-def _batches(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+def _batches(changes: Sequence[PolicyChange]) -> Iterator[Sequence[PolicyChange]]:
     for start in range(0, len(changes), AT_ONCE):
         yield changes[start : start + AT_ONCE]
 

@@ -41,10 +41,11 @@ def lint(
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print warnings about policies: those that never apply, deny nothing, or can be bypassed.
+    """Print warnings about policies.
 
-    Without a path, the policies of the organization are checked. Exit code 0 if there is no warning, 1 if there is
-    one, 2 if a file is malformed.
+    There is one for a policy that never applies, that denies nothing, or that can be bypassed. Without a path, the
+    policies of the organization are checked. Exit code 0 if there is no warning, 1 if there is one, 2 if a file is
+    malformed.
     """
     if places:
         try:

@@ -40,7 +40,10 @@ def calling(credentials: Path | None) -> Iterator[Client]:
 
 def request(
     path: Annotated[
-        str, typer.Argument(metavar="PATH", help="Such as query/list_wallets or submit/create_wallet.")
+        str,
+        typer.Argument(
+            metavar="OPERATION", help="Such as list_wallets or create_wallet, or a path: submit/create_wallet."
+        ),
     ],
     body: Annotated[
         str, typer.Argument(metavar="BODY", help="JSON: a query's fields, or a submission's parameters.")
@@ -53,6 +56,7 @@ def request(
     organizationId is filled in; for a submission also type and timestampMs, and a body without `parameters` is
     taken for them.
     """
+    path = _path_of(path)
     fields = _fields(path, body)
     if "type" not in fields:
         _require_known(path)
@@ -63,15 +67,31 @@ def request(
             print(formatted(client.request(path, fields)))
 
 
+def _known_paths() -> list[str]:
+    """Of every operation of the public schema, as query/list_wallets."""
+    return [each for operations in PUBLIC_SCHEMA.operations.values() for each in operations]
+
+
+def _path_of(operation: str) -> str:
+    """The path of an operation that is given by its name alone. Raises BadParameter for an unknown name."""
+    if "/" in operation:
+        return operation
+    by_name = {path.rpartition("/")[2]: path for path in _known_paths()}
+    if operation not in by_name:
+        suggestion = did_you_mean(operation, by_name)
+        raise typer.BadParameter(f"unknown operation {operation}{suggestion}", param_hint="OPERATION")
+    return by_name[operation]
+
+
 def _require_known(path: str) -> None:
     """Raise BadParameter for an operation that neither the client nor the public schema knows."""
     try:
         short = short_path(path)
     except UsageError as refused:
-        raise typer.BadParameter(str(refused), param_hint="PATH") from None
-    known = [each for operations in PUBLIC_SCHEMA.operations.values() for each in operations]
+        raise typer.BadParameter(str(refused), param_hint="OPERATION") from None
+    known = _known_paths()
     if not hasattr(Client, short.partition("/")[2]) and short not in known:
-        raise typer.BadParameter(f"unknown operation {short}{did_you_mean(short, known)}", param_hint="PATH")
+        raise typer.BadParameter(f"unknown operation {short}{did_you_mean(short, known)}", param_hint="OPERATION")
 
 
 def _fields(path: str, body: str) -> dict[str, Any]:

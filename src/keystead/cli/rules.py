@@ -15,7 +15,7 @@ from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.linting.warnings import PolicyWarning, WarningCode
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class OrganizationRules(msgspec.Struct, frozen=True, kw_only=True):
     """In order of creation."""
 
     users: tuple[User, ...]
@@ -26,10 +26,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         return next((user.user_name for user in self.users if user.user_id == user_id), user_id)
 
 
-def rules_of(client: Client) -> Rules:
+def rules_of(client: Client) -> OrganizationRules:
     """Raises Failure if the server's answer cannot be read, KeysteadError if it gives none."""
     quorum = client.query("get_organization_configs")["configs"]["quorum"]
-    return Rules(
+    return OrganizationRules(
         users=_records(client, "list_users", "users", tuple[User, ...]),
         policies=_records(client, "list_policies", "policies", tuple[Policy, ...]),
         root_quorum=RootQuorum(quorum["threshold"], tuple(quorum["userIds"])),

@@ -29,7 +29,12 @@ def serve(
     ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = "",
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on. [default: 8080]")] = None,
+    tls_cert: Annotated[str, typer.Option(help="Certificate chain (PEM), to speak TLS without a proxy.")] = "",
+    tls_key: Annotated[str, typer.Option(help="Its private key (PEM).")] = "",
     workers: Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")] = None,
+    trusted_proxies: Annotated[
+        str, typer.Option(help="Networks of proxies whose X-Forwarded-For is believed, separated by commas.")
+    ] = "",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error. [default: info]")] = "",
 ) -> None:
     """Serve an installation that `init` made. Every setting is also a variable KEYSTEAD_…."""
@@ -39,7 +44,10 @@ def serve(
         "other_master_key_file": other_master_key_file,
         "host": host,
         "port": port,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
         "workers": workers,
+        "trusted_proxies": trusted_proxies,
         "log_level": log_level,
     }
     # The worker processes read their settings from the environment, so the values of flags are put there too.
@@ -62,6 +70,7 @@ def serve(
 def _serve(settings: Settings, signer: SignerProcess) -> None:
     # Loading the server takes as long as the signer's start, so both are done at the same time.
     from keystead.server import logs
+    from keystead.server.console_logins import console_logins
     from keystead.server.listening import AddressInUse, bind
     from keystead.server.metrics.serving import serving_metrics
     from keystead.server.opening import NotReady
@@ -71,9 +80,10 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
 
     logs.configure(settings.log_level, formatter(settings.log_format))
     check_workers(settings)
+    console_logins(settings)
     signer.wait_until_ready()
     try:
-        with serving_metrics(settings.metrics_address, lambda: signer.restarts):
+        with serving_metrics(settings.metrics_address, signer):
             # A process cannot erase its environment: with a secret in it, this process serves no requests itself.
             if settings.workers > 1 or SECRET_NAMES & os.environ.keys():
                 check(settings, signer.connector)

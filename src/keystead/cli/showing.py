@@ -26,6 +26,7 @@ from keystead.cli.waiting import waits_for
 from keystead.client.client import Client
 from keystead.describe.activity import describe_activity
 from keystead.describe.description import ActivityDescription
+from keystead.describe.stamped import difference_from_stamped
 from keystead.describe.voters import credential_of, name_of
 
 Record = dict[str, Any]
@@ -88,7 +89,12 @@ def _newest(client: Client) -> Iterator[Record]:
 
 
 def described(client: Client, activity: Record) -> ActivityDescription:
-    return describe_activity(activity, names_in(client, [activity]))
+    """With a caution first where the server shows something else than was stamped."""
+    description = describe_activity(activity, names_in(client, [activity]))
+    difference = difference_from_stamped(activity)
+    if difference is None:
+        return description
+    return msgspec.structs.replace(description, cautions=(difference, *description.cautions))
 
 
 def description_lines(description: ActivityDescription) -> Iterator[str]:

@@ -16,6 +16,7 @@ from keystead.cli.showing import Target, activity_named, described, description_
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import status
 from keystead.cli.waiting import waits_for
+from keystead.describe.stamped import difference_from_stamped
 
 _OPEN = frozenset({ActivityStatus.CONSENSUS_NEEDED, ActivityStatus.AUTHENTICATORS_NEEDED})
 
@@ -42,6 +43,8 @@ def _vote(operation: str, target: str, yes: bool, credentials: CredentialsFile, 
         # With --json, standard output holds the answer alone.
         for line in (*description_lines(described(client, asked)), "", *record_lines(asked, [])):
             print(line, file=sys.stderr if as_json else sys.stdout)
+        if operation == "approve_activity" and (difference := difference_from_stamped(asked)) is not None:
+            raise Failure(f"not approved: {difference}")
         word = operation.partition("_")[0]
         confirm(f"{word.capitalize()} it?", yes, f"keystead {word}")
         activity = client.submit(

@@ -12,12 +12,12 @@ from typing import Any
 
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.records import Policy
-from keystead.cli.rules import Rules, rules_of
+from keystead.cli.rules import OrganizationRules, rules_of
 from keystead.cli.texts import printable
 from keystead.client.client import Client
 from keystead.client.errors import ApiError
 from keystead.policies.evaluation_context import EvaluationContext
-from keystead.policies.expression import Source, compile_stored
+from keystead.policies.expression import ExpressionSource, compile_stored
 from keystead.policies.namespaces import Clause
 from keystead.policies.request import credential_values, user_value
 
@@ -38,7 +38,7 @@ def waits_for(client: Client, activity: dict[str, Any]) -> list[str]:
     return []
 
 
-def _approvals(client: Client, activity: dict[str, Any], rules: Rules) -> Iterator[str]:
+def _approvals(client: Client, activity: dict[str, Any], rules: OrganizationRules) -> Iterator[str]:
     approving = {vote["userId"] for vote in activity["votes"] if vote["selection"] == VoteSelection.APPROVED.value}
     said = client.query("get_policy_evaluations", activityId=activity["id"])["policyEvaluations"]
     deciding = said[-1].get("policyIds", []) if said else []
@@ -54,8 +54,8 @@ def _approvals(client: Client, activity: dict[str, Any], rules: Rules) -> Iterat
         yield f"{missing} of the root quorum: {_named(members)}"
 
 
-def _counted(policy: Policy, rules: Rules) -> Iterator[tuple[str, str]]:
-    """Id and name of every user whom the consensus of a policy counts."""
+def _counted(policy: Policy, rules: OrganizationRules) -> Iterator[tuple[str, str]]:
+    """Id and name of every user that the consensus of a policy counts."""
     now_ms = time.time_ns() // 1_000_000
     credentials = {user.user_id: credential_values(user, now_ms) for user in rules.users}
     everybody = EvaluationContext(
@@ -64,13 +64,13 @@ def _counted(policy: Policy, rules: Rules) -> Iterator[tuple[str, str]]:
             "credentials": [each for held in credentials.values() for each in held],
         }
     )
-    consensus = compile_stored(Source(policy.consensus, Clause.CONSENSUS))
+    consensus = compile_stored(ExpressionSource(policy.consensus, Clause.CONSENSUS))
     for user in rules.users:
         if consensus.counts(everybody, user_value(user), credentials[user.user_id]):
             yield user.user_id, user.user_name
 
 
-def _proofs(client: Client, activity_id: str, rules: Rules) -> Iterator[str]:
+def _proofs(client: Client, activity_id: str, rules: OrganizationRules) -> Iterator[str]:
     for each in client.query("get_mfa_status", activityId=activity_id)["mfaStatuses"]:
         if each["satisfied"]:
             continue

@@ -13,7 +13,7 @@ from keystead.api.enums import ApiKeyCurve
 from keystead.client.credentials import Credentials, credentials_in, environment_credentials
 from keystead.client.errors import UsageError
 from keystead.client.operations import ACTIVITY_TYPES
-from keystead.client.requests import Address, Prepared, fields_given, short_path, stamped, whole_body
+from keystead.client.requests import Prepared, ServerAddress, fields_given, short_path, stamped, whole_body
 from keystead.client.retries import Retries
 from keystead.stamps.signing import ApiKeyStamper, Stamper
 
@@ -76,7 +76,7 @@ class BaseClient(Generic[HttpClientT]):
         key. stamper: signs in place of the two key halves, for keys that are stored elsewhere (see
         `CallbackStamper`). options: see `Options`. Raises UsageError for invalid arguments.
         """
-        self._address = Address(base_url, organization_id or "")
+        self._address = ServerAddress(base_url, organization_id or "")
         self._stamper = _stamper(api_public_key, api_private_key, curve, stamper)
         self._timeout_s = options.get("timeout", 30.0)
         self._retries = options.get("retries", Retries())

@@ -20,7 +20,7 @@ from keystead.client.base import BaseClient, submission
 from keystead.client.calls import AnswerT
 from keystead.client.errors import ConnectionFailed, KeysteadError, ProtocolError, RequestTimedOut
 from keystead.client.operations import AsyncOperations, Operations
-from keystead.client.requests import Address, Prepared, in_wire_names
+from keystead.client.requests import Prepared, ServerAddress, in_wire_names
 from keystead.client.retries import Tries
 from keystead.client.sessions import SessionStamper, login_parameters, read_session_token
 from keystead.stamps.signing import ApiKeyStamper, generate_api_key
@@ -314,7 +314,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         return httpx.AsyncClient(mounts=_direct(self._address))
 
 
-def _direct(address: Address) -> dict[str, None]:
+def _direct(address: ServerAddress) -> dict[str, None]:
     """The mounts for httpx: requests to this machine do not use a proxy from the environment."""
     host = address.loopback
     if host is None:

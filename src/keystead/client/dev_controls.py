@@ -16,7 +16,8 @@ import msgspec
 from keystead.api.enums import ActivityStatus
 from keystead.client.answers import refusal
 from keystead.client.credentials import Credentials
-from keystead.client.dev_outbox import Outbox
+from keystead.client.dev_outbox import DevelopmentOutbox
+from keystead.client.dev_webhooks import DevWebhooks
 from keystead.client.errors import ConnectionFailed, UsageError
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ _TIMEOUT_S = 10.0
 _HEADERS = {"content-type": "application/json", "x-keystead-dev": "1"}
 
 
-class _Clock(msgspec.Struct, frozen=True, rename="camel"):
+class _ClockState(msgspec.Struct, frozen=True, rename="camel"):
     now_ms: int
     frozen: bool
 
@@ -53,7 +54,8 @@ class RequestSeen(msgspec.Struct, frozen=True, rename="camel"):
     """A request that the server got. `at_ms`: milliseconds since the epoch. `operation`: as in create_wallet.
 
     `status` 0: the connection was cut. `reason`: the message of a refusal. `fault`: it failed because a developer
-    chose that. `body` and `answer` are text, cut after 16 KiB.
+    chose that. `body` and `answer` are text, cut after 16 KiB. `form`: of an answer that is no refusal, `sdk` or
+    `documented`.
     """
 
     number: int
@@ -70,6 +72,7 @@ class RequestSeen(msgspec.Struct, frozen=True, rename="camel"):
     reason: str
     answer: str
     fault: bool
+    form: str = ""
 
 
 class _Requests(msgspec.Struct, frozen=True):
@@ -88,11 +91,11 @@ class DevClock:
 
     def now(self) -> datetime.datetime:
         """The server's time, in UTC."""
-        return _moment(self._controls.get("clock", _Clock).now_ms)
+        return _moment(self._controls.get("clock", _ClockState).now_ms)
 
     @property
     def is_frozen(self) -> bool:
-        return self._controls.get("clock", _Clock).frozen
+        return self._controls.get("clock", _ClockState).frozen
 
     def set(self, moment: datetime.datetime) -> datetime.datetime:
         """Set the time; it runs on from there unless it is frozen. Raises UsageError for a time without a zone."""
@@ -125,7 +128,7 @@ class DevClock:
         return self._change(systemTimeAccepted=accepted)
 
     def _change(self, **change: int | bool) -> datetime.datetime:
-        return _moment(self._controls.post("clock", change, _Clock).now_ms)
+        return _moment(self._controls.post("clock", change, _ClockState).now_ms)
 
 
 class DevFaults:
@@ -166,7 +169,8 @@ class DevControls:
         self._http = httpx.Client(base_url=f"{self.base_url}/dev/v1/", timeout=_TIMEOUT_S, trust_env=False)
         self.clock = DevClock(self)
         self.faults = DevFaults(self)
-        self.outbox = Outbox(self.base_url, self._http)
+        self.outbox = DevelopmentOutbox(self.base_url, self._http)
+        self.webhooks = DevWebhooks(self.base_url, self._http)
 
     def __enter__(self) -> Self:
         return self

@@ -23,15 +23,15 @@ class SentMessage(msgspec.Struct, frozen=True):
     secret: str = ""
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _OutboxEntry(msgspec.Struct, frozen=True):
     message: SentMessage
 
 
 class _Outbox(msgspec.Struct, frozen=True):
-    messages: tuple[_Kept, ...]
+    messages: tuple[_OutboxEntry, ...]
 
 
-class Outbox:
+class DevelopmentOutbox:
     """`base_url`: where the server is. `http`: a client to ask with; without one, each question makes one anew.
 
     Every method raises httpx.HTTPError if the server does not answer, or is no development server.

@@ -36,6 +36,7 @@ ACTIVITY_TYPES = {
     "create_users": "ACTIVITY_TYPE_CREATE_USERS_V4",
     "create_wallet": "ACTIVITY_TYPE_CREATE_WALLET",
     "create_wallet_accounts": "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
+    "create_webhook_endpoint": "ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT",
     "delete_api_keys": "ACTIVITY_TYPE_DELETE_API_KEYS",
     "delete_authenticators": "ACTIVITY_TYPE_DELETE_AUTHENTICATORS",
     "delete_invitation": "ACTIVITY_TYPE_DELETE_INVITATION",
@@ -46,21 +47,26 @@ ACTIVITY_TYPES = {
     "delete_policy": "ACTIVITY_TYPE_DELETE_POLICY",
     "delete_private_key_tags": "ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS",
     "delete_private_keys": "ACTIVITY_TYPE_DELETE_PRIVATE_KEYS",
+    "delete_secrets": "ACTIVITY_TYPE_DELETE_SECRETS",
     "delete_smart_contract_interface": "ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE",
     "delete_sub_organization": "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION",
     "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
+    "delete_webhook_endpoint": "ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT",
     "disable_auth_proxy": "ACTIVITY_TYPE_DISABLE_AUTH_PROXY",
     "email_auth": "ACTIVITY_TYPE_EMAIL_AUTH_V3",
     "enable_auth_proxy": "ACTIVITY_TYPE_ENABLE_AUTH_PROXY",
     "export_private_key": "ACTIVITY_TYPE_EXPORT_PRIVATE_KEY",
+    "export_secrets": "ACTIVITY_TYPE_EXPORT_SECRETS",
     "export_wallet": "ACTIVITY_TYPE_EXPORT_WALLET",
     "export_wallet_account": "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
     "import_private_key": "ACTIVITY_TYPE_IMPORT_PRIVATE_KEY",
+    "import_secrets": "ACTIVITY_TYPE_IMPORT_SECRETS",
     "import_wallet": "ACTIVITY_TYPE_IMPORT_WALLET",
     "init_import_private_key": "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY",
+    "init_import_secrets": "ACTIVITY_TYPE_INIT_IMPORT_SECRETS",
     "init_import_wallet": "ACTIVITY_TYPE_INIT_IMPORT_WALLET",
     "init_otp": "ACTIVITY_TYPE_INIT_OTP_V3",
     "init_otp_auth": "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
@@ -72,7 +78,9 @@ ACTIVITY_TYPES = {
     "otp_login": "ACTIVITY_TYPE_OTP_LOGIN_V2",
     "recover_user": "ACTIVITY_TYPE_RECOVER_USER",
     "reject_activity": "ACTIVITY_TYPE_REJECT_ACTIVITY",
+    "remove_ip_allowlist": "ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST",
     "remove_organization_feature": "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE",
+    "set_ip_allowlist": "ACTIVITY_TYPE_SET_IP_ALLOWLIST",
     "set_organization_feature": "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
     "sign_raw_payload": "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
     "sign_raw_payloads": "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
@@ -92,6 +100,7 @@ ACTIVITY_TYPES = {
     "update_user_tag": "ACTIVITY_TYPE_UPDATE_USER_TAG",
     "update_wallet": "ACTIVITY_TYPE_UPDATE_WALLET",
     "update_wallet_account_name": "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME",
+    "update_webhook_endpoint": "ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT",
     "verify_otp": "ACTIVITY_TYPE_VERIFY_OTP_V2",
 }
 """The current activity type of every submission that this client knows."""
@@ -138,6 +147,24 @@ class Operations(Calls):
             organization_id,
             {
                 "activityIds": activity_ids,
+            },
+        )
+
+    def explain_policy(
+        self,
+        *,
+        activity_id: str,
+        policy_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.ExplainPolicyResponse:
+        """The value of each part of a policy's clauses for a recorded activity, with the votes that count."""
+        return self._query(
+            "explain_policy",
+            shapes.ExplainPolicyResponse,
+            organization_id,
+            {
+                "activityId": activity_id,
+                "policyId": policy_id,
             },
         )
 
@@ -253,6 +280,22 @@ class Operations(Calls):
             organization_id,
             {
                 "ephemeralKey": ephemeral_key,
+            },
+        )
+
+    def get_ip_allowlist(
+        self,
+        *,
+        public_key: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetIpAllowlistResponse:
+        """The IP allow-list of the organization, or of one API key. Without an allow-list, the answer has no rules."""
+        return self._query(
+            "get_ip_allowlist",
+            shapes.GetIpAllowlistResponse,
+            organization_id,
+            {
+                "publicKey": public_key,
             },
         )
 
@@ -636,7 +679,7 @@ class Operations(Calls):
         *,
         organization_id: str | None = None,
     ) -> shapes.ListPolicyWarningsResponse:
-        """Warnings about policies: those that never apply, deny nothing, or can be bypassed."""
+        """Warnings about policies and MFA policies: those that never apply, deny nothing, or can be bypassed."""
         return self._query(
             "list_policy_warnings",
             shapes.ListPolicyWarningsResponse,
@@ -668,6 +711,22 @@ class Operations(Calls):
             shapes.ListPrivateKeysResponse,
             organization_id,
             {},
+        )
+
+    def list_secrets(
+        self,
+        *,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListSecretsResponse:
+        """The secrets of the organization without their values, newest first, by page."""
+        return self._query(
+            "list_secrets",
+            shapes.ListSecretsResponse,
+            organization_id,
+            {
+                "paginationOptions": pagination_options,
+            },
         )
 
     def list_smart_contract_interfaces(
@@ -793,6 +852,19 @@ class Operations(Calls):
             {},
         )
 
+    def list_webhook_endpoints(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListWebhookEndpointsResponse:
+        """All webhook endpoints of the organization, in order of creation."""
+        return self._query(
+            "list_webhook_endpoints",
+            shapes.ListWebhookEndpointsResponse,
+            organization_id,
+            {},
+        )
+
     def try_policy(
         self,
         *,
@@ -801,9 +873,13 @@ class Operations(Calls):
         consensus: str = "",
         time: str = "",
         activity_ids: Sequence[str],
+        policy_id: str | None = None,
         organization_id: str | None = None,
     ) -> shapes.TryPolicyResponse:
-        """What a policy would have said of recorded activities, with their votes. Nothing is saved."""
+        """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
+
+        `policy_id`: the saved policy whose place it takes; absent for a further policy.
+        """
         return self._query(
             "try_policy",
             shapes.TryPolicyResponse,
@@ -814,6 +890,7 @@ class Operations(Calls):
                 "consensus": consensus,
                 "time": time,
                 "activityIds": activity_ids,
+                "policyId": policy_id,
             },
         )
 
@@ -1300,6 +1377,27 @@ class Operations(Calls):
             },
         )
 
+    def create_webhook_endpoint(
+        self,
+        *,
+        url: str,
+        name: str,
+        subscriptions: Sequence[shapes.WebhookSubscription] | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateWebhookEndpointSubmitted:
+        """Register an address that gets events of the organization and of its sub-organizations."""
+        return self._submit(
+            shapes.CreateWebhookEndpointSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "url": url,
+                "name": name,
+                "subscriptions": subscriptions,
+            },
+        )
+
     def delete_api_keys(
         self,
         *,
@@ -1381,7 +1479,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauth2CredentialSubmitted:
-        """Delete a credential. Nobody can log in with it afterwards."""
+        """Delete a credential. It cannot be used for logins afterwards."""
         return self._submit(
             shapes.DeleteOauth2CredentialSubmitted,
             organization_id,
@@ -1480,6 +1578,23 @@ class Operations(Calls):
             {
                 "privateKeyIds": private_key_ids,
                 "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    def delete_secrets(
+        self,
+        *,
+        secret_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteSecretsSubmitted:
+        """Delete secrets, all or none. They cannot be recovered. Policies must allow each of them."""
+        return self._submit(
+            shapes.DeleteSecretsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "secretIds": secret_ids,
             },
         )
 
@@ -1598,6 +1713,23 @@ class Operations(Calls):
             },
         )
 
+    def delete_webhook_endpoint(
+        self,
+        *,
+        endpoint_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWebhookEndpointSubmitted:
+        """Delete a webhook endpoint. Its events that wait are not delivered any more."""
+        return self._submit(
+            shapes.DeleteWebhookEndpointSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "endpointId": endpoint_id,
+            },
+        )
+
     def disable_auth_proxy(
         self,
         *,
@@ -1687,6 +1819,23 @@ class Operations(Calls):
             },
         )
 
+    def export_secrets(
+        self,
+        *,
+        secrets: Sequence[shapes.ExportSecretParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportSecretsSubmitted:
+        """Export secrets, all or none, each sealed to its target key. Policies must allow each of them."""
+        return self._submit(
+            shapes.ExportSecretsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "secrets": secrets,
+            },
+        )
+
     def export_wallet(
         self,
         *,
@@ -1755,6 +1904,23 @@ class Operations(Calls):
             },
         )
 
+    def import_secrets(
+        self,
+        *,
+        secrets: Sequence[shapes.ImportSecretParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ImportSecretsSubmitted:
+        """Store the secrets that the caller sealed to import targets, all or none."""
+        return self._submit(
+            shapes.ImportSecretsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "secrets": secrets,
+            },
+        )
+
     def import_wallet(
         self,
         *,
@@ -1792,6 +1958,25 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "userId": user_id,
+            },
+        )
+
+    def init_import_secrets(
+        self,
+        *,
+        encryption_suite: shapes.TransportEncryptionSuite,
+        num_secrets: int,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitImportSecretsSubmitted:
+        """Begin the import of secrets: get keys to seal them to, each valid for one secret within an hour."""
+        return self._submit(
+            shapes.InitImportSecretsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "encryptionSuite": encryption_suite,
+                "numSecrets": num_secrets,
             },
         )
 
@@ -1939,7 +2124,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OauthSubmitted:
-        """Start a session of the user whom an ID token proves, with a new key that is sealed to the target key.
+        """Start a session of the user that an ID token proves, with a new key that is sealed to the target key.
 
         `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here.
         """
@@ -1999,7 +2184,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OauthLoginSubmitted:
-        """Start a session of the user whom an ID token proves.
+        """Start a session of the user that an ID token proves.
 
         `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here.
         """
@@ -2112,6 +2297,23 @@ class Operations(Calls):
             },
         )
 
+    def remove_ip_allowlist(
+        self,
+        *,
+        public_key: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.RemoveIpAllowlistSubmitted:
+        """Remove the allow-list of the organization, or of one API key."""
+        return self._submit(
+            shapes.RemoveIpAllowlistSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "publicKey": public_key,
+            },
+        )
+
     def remove_organization_feature(
         self,
         *,
@@ -2126,6 +2328,32 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "name": name,
+            },
+        )
+
+    def set_ip_allowlist(
+        self,
+        *,
+        rules: Sequence[shapes.IpAllowlistRuleParams],
+        public_key: str | None = None,
+        enabled: bool | None = None,
+        on_evaluation_error: shapes.OnEvaluationError | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SetIpAllowlistSubmitted:
+        """Set from which networks requests to the organization, or with one API key, may come.
+
+        `enabled`: for the organization's list only. `on_evaluation_error`: DENY where absent.
+        """
+        return self._submit(
+            shapes.SetIpAllowlistSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "rules": rules,
+                "publicKey": public_key,
+                "enabled": enabled,
+                "onEvaluationError": on_evaluation_error,
             },
         )
 
@@ -2608,6 +2836,32 @@ class Operations(Calls):
             },
         )
 
+    def update_webhook_endpoint(
+        self,
+        *,
+        endpoint_id: str,
+        url: str | None = None,
+        name: str | None = None,
+        is_active: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWebhookEndpointSubmitted:
+        """Change the address or the name of a webhook endpoint, or pause it.
+
+        What is left out stays as it is. With `is_active` false nothing is delivered.
+        """
+        return self._submit(
+            shapes.UpdateWebhookEndpointSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "endpointId": endpoint_id,
+                "url": url,
+                "name": name,
+                "isActive": is_active,
+            },
+        )
+
     def verify_otp(
         self,
         *,
@@ -2676,6 +2930,24 @@ class AsyncOperations(AsyncCalls):
             organization_id,
             {
                 "activityIds": activity_ids,
+            },
+        )
+
+    async def explain_policy(
+        self,
+        *,
+        activity_id: str,
+        policy_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.ExplainPolicyResponse:
+        """The value of each part of a policy's clauses for a recorded activity, with the votes that count."""
+        return await self._query(
+            "explain_policy",
+            shapes.ExplainPolicyResponse,
+            organization_id,
+            {
+                "activityId": activity_id,
+                "policyId": policy_id,
             },
         )
 
@@ -2791,6 +3063,22 @@ class AsyncOperations(AsyncCalls):
             organization_id,
             {
                 "ephemeralKey": ephemeral_key,
+            },
+        )
+
+    async def get_ip_allowlist(
+        self,
+        *,
+        public_key: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetIpAllowlistResponse:
+        """The IP allow-list of the organization, or of one API key. Without an allow-list, the answer has no rules."""
+        return await self._query(
+            "get_ip_allowlist",
+            shapes.GetIpAllowlistResponse,
+            organization_id,
+            {
+                "publicKey": public_key,
             },
         )
 
@@ -3174,7 +3462,7 @@ class AsyncOperations(AsyncCalls):
         *,
         organization_id: str | None = None,
     ) -> shapes.ListPolicyWarningsResponse:
-        """Warnings about policies: those that never apply, deny nothing, or can be bypassed."""
+        """Warnings about policies and MFA policies: those that never apply, deny nothing, or can be bypassed."""
         return await self._query(
             "list_policy_warnings",
             shapes.ListPolicyWarningsResponse,
@@ -3206,6 +3494,22 @@ class AsyncOperations(AsyncCalls):
             shapes.ListPrivateKeysResponse,
             organization_id,
             {},
+        )
+
+    async def list_secrets(
+        self,
+        *,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListSecretsResponse:
+        """The secrets of the organization without their values, newest first, by page."""
+        return await self._query(
+            "list_secrets",
+            shapes.ListSecretsResponse,
+            organization_id,
+            {
+                "paginationOptions": pagination_options,
+            },
         )
 
     async def list_smart_contract_interfaces(
@@ -3331,6 +3635,19 @@ class AsyncOperations(AsyncCalls):
             {},
         )
 
+    async def list_webhook_endpoints(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListWebhookEndpointsResponse:
+        """All webhook endpoints of the organization, in order of creation."""
+        return await self._query(
+            "list_webhook_endpoints",
+            shapes.ListWebhookEndpointsResponse,
+            organization_id,
+            {},
+        )
+
     async def try_policy(
         self,
         *,
@@ -3339,9 +3656,13 @@ class AsyncOperations(AsyncCalls):
         consensus: str = "",
         time: str = "",
         activity_ids: Sequence[str],
+        policy_id: str | None = None,
         organization_id: str | None = None,
     ) -> shapes.TryPolicyResponse:
-        """What a policy would have said of recorded activities, with their votes. Nothing is saved."""
+        """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
+
+        `policy_id`: the saved policy whose place it takes; absent for a further policy.
+        """
         return await self._query(
             "try_policy",
             shapes.TryPolicyResponse,
@@ -3352,6 +3673,7 @@ class AsyncOperations(AsyncCalls):
                 "consensus": consensus,
                 "time": time,
                 "activityIds": activity_ids,
+                "policyId": policy_id,
             },
         )
 
@@ -3838,6 +4160,27 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def create_webhook_endpoint(
+        self,
+        *,
+        url: str,
+        name: str,
+        subscriptions: Sequence[shapes.WebhookSubscription] | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateWebhookEndpointSubmitted:
+        """Register an address that gets events of the organization and of its sub-organizations."""
+        return await self._submit(
+            shapes.CreateWebhookEndpointSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "url": url,
+                "name": name,
+                "subscriptions": subscriptions,
+            },
+        )
+
     async def delete_api_keys(
         self,
         *,
@@ -3919,7 +4262,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteOauth2CredentialSubmitted:
-        """Delete a credential. Nobody can log in with it afterwards."""
+        """Delete a credential. It cannot be used for logins afterwards."""
         return await self._submit(
             shapes.DeleteOauth2CredentialSubmitted,
             organization_id,
@@ -4018,6 +4361,23 @@ class AsyncOperations(AsyncCalls):
             {
                 "privateKeyIds": private_key_ids,
                 "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    async def delete_secrets(
+        self,
+        *,
+        secret_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteSecretsSubmitted:
+        """Delete secrets, all or none. They cannot be recovered. Policies must allow each of them."""
+        return await self._submit(
+            shapes.DeleteSecretsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "secretIds": secret_ids,
             },
         )
 
@@ -4136,6 +4496,23 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def delete_webhook_endpoint(
+        self,
+        *,
+        endpoint_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWebhookEndpointSubmitted:
+        """Delete a webhook endpoint. Its events that wait are not delivered any more."""
+        return await self._submit(
+            shapes.DeleteWebhookEndpointSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "endpointId": endpoint_id,
+            },
+        )
+
     async def disable_auth_proxy(
         self,
         *,
@@ -4225,6 +4602,23 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def export_secrets(
+        self,
+        *,
+        secrets: Sequence[shapes.ExportSecretParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ExportSecretsSubmitted:
+        """Export secrets, all or none, each sealed to its target key. Policies must allow each of them."""
+        return await self._submit(
+            shapes.ExportSecretsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "secrets": secrets,
+            },
+        )
+
     async def export_wallet(
         self,
         *,
@@ -4293,6 +4687,23 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def import_secrets(
+        self,
+        *,
+        secrets: Sequence[shapes.ImportSecretParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.ImportSecretsSubmitted:
+        """Store the secrets that the caller sealed to import targets, all or none."""
+        return await self._submit(
+            shapes.ImportSecretsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "secrets": secrets,
+            },
+        )
+
     async def import_wallet(
         self,
         *,
@@ -4330,6 +4741,25 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "userId": user_id,
+            },
+        )
+
+    async def init_import_secrets(
+        self,
+        *,
+        encryption_suite: shapes.TransportEncryptionSuite,
+        num_secrets: int,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.InitImportSecretsSubmitted:
+        """Begin the import of secrets: get keys to seal them to, each valid for one secret within an hour."""
+        return await self._submit(
+            shapes.InitImportSecretsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "encryptionSuite": encryption_suite,
+                "numSecrets": num_secrets,
             },
         )
 
@@ -4477,7 +4907,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OauthSubmitted:
-        """Start a session of the user whom an ID token proves, with a new key that is sealed to the target key.
+        """Start a session of the user that an ID token proves, with a new key that is sealed to the target key.
 
         `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here.
         """
@@ -4537,7 +4967,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.OauthLoginSubmitted:
-        """Start a session of the user whom an ID token proves.
+        """Start a session of the user that an ID token proves.
 
         `oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here.
         """
@@ -4650,6 +5080,23 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def remove_ip_allowlist(
+        self,
+        *,
+        public_key: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.RemoveIpAllowlistSubmitted:
+        """Remove the allow-list of the organization, or of one API key."""
+        return await self._submit(
+            shapes.RemoveIpAllowlistSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "publicKey": public_key,
+            },
+        )
+
     async def remove_organization_feature(
         self,
         *,
@@ -4664,6 +5111,32 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "name": name,
+            },
+        )
+
+    async def set_ip_allowlist(
+        self,
+        *,
+        rules: Sequence[shapes.IpAllowlistRuleParams],
+        public_key: str | None = None,
+        enabled: bool | None = None,
+        on_evaluation_error: shapes.OnEvaluationError | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.SetIpAllowlistSubmitted:
+        """Set from which networks requests to the organization, or with one API key, may come.
+
+        `enabled`: for the organization's list only. `on_evaluation_error`: DENY where absent.
+        """
+        return await self._submit(
+            shapes.SetIpAllowlistSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "rules": rules,
+                "publicKey": public_key,
+                "enabled": enabled,
+                "onEvaluationError": on_evaluation_error,
             },
         )
 
@@ -5143,6 +5616,32 @@ class AsyncOperations(AsyncCalls):
             {
                 "walletAccountId": wallet_account_id,
                 "name": name,
+            },
+        )
+
+    async def update_webhook_endpoint(
+        self,
+        *,
+        endpoint_id: str,
+        url: str | None = None,
+        name: str | None = None,
+        is_active: bool | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.UpdateWebhookEndpointSubmitted:
+        """Change the address or the name of a webhook endpoint, or pause it.
+
+        What is left out stays as it is. With `is_active` false nothing is delivered.
+        """
+        return await self._submit(
+            shapes.UpdateWebhookEndpointSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "endpointId": endpoint_id,
+                "url": url,
+                "name": name,
+                "isActive": is_active,
             },
         )
 

@@ -43,7 +43,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-class Address(msgspec.Struct, frozen=True):
+class ServerAddress(msgspec.Struct, frozen=True):
     """The server, and the organization of requests that name none."""
 
     base_url: str
@@ -73,7 +73,7 @@ class Address(msgspec.Struct, frozen=True):
         return host if is_loopback else None
 
 
-class _Clock:
+class _UniqueClock:
     """Milliseconds since the epoch, never the same value twice.
 
     Two equal requests in one millisecond would be equal bytes, which the server would treat as one repeated
@@ -90,7 +90,7 @@ class _Clock:
             return self._last_ms
 
 
-_clock = _Clock()
+_clock = _UniqueClock()
 
 
 def short_path(path: str) -> str:
@@ -147,7 +147,7 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode(body, enc_hook=_plain)
 
 
-def stamped(address: Address, path: str, body: bytes, stamper: Stamper) -> Prepared:
+def stamped(address: ServerAddress, path: str, body: bytes, stamper: Stamper) -> Prepared:
     """The request with its stamp. Raises the errors of the stamper."""
     stamp_name, stamp = stamper.stamp(body)
     return Prepared(

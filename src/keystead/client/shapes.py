@@ -27,12 +27,14 @@ from keystead.api.enums import (
     HashFunction,
     MnemonicLanguage,
     Oauth2Provider,
+    OnEvaluationError,
     OtpType,
     PathFormat,
     PayloadEncoding,
     SmartContractInterfaceType,
     TagType,
     TransactionType,
+    TransportEncryptionSuite,
     VoteSelection,
 )
 from keystead.api.parameters import (
@@ -56,6 +58,7 @@ from keystead.api.records import (
     Authenticator,
     Credential,
     Evaluation,
+    IpAllowlistRule,
     MfaPolicy,
     MfaStatus,
     Oauth2Credential,
@@ -74,6 +77,8 @@ from keystead.api.records import (
     Vote,
     Wallet,
     WalletAccount,
+    WebhookEndpointData,
+    WebhookSubscriptionParams,
     Wire,
 )
 from keystead.client.activity import (
@@ -149,6 +154,8 @@ __all__ = [
     "CreateWalletIntent",
     "CreateWalletResult",
     "CreateWalletSubmitted",
+    "CreateWebhookEndpointResult",
+    "CreateWebhookEndpointSubmitted",
     "Credential",
     "CredentialType",
     "Curve",
@@ -172,6 +179,8 @@ __all__ = [
     "DeletePrivateKeyTagsSubmitted",
     "DeletePrivateKeysResult",
     "DeletePrivateKeysSubmitted",
+    "DeleteSecretsResult",
+    "DeleteSecretsSubmitted",
     "DeleteSmartContractInterfaceResult",
     "DeleteSmartContractInterfaceSubmitted",
     "DeleteSubOrganizationResult",
@@ -184,6 +193,8 @@ __all__ = [
     "DeleteWalletAccountsSubmitted",
     "DeleteWalletsResult",
     "DeleteWalletsSubmitted",
+    "DeleteWebhookEndpointResult",
+    "DeleteWebhookEndpointSubmitted",
     "DescribeActivitiesResponse",
     "DescribedActivity",
     "DescribedFact",
@@ -200,8 +211,15 @@ __all__ = [
     "EnableAuthProxyResult",
     "EnableAuthProxySubmitted",
     "Evaluation",
+    "ExplainPolicyResponse",
+    "ExplainedClause",
+    "ExplainedPart",
+    "ExplainedValue",
     "ExportPrivateKeyResult",
     "ExportPrivateKeySubmitted",
+    "ExportSecretParams",
+    "ExportSecretsResult",
+    "ExportSecretsSubmitted",
     "ExportWalletAccountResult",
     "ExportWalletAccountSubmitted",
     "ExportWalletResult",
@@ -215,6 +233,7 @@ __all__ = [
     "GetAuthenticatorResponse",
     "GetAuthenticatorsResponse",
     "GetBootProofResponse",
+    "GetIpAllowlistResponse",
     "GetMfaPoliciesResponse",
     "GetMfaPolicyResponse",
     "GetMfaStatusResponse",
@@ -234,10 +253,15 @@ __all__ = [
     "HashFunction",
     "ImportPrivateKeyResult",
     "ImportPrivateKeySubmitted",
+    "ImportSecretParams",
+    "ImportSecretsResult",
+    "ImportSecretsSubmitted",
     "ImportWalletResult",
     "ImportWalletSubmitted",
     "InitImportPrivateKeyResult",
     "InitImportPrivateKeySubmitted",
+    "InitImportSecretsResult",
+    "InitImportSecretsSubmitted",
     "InitImportWalletResult",
     "InitImportWalletSubmitted",
     "InitOtpAuthResultV2",
@@ -248,6 +272,9 @@ __all__ = [
     "InitUserEmailRecoverySubmitted",
     "InvitationParams",
     "InvitationRecord",
+    "IpAllowlistRule",
+    "IpAllowlistRuleParams",
+    "KeyValue",
     "ListActivitiesResponse",
     "ListAppProofsResponse",
     "ListAuthProxyConfigsResponse",
@@ -258,6 +285,7 @@ __all__ = [
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
     "ListPrivateKeysResponse",
+    "ListSecretsResponse",
     "ListSmartContractInterfacesResponse",
     "ListSuborgsResponse",
     "ListUserTagsResponse",
@@ -265,6 +293,7 @@ __all__ = [
     "ListVerifiedSuborgsResponse",
     "ListWalletAccountsResponse",
     "ListWalletsResponse",
+    "ListWebhookEndpointsResponse",
     "MfaPolicy",
     "MfaStatus",
     "MissingApprovals",
@@ -280,6 +309,7 @@ __all__ = [
     "OauthResult",
     "OauthSubmitted",
     "OidcClaims",
+    "OnEvaluationError",
     "OrganizationData",
     "OtpAuthResult",
     "OtpAuthSubmitted",
@@ -302,14 +332,20 @@ __all__ = [
     "RecoverUserSubmitted",
     "RejectActivityResult",
     "RejectActivitySubmitted",
+    "RemoveIpAllowlistResult",
+    "RemoveIpAllowlistSubmitted",
     "RemoveOrganizationFeatureResult",
     "RemoveOrganizationFeatureSubmitted",
     "RequiredAuthenticationMethod",
     "RequiredAuthenticationMethodParams",
     "RootUserParamsV5",
+    "SecretMetadata",
     "SessionProfile",
+    "SetIpAllowlistResult",
+    "SetIpAllowlistSubmitted",
     "SetOrganizationFeatureResult",
     "SetOrganizationFeatureSubmitted",
+    "ShownIpAllowlist",
     "SignRawPayloadResult",
     "SignRawPayloadSubmitted",
     "SignRawPayloadsResult",
@@ -323,11 +359,13 @@ __all__ = [
     "SmsCustomizationParams",
     "StampLoginResult",
     "StampLoginSubmitted",
+    "StaticProperty",
     "Status",
     "Tag",
     "TagType",
     "Timestamp",
     "TransactionType",
+    "TransportEncryptionSuite",
     "TriedActivity",
     "TryPolicyResponse",
     "UpdateAuthProxyConfigResult",
@@ -358,6 +396,8 @@ __all__ = [
     "UpdateWalletAccountNameSubmitted",
     "UpdateWalletResult",
     "UpdateWalletSubmitted",
+    "UpdateWebhookEndpointResult",
+    "UpdateWebhookEndpointSubmitted",
     "User",
     "UserParamsV4",
     "VerifyOtpResult",
@@ -368,6 +408,9 @@ __all__ = [
     "WalletAccount",
     "WalletAccountParams",
     "WalletKitSettings",
+    "WebhookEndpointData",
+    "WebhookSubscription",
+    "WebhookSubscriptionParams",
     "WhoamiResponse",
 ]
 
@@ -441,6 +484,47 @@ class DescribeActivitiesResponse(Wire, frozen=True):
     activity_descriptions: tuple[DescribedActivity, ...]
 
 
+class ExplainedValue(Wire, frozen=True):
+    """What a part read. `path`: as the expression writes it."""
+
+    path: str
+    value: str
+
+
+class ExplainedPart(Wire, frozen=True):
+    """A part of a clause. The operands of a part follow it, with a `depth` that is one more; the whole has 0.
+
+    `operator`: `&&`, `||` or `!` of a part whose operands follow. `value`: `true`, `false` or `failed`, with the
+    `reason`. `values`: what a part without operands compares.
+    """
+
+    depth: int
+    text: str
+    operator: str
+    value: str
+    values: tuple[ExplainedValue, ...]
+    reason: str | None = None
+
+
+class ExplainedClause(Wire, frozen=True):
+    """`item`: of a batch, such as the secrets of an export, which item the condition is evaluated for, from 1
+    on; None if the activity is no batch.
+    """
+
+    clause: str
+    parts: tuple[ExplainedPart, ...]
+    item: int | None = None
+
+
+class ExplainPolicyResponse(Wire, frozen=True):
+    """The clauses that the policy has; the condition once for each item of a batch. `at`: the moment that they are
+    evaluated for.
+    """
+
+    explained_clauses: tuple[ExplainedClause, ...]
+    at: Timestamp
+
+
 class ActivePolicyStatus(Wire, frozen=True):
     """`time_expr` is absent if the policy has no time window, `error` if it could be evaluated."""
 
@@ -476,6 +560,20 @@ class GetAuthenticatorsResponse(Wire, frozen=True):
 
 class GetBootProofResponse(Wire, frozen=True):
     boot_proof: dict[str, str]
+
+
+class ShownIpAllowlist(Wire, frozen=True):
+    """`enabled` is for the organization's list only; `public_key` for the list of an API key only."""
+
+    organization_id: str
+    rules: tuple[IpAllowlistRule, ...]
+    public_key: str | None = None
+    enabled: bool | None = None
+    on_evaluation_error: OnEvaluationError | None = None
+
+
+class GetIpAllowlistResponse(Wire, frozen=True):
+    allowlist: ShownIpAllowlist
 
 
 class GetMfaPoliciesResponse(Wire, frozen=True):
@@ -685,7 +783,7 @@ class ListPolicyKeywordsResponse(Wire, frozen=True):
 
 
 class ListPolicyWarningsResponse(Wire, frozen=True):
-    """In order of the policies' creation."""
+    """In order of the policies' creation; then those of MFA policies."""
 
     policy_warnings: tuple[PolicyWarningRecord, ...]
 
@@ -696,6 +794,24 @@ class ListPrivateKeyTagsResponse(Wire, frozen=True):
 
 class ListPrivateKeysResponse(Wire, frozen=True):
     private_keys: tuple[PrivateKey, ...]
+
+
+class KeyValue(Wire, frozen=True):
+    key: str
+    value: str
+
+
+class SecretMetadata(Wire, frozen=True):
+    """`created_at_unix_ms`: milliseconds since the epoch, as decimal text."""
+
+    secret_id: str
+    static_properties: tuple[KeyValue, ...]
+    created_at_unix_ms: str
+    name: str | None = None
+
+
+class ListSecretsResponse(Wire, frozen=True):
+    secrets: tuple[SecretMetadata, ...]
 
 
 class ListSmartContractInterfacesResponse(Wire, frozen=True):
@@ -726,11 +842,23 @@ class ListWalletsResponse(Wire, frozen=True):
     wallets: tuple[Wallet, ...]
 
 
+class ListWebhookEndpointsResponse(Wire, frozen=True):
+    webhook_endpoints: tuple[WebhookEndpointData, ...]
+
+
 class TriedActivity(Wire, frozen=True):
-    """`outcome`, `clause`, `reason`: as `get_policy_evaluations` has them of a policy."""
+    """`outcome`, `clause`, `reason`: of this policy, as `get_policy_evaluations` has them.
+
+    `verdict`, `rule`: the decision with this policy among the others. `saved_verdict`, `saved_rule`: the decision
+    with the policies that are saved.
+    """
 
     activity_id: str
     outcome: str
+    verdict: str
+    rule: str
+    saved_verdict: str
+    saved_rule: str
     clause: str | None = None
     reason: str | None = None
 
@@ -925,6 +1053,19 @@ class CreateWalletAccountsResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
+class WebhookSubscription(Wire, frozen=True):
+    """`filters_json`: see `organizations.webhook_filters`."""
+
+    event_type: str
+    filters_json: str | None = None
+    is_active: bool | None = None
+
+
+class CreateWebhookEndpointResult(Wire, frozen=True):
+    endpoint_id: str
+    webhook_endpoint: WebhookEndpointData
+
+
 class DeleteApiKeysResult(Wire, frozen=True):
     api_key_ids: tuple[str, ...]
 
@@ -968,6 +1109,10 @@ class DeletePrivateKeysResult(Wire, frozen=True):
     private_key_ids: tuple[str, ...]
 
 
+class DeleteSecretsResult(Wire, frozen=True):
+    secret_ids: tuple[str, ...]
+
+
 class DeleteSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
@@ -995,6 +1140,10 @@ class DeleteWalletsResult(Wire, frozen=True):
     wallet_ids: tuple[str, ...]
 
 
+class DeleteWebhookEndpointResult(Wire, frozen=True):
+    endpoint_id: str
+
+
 class DisableAuthProxyResult(Wire, frozen=True):
     pass
 
@@ -1013,7 +1162,7 @@ class EmailAuthResult(Wire, frozen=True):
 
 
 class EnableAuthProxyResult(Wire, frozen=True):
-    """`user_id`: of the user as whom the proxy acts; also the id of its configuration."""
+    """`user_id`: of the user that the proxy acts as; also the id of its configuration."""
 
     user_id: str
 
@@ -1023,6 +1172,18 @@ class ExportPrivateKeyResult(Wire, frozen=True):
 
     private_key_id: str
     export_bundle: str
+
+
+class ExportSecretParams(Wire, frozen=True):
+    secret_id: str
+    target_public_key: str
+    encryption_suite: TransportEncryptionSuite
+
+
+class ExportSecretsResult(Wire, frozen=True):
+    """`secret_payloads`: JSON texts, signed by the server, in the order of the request."""
+
+    secret_payloads: tuple[str, ...]
 
 
 class ExportWalletResult(Wire, frozen=True):
@@ -1044,6 +1205,29 @@ class ImportPrivateKeyResult(Wire, frozen=True):
     addresses: tuple[PrivateKeyAddress, ...]
 
 
+class StaticProperty(Wire, frozen=True):
+    """`value`: "" where absent."""
+
+    key: str
+    value: str | None = None
+
+
+class ImportSecretParams(Wire, frozen=True):
+    """`secret_payload`: JSON text, the secret sealed to `target_public_key`, a key of `init_import_secrets`."""
+
+    secret_payload: str
+    target_public_key: str
+    encryption_suite: TransportEncryptionSuite
+    name: str | None = None
+    static_properties: tuple[StaticProperty, ...] | None = None
+
+
+class ImportSecretsResult(Wire, frozen=True):
+    """In the order of the request."""
+
+    secret_ids: tuple[str, ...]
+
+
 class ImportWalletResult(Wire, frozen=True):
     wallet_id: str
     addresses: tuple[str, ...]
@@ -1053,6 +1237,12 @@ class InitImportPrivateKeyResult(Wire, frozen=True):
     """`import_bundle`: JSON text, signed by the server."""
 
     import_bundle: str
+
+
+class InitImportSecretsResult(Wire, frozen=True):
+    """`enclave_target_messages`: JSON texts, signed by the server, one for each secret."""
+
+    enclave_target_messages: tuple[str, ...]
 
 
 class InitImportWalletResult(Wire, frozen=True):
@@ -1127,8 +1317,21 @@ class RejectActivityResult(Wire, frozen=True):
     """Nothing of its own: the answer is the activity voted on."""
 
 
+class RemoveIpAllowlistResult(Wire, frozen=True):
+    pass
+
+
 class RemoveOrganizationFeatureResult(Wire, frozen=True):
     features: tuple[Feature, ...]
+
+
+class IpAllowlistRuleParams(Wire, frozen=True):
+    cidr: str
+    label: str | None = None
+
+
+class SetIpAllowlistResult(Wire, frozen=True):
+    pass
 
 
 class SetOrganizationFeatureResult(Wire, frozen=True):
@@ -1236,6 +1439,11 @@ class UpdateWalletResult(Wire, frozen=True):
 
 class UpdateWalletAccountNameResult(Wire, frozen=True):
     wallet_account_id: str
+
+
+class UpdateWebhookEndpointResult(Wire, frozen=True):
+    endpoint_id: str
+    webhook_endpoint: WebhookEndpointData
 
 
 class VerifyOtpResult(Wire, frozen=True):
@@ -1575,6 +1783,23 @@ class CreateWalletAccountsSubmitted(Submitted[CreateWalletAccountsResult]):
         return self.result.addresses
 
 
+class CreateWebhookEndpointSubmitted(Submitted[CreateWebhookEndpointResult]):
+    """Register an address that gets events of the organization and of its sub-organizations."""
+
+    operation = "create_webhook_endpoint"
+    activity_type = "ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT"
+    result_key = "createWebhookEndpointResult"
+    result_struct = CreateWebhookEndpointResult
+
+    @property
+    def endpoint_id(self) -> str:
+        return self.result.endpoint_id
+
+    @property
+    def webhook_endpoint(self) -> WebhookEndpointData:
+        return self.result.webhook_endpoint
+
+
 class DeleteApiKeysSubmitted(Submitted[DeleteApiKeysResult]):
     """Delete API keys of a user, who must keep a lasting credential."""
 
@@ -1628,7 +1853,7 @@ class DeleteMfaPolicySubmitted(Submitted[DeleteMfaPolicyResult]):
 
 
 class DeleteOauth2CredentialSubmitted(Submitted[DeleteOauth2CredentialResult]):
-    """Delete a credential. Nobody can log in with it afterwards."""
+    """Delete a credential. It cannot be used for logins afterwards."""
 
     operation = "delete_oauth2_credential"
     activity_type = "ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL"
@@ -1707,6 +1932,19 @@ class DeletePrivateKeysSubmitted(Submitted[DeletePrivateKeysResult]):
     @property
     def private_key_ids(self) -> tuple[str, ...]:
         return self.result.private_key_ids
+
+
+class DeleteSecretsSubmitted(Submitted[DeleteSecretsResult]):
+    """Delete secrets, all or none. They cannot be recovered. Policies must allow each of them."""
+
+    operation = "delete_secrets"
+    activity_type = "ACTIVITY_TYPE_DELETE_SECRETS"
+    result_key = "deleteSecretsResult"
+    result_struct = DeleteSecretsResult
+
+    @property
+    def secret_ids(self) -> tuple[str, ...]:
+        return self.result.secret_ids
 
 
 class DeleteSmartContractInterfaceSubmitted(Submitted[DeleteSmartContractInterfaceResult]):
@@ -1791,6 +2029,19 @@ class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
         return self.result.wallet_ids
 
 
+class DeleteWebhookEndpointSubmitted(Submitted[DeleteWebhookEndpointResult]):
+    """Delete a webhook endpoint. Its events that wait are not delivered any more."""
+
+    operation = "delete_webhook_endpoint"
+    activity_type = "ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT"
+    result_key = "deleteWebhookEndpointResult"
+    result_struct = DeleteWebhookEndpointResult
+
+    @property
+    def endpoint_id(self) -> str:
+        return self.result.endpoint_id
+
+
 class DisableAuthProxySubmitted(Submitted[DisableAuthProxyResult]):
     """End an authentication proxy, with its user and its policy."""
 
@@ -1847,6 +2098,19 @@ class ExportPrivateKeySubmitted(Submitted[ExportPrivateKeyResult]):
         return self.result.export_bundle
 
 
+class ExportSecretsSubmitted(Submitted[ExportSecretsResult]):
+    """Export secrets, all or none, each sealed to its target key. Policies must allow each of them."""
+
+    operation = "export_secrets"
+    activity_type = "ACTIVITY_TYPE_EXPORT_SECRETS"
+    result_key = "exportSecretsResult"
+    result_struct = ExportSecretsResult
+
+    @property
+    def secret_payloads(self) -> tuple[str, ...]:
+        return self.result.secret_payloads
+
+
 class ExportWalletSubmitted(Submitted[ExportWalletResult]):
     """Export a wallet's mnemonic, sealed to the target key."""
 
@@ -1898,6 +2162,19 @@ class ImportPrivateKeySubmitted(Submitted[ImportPrivateKeyResult]):
         return self.result.addresses
 
 
+class ImportSecretsSubmitted(Submitted[ImportSecretsResult]):
+    """Store the secrets that the caller sealed to import targets, all or none."""
+
+    operation = "import_secrets"
+    activity_type = "ACTIVITY_TYPE_IMPORT_SECRETS"
+    result_key = "importSecretsResult"
+    result_struct = ImportSecretsResult
+
+    @property
+    def secret_ids(self) -> tuple[str, ...]:
+        return self.result.secret_ids
+
+
 class ImportWalletSubmitted(Submitted[ImportWalletResult]):
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
 
@@ -1926,6 +2203,19 @@ class InitImportPrivateKeySubmitted(Submitted[InitImportPrivateKeyResult]):
     @property
     def import_bundle(self) -> str:
         return self.result.import_bundle
+
+
+class InitImportSecretsSubmitted(Submitted[InitImportSecretsResult]):
+    """Begin the import of secrets: get keys to seal them to, each valid for one secret within an hour."""
+
+    operation = "init_import_secrets"
+    activity_type = "ACTIVITY_TYPE_INIT_IMPORT_SECRETS"
+    result_key = "initImportSecretsResult"
+    result_struct = InitImportSecretsResult
+
+    @property
+    def enclave_target_messages(self) -> tuple[str, ...]:
+        return self.result.enclave_target_messages
 
 
 class InitImportWalletSubmitted(Submitted[InitImportWalletResult]):
@@ -1985,7 +2275,7 @@ class InitUserEmailRecoverySubmitted(Submitted[InitUserEmailRecoveryResult]):
 
 
 class OauthSubmitted(Submitted[OauthResult]):
-    """Start a session of the user whom an ID token proves, with a new key that is sealed to the target key."""
+    """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
 
     operation = "oauth"
     activity_type = "ACTIVITY_TYPE_OAUTH"
@@ -2019,7 +2309,7 @@ class Oauth2AuthenticateSubmitted(Submitted[Oauth2AuthenticateResult]):
 
 
 class OauthLoginSubmitted(Submitted[OauthLoginResult]):
-    """Start a session of the user whom an ID token proves."""
+    """Start a session of the user that an ID token proves."""
 
     operation = "oauth_login"
     activity_type = "ACTIVITY_TYPE_OAUTH_LOGIN"
@@ -2087,6 +2377,15 @@ class RejectActivitySubmitted(Submitted[RejectActivityResult]):
     result_struct = RejectActivityResult
 
 
+class RemoveIpAllowlistSubmitted(Submitted[RemoveIpAllowlistResult]):
+    """Remove the allow-list of the organization, or of one API key."""
+
+    operation = "remove_ip_allowlist"
+    activity_type = "ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST"
+    result_key = "removeIpAllowlistResult"
+    result_struct = RemoveIpAllowlistResult
+
+
 class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResult]):
     """Remove a feature. Refused while it is the only way for some user to log in."""
 
@@ -2098,6 +2397,15 @@ class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResu
     @property
     def features(self) -> tuple[Feature, ...]:
         return self.result.features
+
+
+class SetIpAllowlistSubmitted(Submitted[SetIpAllowlistResult]):
+    """Set from which networks requests to the organization, or with one API key, may come."""
+
+    operation = "set_ip_allowlist"
+    activity_type = "ACTIVITY_TYPE_SET_IP_ALLOWLIST"
+    result_key = "setIpAllowlistResult"
+    result_struct = SetIpAllowlistResult
 
 
 class SetOrganizationFeatureSubmitted(Submitted[SetOrganizationFeatureResult]):
@@ -2353,6 +2661,23 @@ class UpdateWalletAccountNameSubmitted(Submitted[UpdateWalletAccountNameResult])
     @property
     def wallet_account_id(self) -> str:
         return self.result.wallet_account_id
+
+
+class UpdateWebhookEndpointSubmitted(Submitted[UpdateWebhookEndpointResult]):
+    """Change the address or the name of a webhook endpoint, or pause it."""
+
+    operation = "update_webhook_endpoint"
+    activity_type = "ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT"
+    result_key = "updateWebhookEndpointResult"
+    result_struct = UpdateWebhookEndpointResult
+
+    @property
+    def endpoint_id(self) -> str:
+        return self.result.endpoint_id
+
+    @property
+    def webhook_endpoint(self) -> WebhookEndpointData:
+        return self.result.webhook_endpoint
 
 
 class VerifyOtpSubmitted(Submitted[VerifyOtpResult]):

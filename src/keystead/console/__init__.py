@@ -1,6 +1,7 @@
 """The web console: files that a browser gets below /console/, and the headers that confine them.
 
-Here: the files, read once. The console is a client of the public API: nothing here reads or changes records.
+Here: the files, read once, and the ways to log in that an operator names. The console is a client of the public
+API: nothing here reads or changes records.
 Not here: the route (`server.application`), the link that logs in (`server.console_link`).
 """
 
@@ -22,6 +23,7 @@ _CONTENT_TYPES: Final = {
     ".css": b"text/css; charset=utf-8",
     ".svg": b"image/svg+xml",
     ".txt": b"text/plain; charset=utf-8",
+    ".json": b"application/json",
 }
 
 SECURITY_HEADERS: Final = (
@@ -49,15 +51,33 @@ class ConsoleFile(msgspec.Struct, frozen=True):
     etag: bytes
 
 
-def console_files(*, is_development: bool) -> Mapping[str, ConsoleFile]:
-    """The files by their path below /console/; the page itself is at "".
+class OidcLogin(msgspec.Struct, frozen=True):
+    """An OpenID Connect issuer. `name`: for people. `url`: its authorization endpoint, with `client_id`."""
+
+    name: str
+    url: str
+
+
+class ConsoleLogins(msgspec.Struct, frozen=True, rename="camel"):
+    """How people without a passkey or key log in. `auth_proxy_id`: the authentication proxy; "" for none."""
+
+    auth_proxy_id: str = ""
+    oidc: tuple[OidcLogin, ...] = ()
+
+
+def console_files(*, is_development: bool, logins: ConsoleLogins) -> Mapping[str, ConsoleFile]:
+    """The files by their path below /console/; the page itself is at "", `logins` at "logins.json".
 
     `is_development`: the page shows the screens that only `keystead dev` answers.
     """
     found = {path: _file(path, source.read_bytes()) for path, source in _sources(files(__name__) / "static", "")}
     page = found.pop("index.html")
     mode = b"dev" if is_development else b"serve"
-    return {**found, "": _file("index.html", page.content.replace(b'data-mode=""', b'data-mode="%s"' % mode))}
+    return {
+        **found,
+        "": _file("index.html", page.content.replace(b'data-mode=""', b'data-mode="%s"' % mode)),
+        "logins.json": _file("logins.json", msgspec.json.encode(logins)),
+    }
 
 
 def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:

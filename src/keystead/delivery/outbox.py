@@ -17,7 +17,7 @@ from typing import Protocol
 from keystead.delivery.message import Message
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
-from keystead.organizations.outgoing_messages import Channel, EmailEvent, OutgoingMessage, SendResult
+from keystead.organizations.outgoing_messages import Channel, EmailEventRow, OutgoingMessage, SendResult
 
 logger = logging.getLogger("keystead.delivery")
 
@@ -38,7 +38,7 @@ class OutboxStore(Protocol):
         """Lease due messages that no other process has leased, the oldest first."""
         ...
 
-    async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
+    async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
         """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
         ended."""
         ...
@@ -97,7 +97,10 @@ class Outbox:
         """Send the messages that are due now, at most AT_ONCE_MAX. Returns how many were leased."""
         self._written.clear()
         waiting = await self._store.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
-        await asyncio.gather(*[self._attempt(message) for message in waiting])
+        ended = await asyncio.gather(*[self._attempt(message) for message in waiting], return_exceptions=True)
+        for message, failed in zip(waiting, ended, strict=True):
+            if isinstance(failed, Exception):  # the others were sent; this one is taken again after its lease
+                logger.warning("message %s: not sent, or not recorded: %s", message.id, type(failed).__name__)
         return len(waiting)
 
     async def _attempt(self, waiting: OutgoingMessage) -> None:
@@ -115,7 +118,7 @@ class Outbox:
         event = None
         if waiting.channel == "email":
             at_ms = self._now_ms()
-            event = EmailEvent(
+            event = EmailEventRow(
                 id=self._new_id(),
                 message_id=waiting.id,
                 type=result,
@@ -126,7 +129,8 @@ class Outbox:
                 detail=detail,
             )
         after = waiting.after_attempt(result, again_ms, keeps_text=self._keeps_text)
-        await self._store.record_attempt(after, event)
+        if not await self._store.record_attempt(after, event):
+            logger.warning("message %s: its lease had ended, so another process may send it, too", waiting.id)
 
     async def _send(self, waiting: OutgoingMessage) -> str:
         sender = self._senders.get(waiting.channel)

@@ -1,13 +1,13 @@
 """What an activity asks: which description is whose.
 
-Kinds of activities with a description of their own: signing, exports, policies, the root quorum. Every other one is
-described by its kind and its parameters.
+Kinds of activities with a description of their own: signing, exports, policies, the root quorum, IP allow-lists.
+Every other one is described by its kind and its parameters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -166,6 +166,59 @@ def _update_root_quorum(intent: Intent, names: Names) -> ActivityDescription:
     )
 
 
+def _export_secrets(intent: Intent, names: Names) -> ActivityDescription:
+    called = ", ".join(names.named(each["secretId"]) for each in intent["secrets"])
+    return ActivityDescription(
+        headline=f"Export {_counted(intent['secrets'], 'secret')} {called}",
+        what=f"export {_counted(intent['secrets'], 'secret')}",
+        facts=tuple(
+            Fact(f"encrypted to, {names.named(each['secretId'])}", f"the key {each['targetPublicKey']}")
+            for each in intent["secrets"]
+        ),
+        cautions=("the holder of the private half of a key can read the secret for ever; no policy applies",),
+    )
+
+
+def _import_secrets(intent: Intent, _: Names) -> ActivityDescription:
+    called = ", ".join(repr(each["name"]) for each in intent["secrets"] if each.get("name"))
+    return ActivityDescription(
+        headline=f"Import {_counted(intent['secrets'], 'secret')} {called}".rstrip(),
+        what=f"import {_counted(intent['secrets'], 'secret')}",
+        facts=tuple(
+            Fact(
+                f"properties of {each.get('name') or 'a secret without a name'}",
+                "\n".join(f"{one['key']}: {one.get('value') or ''}" for one in each.get("staticProperties") or ()),
+            )
+            for each in intent["secrets"]
+        ),
+    )
+
+
+def _counted(items: Sequence[Any], name: str) -> str:
+    return f"the {name}" if len(items) == 1 else f"{len(items)} {name}s"
+
+
+def _set_ip_allowlist(intent: Intent, _: Names) -> ActivityDescription:
+    key, rules = intent.get("publicKey") or "", intent["rules"]
+    whose = f"API key {key}" if key else "the organization"
+    is_enforced = bool(key) or bool(intent.get("enabled"))
+    cautions: list[str] = []
+    if is_enforced and not rules and not key:
+        cautions.append("the list has no rules: every request to the organization is refused, from any address")
+    elif is_enforced and rules:
+        cautions.append("requests from other addresses are refused, also those that would change the list again")
+    return ActivityDescription(
+        headline=f"{'Set' if is_enforced else 'Store'} the IP allow-list of {whose}",
+        what=f"{'set' if is_enforced else 'store'} IP allow-list of {whose}",
+        facts=(
+            Fact("enforced", "yes" if is_enforced else "no"),
+            Fact("networks", "\n".join(f"{rule['cidr']}  {rule.get('label') or ''}".rstrip() for rule in rules)),
+            Fact("if the address is unknown", (intent.get("onEvaluationError") or "DENY").lower()),
+        ),
+        cautions=tuple(cautions),
+    )
+
+
 def _by_parameters(kind: str, intent: Intent, names: Names) -> ActivityDescription:
     words = kind.replace("_", " ").capitalize()
     subject = next((repr(intent[member]) for member in _NAMING if isinstance(intent.get(member), str)), "")
@@ -204,4 +257,7 @@ _BY_KIND: Final[Mapping[str, Callable[[Intent, Names], ActivityDescription]]] = 
     "DELETE_POLICY": _delete_policies,
     "DELETE_POLICIES": _delete_policies,
     "UPDATE_ROOT_QUORUM": _update_root_quorum,
+    "SET_IP_ALLOWLIST": _set_ip_allowlist,
+    "EXPORT_SECRETS": _export_secrets,
+    "IMPORT_SECRETS": _import_secrets,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from keystead.chains.contract_interfaces import ContractInterface
+from keystead.chains.contract_interfaces import ParsedInterface
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
 
     of_ids: Mapping[str, str] = msgspec.field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
-    interfaces: Mapping[str, ContractInterface] = msgspec.field(default_factory=dict)
+    interfaces: Mapping[str, ParsedInterface] = msgspec.field(default_factory=dict)
 
     def named(self, text: str) -> str:
         """An id with the name that it stands for; any other text as it is."""

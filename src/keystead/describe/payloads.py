@@ -1,4 +1,4 @@
-"""Raw payloads in words: typed data, authorizations, messages, and bytes that nobody can explain.
+"""Raw payloads in words: typed data, authorizations, messages, and bytes without a known meaning.
 
 What a payload is can only be said where its encoding tells; of a digest nothing can be said.
 """
@@ -53,16 +53,14 @@ def describe_payloads(
 
 
 def _describe(payload: str, encoding: str, hash_function: str, sign_with: str) -> ActivityDescription:
-    match encoding:
-        case PayloadEncoding.EIP712:
-            return _typed_data(payload)
-        case PayloadEncoding.EIP7702_AUTHORIZATION:
-            return _authorization(payload)
-        case PayloadEncoding.TEXT_UTF8:
-            return _text(payload)
-        case _:
-            data = hex_bytes(payload) or b""
-            return _message(data) or _transaction(data, hash_function, sign_with) or _bytes(data)
+    if encoding == PayloadEncoding.EIP712:
+        return _typed_data(payload)
+    if encoding == PayloadEncoding.EIP7702_AUTHORIZATION:
+        return _authorization(payload)
+    if encoding == PayloadEncoding.TEXT_UTF8:
+        return _text(payload)
+    data = hex_bytes(payload) or b""
+    return _message(data) or _transaction(data, hash_function, sign_with) or _bytes(data)
 
 
 def _typed_data(payload: str) -> ActivityDescription:

@@ -41,12 +41,12 @@ _UNKEPT = re.compile(r"\bno-(store|cache)\b")
 _log = logging.getLogger("keystead")
 
 
-class _Document(msgspec.Struct, frozen=True):
+class _DiscoveryDocument(msgspec.Struct, frozen=True):
     issuer: str
     jwks_uri: str
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _CachedKeys(msgspec.Struct, frozen=True):
     """Cached keys. Times are seconds of the monotonic clock."""
 
     key_set: KeySet
@@ -73,8 +73,8 @@ class Discovery:
             check_address(issuer)
         self._transport = transport
         self._monotonic = monotonic
-        self._kept: dict[str, _Kept] = {}
-        self._asking: dict[str, asyncio.Task[_Kept | str]] = {}
+        self._kept: dict[str, _CachedKeys] = {}
+        self._asking: dict[str, asyncio.Task[_CachedKeys | str]] = {}
         self._failed: dict[str, tuple[float, str]] = {}
 
     async def key_set(self, issuer: str) -> KeySet:
@@ -94,7 +94,7 @@ class Discovery:
             kept = await self._asked(issuer)
         return kept.key_set
 
-    async def _asked(self, issuer: str) -> _Kept:
+    async def _asked(self, issuer: str) -> _CachedKeys:
         """The issuer's answer. Concurrent callers share one request."""
         asking = self._asking.get(issuer)
         if asking is None:
@@ -107,8 +107,8 @@ class Discovery:
             raise _unavailable(issuer, answer)
         return answer
 
-    async def _answer(self, issuer: str) -> _Kept | str:
-        """The keys, or why there are none."""
+    async def _answer(self, issuer: str) -> _CachedKeys | str:
+        """The keys, or the reason why they cannot be had."""
         asked_at = self._monotonic()
         try:
             key_set, lifetime_s = await self._fetched(issuer)
@@ -121,7 +121,7 @@ class Discovery:
             return why
         else:
             self._failed.pop(issuer, None)
-            kept = self._kept[issuer] = _Kept(key_set, asked_at, asked_at + lifetime_s)
+            kept = self._kept[issuer] = _CachedKeys(key_set, asked_at, asked_at + lifetime_s)
             return kept
         finally:
             del self._asking[issuer]
@@ -134,7 +134,7 @@ class Discovery:
         ):
             body, _ = await answered(http, http.build_request("GET", issuer.rstrip("/") + _WELL_KNOWN))
             try:
-                document = msgspec.json.decode(body, type=_Document)
+                document = msgspec.json.decode(body, type=_DiscoveryDocument)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 raise BadAnswer("its discovery document lacks `issuer` or `jwks_uri`") from None
             if document.issuer != issuer:

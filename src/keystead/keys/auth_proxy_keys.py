@@ -12,7 +12,8 @@ from keystead.api.enums import Curve
 from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
-from keystead.pipeline.ports import AuthProxyKey, Sealed
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.signer_values import AuthProxyKey
 
 
 def new_auth_proxy_key(data_key: DataKey, organization_id: str, proxy_id: str, scalar: bytes) -> AuthProxyKey:

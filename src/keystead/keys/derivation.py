@@ -64,7 +64,7 @@ class KnownParents:
         self._kept.clear()
 
 
-class _Node:
+class _ExtendedKey:
     """An extended private key, and its children that were derived so far."""
 
     __slots__ = ("chain_code", "children", "key", "public_key")
@@ -72,7 +72,7 @@ class _Node:
     def __init__(self, key: bytes, chain_code: bytes) -> None:
         self.key = key
         self.chain_code = chain_code
-        self.children: dict[int, _Node] = {}
+        self.children: dict[int, _ExtendedKey] = {}
         self.public_key: bytes | None = None
 
 
@@ -82,7 +82,7 @@ class DerivationTree:
     def __init__(self, seed: bytes, parent_key: ParentKey = computed_parent) -> None:
         self._seed = seed
         self._parent_key = parent_key
-        self._roots: dict[Curve, _Node] = {}
+        self._roots: dict[Curve, _ExtendedKey] = {}
 
     def private_key(self, curve: Curve, segments: Sequence[int]) -> Steps[bytes]:
         """The 32-byte private key at `segments` (from `paths.parse_path`), in one step for each child.
@@ -90,7 +90,7 @@ class DerivationTree:
         On ed25519 every segment is derived hardened. Without segments, it is the master key.
         """
         if curve not in self._roots:
-            self._roots[curve] = _Node(*_master(curve, self._seed))
+            self._roots[curve] = _ExtendedKey(*_master(curve, self._seed))
         node, path = self._roots[curve], effective_segments(curve, segments)
         for depth, segment in enumerate(path):
             if segment not in node.children:
@@ -99,13 +99,13 @@ class DerivationTree:
             node = node.children[segment]
         return node.key
 
-    def _derived(self, curve: Curve, node: _Node, segment: int, path: tuple[int, ...]) -> _Node:
+    def _derived(self, curve: Curve, node: _ExtendedKey, segment: int, path: tuple[int, ...]) -> _ExtendedKey:
         """The child of the node at `path`."""
         if segment & HARDENED:
-            return _Node(*_child(curve, node.key, node.chain_code, segment, b"\0" + node.key))
+            return _ExtendedKey(*_child(curve, node.key, node.chain_code, segment, b"\0" + node.key))
         if node.public_key is None:
             node.public_key = self._parent_key(curve, path, node.key)
-        return _Node(*_child(curve, node.key, node.chain_code, segment, node.public_key))
+        return _ExtendedKey(*_child(curve, node.key, node.chain_code, segment, node.public_key))
 
 
 def derive_private_key(

@@ -20,7 +20,7 @@ from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.keys.steps import Steps
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
-from keystead.pipeline.ports import ClientMessage, NewImportTarget
+from keystead.pipeline.signer_values import ClientMessage, NewImportTarget
 
 _MARK = "\n--PASS--\n"
 """Clients put this between mnemonic and passphrase. Exports have only a line feed there."""
@@ -36,6 +36,7 @@ def new_target(
     return NewImportTarget(
         sealed=data_key.seal(secret, import_target_context(organization_id, target_id, kind, user_id)),
         import_bundle=bundle_key.import_bundle(organization_id, user_id, point),
+        public_key=point.hex(),
     )
 
 
@@ -58,6 +59,23 @@ def open_message(
         "failed to decrypt bundle: field `parameters.encryptedBundle`: no key of the user's open imports of this "
         f"kind ({len(targets)}) opens it; seal it to the key in the answer to init_import_*"
     )
+
+
+def open_secret(data_key: DataKey, organization_id: str, target: ImportTarget, message: ClientMessage) -> bytes:
+    """The plaintext of a message that is sealed to this target. Raises InvalidRequest if the target does not open
+    it, SealBroken if the stored target was changed."""
+    context = import_target_context(organization_id, target.id, target.kind, target.user_id)
+    try:
+        return open_sealed(data_key.open(target.sealed, context), message.encapped, message.ciphertext)
+    except BundleBroken:
+        raise InvalidRequest(
+            f"failed to decrypt bundle: a secret is not sealed to its target key {target.public_key}"
+        ) from None
+
+
+def secret_context(organization_id: str, secret_id: str) -> SealContext:
+    """The context of a secret that is no key."""
+    return SealContext(Purpose.SECRET, organization_id=organization_id, record_id=secret_id)
 
 
 def read_phrase(plaintext: bytes) -> Phrase:

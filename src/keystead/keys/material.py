@@ -19,12 +19,12 @@ from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.keys.steps import Steps
-from keystead.pipeline.ports import (
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.signer_values import (
     AccountRequest,
     DerivedAccount,
     NewPrivateKey,
     NewWallet,
-    Sealed,
     SigningKey,
     WalletKey,
 )

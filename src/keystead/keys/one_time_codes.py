@@ -15,12 +15,13 @@ from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.bundles import BundleBroken, open_sealed
 from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
-from keystead.pipeline.ports import ClientMessage, OtpAttempt, Sealed
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.signer_values import ClientMessage, OtpAttempt
 
 _WRONG_ATTEMPT = "failed to decrypt bundle: field `parameters.encryptedOtpBundle`"
 
 
-class _Attempt(msgspec.Struct, frozen=True):
+class _CodeAttempt(msgspec.Struct, frozen=True):
     otp_code: str
     public_key: str
 
@@ -50,7 +51,7 @@ def open_attempt(
             "otpEncryptionTargetBundle"
         ) from None
     try:
-        attempt = msgspec.json.decode(plaintext, type=_Attempt)
+        attempt = msgspec.json.decode(plaintext, type=_CodeAttempt)
         return msgspec.convert({"code": attempt.otp_code, "public_key": attempt.public_key}, OtpAttempt)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InvalidRequest(f'{_WRONG_ATTEMPT}: expected {{"otp_code": text, "public_key": text}} in it') from None

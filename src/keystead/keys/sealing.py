@@ -21,7 +21,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from keystead.pipeline.ports import Sealed
+from keystead.organizations.kinds.data_key import Sealed
 
 KEY_BYTES: Final = 32
 _NONCE_BYTES = 12
@@ -49,12 +49,14 @@ class Purpose(StrEnum):
     WALLET = "wallet"
     PRIVATE_KEY = "private-key"
     IMPORT_TARGET = "import-target"
+    SECRET = "secret"  # noqa: S105 (a name, not a secret)
     IDENTITY_KEY = "identity-key"
     AUTH_PROXY_KEY = "auth-proxy-key"
     PROOF_KEY = "proof-key"
     BUNDLE_KEY = "bundle-key"
     SESSION_KEY = "session-key"
     VERIFICATION_KEY = "verification-key"
+    WEBHOOK_KEY = "webhook-key"
     CLIENT_SECRET_KEY = "client-secret-key"  # noqa: S105 (a name, not a secret)
     ONE_TIME_CODE = "one-time-code"
     OTP_TARGET = "otp-target"

@@ -19,7 +19,7 @@ from keystead.api.errors import Unavailable
 from keystead.keys.sealing import Master, MasterKeyMissing, Purpose, SealBroken, SealContext, associated_data
 from keystead.keys.secret_files import MasterKeyError, read_secret_file
 from keystead.keys.token_key_name import TokenKeyName
-from keystead.pipeline.ports import Sealed
+from keystead.organizations.kinds.data_key import Sealed
 
 if TYPE_CHECKING:
     import pkcs11

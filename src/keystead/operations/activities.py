@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.api.enums import ActivityStatus
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Pagination, QueryRequest, ShortText
@@ -20,7 +20,6 @@ from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.pipeline.activity import Activity as RecordedActivity
 from keystead.pipeline.requests import Submission
-from keystead.pipeline.states import is_final
 from keystead.pipeline.view import view
 
 
@@ -45,10 +44,8 @@ async def shown(reading: Reading, activity: RecordedActivity, submission: Submis
     user_id, open_activities = reading.caller.user.user_id, reading.open_activities
     activity = open_activities.now(activity)
     may_vote = lacks_proofs = False
-    if not is_final(activity.status) and user_id in reading.organization.users:
-        case = await open_activities.case_of(activity, reading.organization, (user_id,))
-        may_vote = open_activities.may_vote(case, reading.organization, user_id)
-        lacks_proofs = may_vote and open_activities.lacks_proofs(case, reading.organization, user_id)
+    if activity.status not in FINAL_STATUSES and user_id in reading.organization.users:
+        may_vote, lacks_proofs = await open_activities.standing(activity, reading.organization, user_id)
     return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)
 
 

@@ -18,13 +18,14 @@ from keystead.api.errors import ServiceError
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Wire
-from keystead.chains.contract_interfaces import ContractInterface
+from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.describe.activity import describe_activity, intent_of, mentioned_ids, transaction_of
 from keystead.describe.description import ActivityDescription, Names
 from keystead.operations.activities import recorded_bytes, shown
 from keystead.operations.declare import Reading, query
 from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
 from keystead.operations.signing import interfaces_of
+from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.context import ContextSource
@@ -104,7 +105,10 @@ async def _missing(reading: Reading, activity: Activity) -> tuple[MissingApprova
         return ()
     open_activities = reading.open_activities
     case = await open_activities.case_of(open_activities.now(activity), reading.organization)
-    return missing_approvals(case, reading.organization, open_activities.environment.rules.authorization)
+    organization, environment = reading.organization, open_activities.environment
+    return await environment.long_work.decided(
+        organization.id, lambda: missing_approvals(case, organization, environment.settings.authorization)
+    )
 
 
 def _on_the_wire(activity_id: str, description: ActivityDescription) -> DescribedActivity:
@@ -137,6 +141,8 @@ def _names(organization: Organization, ids: set[str]) -> dict[str, str]:
             named[id_] = wallet.wallet_name
         elif (private_key := organization.private_keys.get(id_)) is not None:
             named[id_] = private_key.private_key_name
+        elif (secret := organization.of(Secrets).get(id_)) is not None and secret.name:
+            named[id_] = secret.name
     return named
 
 
@@ -149,7 +155,7 @@ def _policies(organization: Organization, activity: Mapping[str, Any]) -> dict[s
     }
 
 
-async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[str, ContractInterface]:
+async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[str, ParsedInterface]:
     """The interfaces on record of the contracts that the activity's transaction calls."""
     try:
         view = await asyncio.to_thread(transaction_of, activity)
@@ -162,7 +168,8 @@ async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[
         reading.organization,
         reading.caller.user.user_id,
         reading.store,
-        environment.rules.transactions,
+        environment.settings.transactions,
         environment.signing_cache,
+        environment.long_work,
     )
     return await interfaces_of(source, TransactionType(intent_of(activity)["type"]), view.contracts)

@@ -24,7 +24,7 @@ from keystead.organizations.credentials import new_api_key
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxy, AuthProxySettings
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.pipeline.ports import AuthProxyKey
+from keystead.pipeline.signer_values import AuthProxyKey
 from keystead.sessions.one_time_codes import LENGTH_MAX, LENGTH_MIN, LIFE_MAX_S
 
 PROXIED_KINDS = (
@@ -45,7 +45,7 @@ Words = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
 def new_auth_proxy(
     user_id: str, policy_id: str, api_key_id: str, key: AuthProxyKey, settings: AuthProxySettings, now: Timestamp
 ) -> tuple[AuthProxy, User, Policy]:
-    """The records of a proxy: itself, the user as whom it acts, the policy that allows that user what it does."""
+    """The records of a proxy: itself, the user that it acts as, the policy that allows that user what it does."""
     api_key = new_api_key(
         ApiKeyParamsV2(api_key_name="Authentication proxy", public_key=key.public_key, curve_type=ApiKeyCurve.P256),
         api_key_id,
@@ -90,7 +90,7 @@ class EnableAuthProxyIntent(RequestStruct, frozen=True):
 
 
 class EnableAuthProxyResult(Wire, frozen=True):
-    """`user_id`: of the user as whom the proxy acts; also the id of its configuration."""
+    """`user_id`: of the user that the proxy acts as; also the id of its configuration."""
 
     user_id: str
 
@@ -153,7 +153,7 @@ class UpdateAuthProxyConfigIntent(RequestStruct, frozen=True):
 
     config_id: Uuid | None = None
     allowed_origins: Annotated[tuple[Url, ...], Meta(max_length=100)] | None = None
-    allowed_auth_methods: tuple[AuthMethod, ...] | None = None
+    allowed_auth_methods: Annotated[tuple[AuthMethod, ...], Meta(max_length=20)] | None = None
     send_from_email_address: ShortText | None = None
     send_from_email_sender_name: ShortText | None = None
     reply_to_email_address: ShortText | None = None

@@ -59,7 +59,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
 
     async def organization_of(self, request: GetAccountRequest) -> str | None:
-        """The id of the sub-organization; None if there is none.
+        """The id of the sub-organization; None if no sub-organization is found.
 
         Raises InvalidRequest. Raises Unauthenticated for a contact that is not proven, and for several
         sub-organizations.

@@ -19,7 +19,7 @@ from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
 
 
-class Submitted(msgspec.Struct, frozen=True):
+class CompletedSubmission(msgspec.Struct, frozen=True):
     """A completed submission: the members of its result, its app proofs."""
 
     result: Mapping[str, Any]
@@ -55,7 +55,7 @@ class ProxyCall(Protocol):
         *,
         organization_id: str | None = None,
         app_proofs: bool = False,
-    ) -> Submitted:
+    ) -> CompletedSubmission:
         """Submit as the proxy's user, in the parent organization unless another one is named.
 
         Raises the error that refuses the submission, and PermissionDenied if it waits for approvals.

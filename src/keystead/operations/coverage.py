@@ -25,10 +25,18 @@ def coverage_page() -> str:
         "",
         f"The names are from {'; '.join(PUBLIC_SCHEMA.sources)}.",
     ]
-    for subject, operations in PUBLIC_SCHEMA.operations.items():
+    for subject, operations in _by_subject().items():
         lines += ["", f"## {subject}", "", "| operation | answered | activity types |", "|---|---|---|"]
         lines += [_row(name) for name in operations]
     return "\n".join(lines) + "\n"
+
+
+def _by_subject() -> dict[str, list[str]]:
+    """The schema has some subjects twice, in capitals and not."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for subject, operations in PUBLIC_SCHEMA.operations.items():
+        found.setdefault(subject.lower(), (subject, []))[1].extend(operations)
+    return {subject: sorted(operations) for subject, operations in found.values()}
 
 
 def _row(name: str) -> str:

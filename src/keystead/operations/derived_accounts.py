@@ -10,7 +10,7 @@ from keystead.api.parameters import WalletAccountParams
 from keystead.api.records import Timestamp, WalletAccount
 from keystead.chains.addresses.formats import caip2_prefix, require_encodable
 from keystead.chains.paths import check_total_depth, comparison_form
-from keystead.pipeline.ports import AccountRequest, DerivedAccount
+from keystead.pipeline.signer_values import AccountRequest, DerivedAccount
 
 ACCOUNTS_AT_ONCE = 1_000
 """Most accounts that one request may derive or delete."""

@@ -6,8 +6,7 @@ from keystead.api.parameters import Pagination, QueryRequest, ShortText
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.organizations.outgoing_messages import EmailEvent as StoredEmailEvent
-from keystead.organizations.outgoing_messages import SendResult
+from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
 
 
 class EmailEventDetails(Wire, frozen=True):
@@ -53,7 +52,7 @@ async def list_email_events(reading: Reading, request: ListEmailEventsRequest) -
     return ListEmailEventsResponse(email_events=tuple(_shown(organization_id, event) for event in found))
 
 
-def _shown(organization_id: str, event: StoredEmailEvent) -> EmailEvent:
+def _shown(organization_id: str, event: EmailEventRow) -> EmailEvent:
     sent = event.type is SendResult.SENT
     return EmailEvent(
         id=event.id,

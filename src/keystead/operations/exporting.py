@@ -22,11 +22,11 @@ from keystead.operations.declare import activity
 from keystead.operations.key_keywords import private_key_keywords, wallet_account_keywords, wallet_keywords
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.attachments import ChangedAccount, StoredAccount
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.wallets import private_key_named, wallet_named
 from keystead.pipeline.activity import ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.ports import Sealed
 from keystead.policies.request import ResourceKeywords
 
 KeyT = TypeVar("KeyT", Wallet, PrivateKey)

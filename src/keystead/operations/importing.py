@@ -23,7 +23,7 @@ from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.pipeline.ports import ClientMessage
+from keystead.pipeline.signer_values import ClientMessage
 
 EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
 """JSON text: what the caller sealed to an import target."""

@@ -1,4 +1,4 @@
-"""Logins: a client's new key becomes a session key of the user whom the request proves.
+"""Logins: a client's new key becomes a session key of the user that the request proves.
 
 Here: stamp_login, oauth_login, and the older oauth. Not here: the session after the user is known
 (`session_keys`), logins by one-time code, sessions whose key the server makes (`read_write_sessions`).
@@ -126,7 +126,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
 ) -> Outcome[OauthLoginResult]:
-    """Start a session of the user whom an ID token proves."""
+    """Start a session of the user that an ID token proves."""
     session = await begin_login_session(
         execution,
         execution.context,
@@ -141,7 +141,7 @@ async def oauth_login(
 
 @activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=True, user_lookup=_user_lookup)
 async def oauth(execution: Execution, intent: OauthIntent) -> Outcome[OauthResult]:
-    """Start a session of the user whom an ID token proves, with a new key that is sealed to the target key."""
+    """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
     user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
     session = await begin_bundle_session(
         execution,

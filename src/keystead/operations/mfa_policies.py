@@ -22,7 +22,7 @@ from keystead.api.records import (
 )
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS
-from keystead.organizations.limits import Limits, check_limit
+from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
@@ -49,7 +49,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_MFA_POLICY")
-def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
+async def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
     """Add an MFA policy: which further proofs a user's activities need."""
     user = user_named(execution.organization, intent.user_id)
     check_limit(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
@@ -58,7 +58,7 @@ def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Ou
     policy = MfaPolicy(
         mfa_policy_id=execution.new_id(),
         mfa_policy_name=intent.mfa_policy_name,
-        condition=_checked_condition(intent.condition, user.mfa_policies, execution.limits),
+        condition=await _checked_condition(intent.condition, user.mfa_policies, execution),
         required_authentication_methods=tuple(map(_required, intent.required_authentication_methods)),
         order=intent.order,
         notes=intent.notes,
@@ -90,7 +90,7 @@ class UpdateMfaPolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY")
-def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Outcome[UpdateMfaPolicyResult]:
+async def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Outcome[UpdateMfaPolicyResult]:
     """Change an MFA policy."""
     user = user_named(execution.organization, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
@@ -104,7 +104,7 @@ def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Ou
         mfa_policy_name=policy.mfa_policy_name if intent.mfa_policy_name is None else intent.mfa_policy_name,
         condition=policy.condition
         if intent.condition is None
-        else _checked_condition(intent.condition, others, execution.limits),
+        else await _checked_condition(intent.condition, others, execution),
         required_authentication_methods=policy.required_authentication_methods
         if required is None
         else tuple(map(_required, required)),
@@ -193,14 +193,15 @@ def _required(step: RequiredAuthenticationMethodParams) -> RequiredAuthenticatio
     )
 
 
-def _checked_condition(condition: str, others: Iterable[MfaPolicy], limits: Limits) -> str:
+async def _checked_condition(condition: str, others: Iterable[MfaPolicy], execution: Execution) -> str:
     """The condition, if it compiles; "" always holds. Raises InvalidRequest, and LimitReached if the conditions of
     the user, with `others`, have too many characters."""
     have = sum(len(other.condition) for other in others)
-    check_limit(have, len(condition), MFA_POLICY_CHARACTERS, limits)
+    check_limit(have, len(condition), MFA_POLICY_CHARACTERS, execution.limits)
     try:
         if condition:
-            Expression(mfa_condition_source(condition))
+            async with execution.long_work.reading(execution.organization.id, len(condition)):
+                Expression(mfa_condition_source(condition))
     except ExpressionRefused as refused:
         raise InvalidRequest(f"invalid mfa policy condition: {refused}") from None
     return condition

@@ -5,18 +5,25 @@ Not here: the rules themselves (`policies.authorize`), the words for people (`ac
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.records import Wire
 from keystead.organizations.organization import Organization
-from keystead.pipeline.authorization import AuthorizationSettings, Case, authorization_request
+from keystead.pipeline.authorization import AuthorizationSettings, authorization_request
+from keystead.pipeline.case import Case
 from keystead.policies.evaluator import PolicyEvaluator
+from keystead.policies.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.resources import ROOT_ONLY
 
 NAMED_MAX: Final = 100
 """Most users that one way names."""
+
+
+WAYS_MAX: Final = 10
+"""Most policies that are named."""
 
 
 class MissingApprovals(Wire, frozen=True):
@@ -32,22 +39,26 @@ class MissingApprovals(Wire, frozen=True):
 def missing_approvals(
     case: Case, organization: Organization, settings: AuthorizationSettings
 ) -> tuple[MissingApprovals, ...]:
-    """Each way that is left, policies first in order of creation."""
+    """The ways that are left, WAYS_MAX policies at most in order of creation, then the root quorum.
+
+    Finding whom policies count has a limit in steps. Beyond it, users and policies are left out.
+    """
     request = authorization_request(case, organization, settings)
     approving = {approval.user_id for approval in request.approvals}
-    found = []
-    if activity_kind(case.activity_type) not in ROOT_ONLY:
-        evaluator = PolicyEvaluator(request, case.policies.policy_set)
-        waiting = set(evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS))
+    found: list[MissingApprovals] = []
+    if activity_kind(case.version.activity_type) not in ROOT_ONLY:
+        evaluators = [PolicyEvaluator(item, case.policies.policy_set) for item in request.items()]
+        is_denied = any(evaluator.denying for evaluator in evaluators)
+        waiting: dict[str, PolicyEvaluator] = {}
+        for evaluator in () if is_denied else evaluators:
+            for policy_id in evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS):
+                waiting.setdefault(policy_id, evaluator)
         for policy in case.policies.policy_set.policies:
-            if policy.id not in waiting or evaluator.denying:
+            if len(found) == WAYS_MAX:
+                break
+            if policy.id not in waiting:
                 continue
-            counted = (
-                user_id
-                for user_id in organization.users
-                if user_id not in approving and evaluator.counts(policy.consensus, user_id)
-            )
-            user_ids = tuple(user_id for user_id, _ in zip(counted, range(NAMED_MAX), strict=False))
+            user_ids = _counted(organization, approving, waiting[policy.id], policy.consensus)
             if user_ids:
                 found.append(MissingApprovals(policy_id=policy.id, user_ids=user_ids))
     quorum = organization.profile.root_quorum
@@ -56,3 +67,19 @@ def missing_approvals(
     if 0 < count <= len(members):
         found.append(MissingApprovals(user_ids=members[:NAMED_MAX], count=count))
     return tuple(found)
+
+
+def _counted(
+    organization: Organization,
+    approving: Collection[str],
+    evaluator: PolicyEvaluator,
+    consensus: CompiledExpression | None,
+) -> tuple[str, ...]:
+    """The first users, NAMED_MAX at most, who have not approved and whom this consensus counts."""
+    counted: list[str] = []
+    for user_id in organization.users:
+        if evaluator.counts_nobody_more or len(counted) == NAMED_MAX:
+            break
+        if user_id not in approving and evaluator.counts(consensus, user_id):
+            counted.append(user_id)
+    return tuple(counted)

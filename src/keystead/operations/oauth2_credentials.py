@@ -117,7 +117,7 @@ class DeleteOauth2CredentialResult(Wire, frozen=True):
 def delete_oauth2_credential(
     execution: Execution, intent: DeleteOauth2CredentialIntent
 ) -> Outcome[DeleteOauth2CredentialResult]:
-    """Delete a credential. Nobody can log in with it afterwards."""
+    """Delete a credential. It cannot be used for logins afterwards."""
     credential = _credential_named(execution.organization, intent.oauth2_credential_id)
     return Outcome(
         result=DeleteOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),

@@ -20,6 +20,7 @@ from keystead.organizations.governance import new_quorum
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Put, apply
 from keystead.organizations.users import check_credential
+from keystead.organizations.webhook_addresses import check_url
 from keystead.pipeline.activity import Execution, Outcome
 
 _ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
@@ -91,6 +92,8 @@ def set_organization_feature(
                     f"invalid request: field `parameters.value`: {origin.strip()[:100]!r} is not an origin; "
                     "expected https://app.example, several separated by commas"
                 )
+    if intent.name is FeatureName.WEBHOOK and value:
+        check_url(value, execution.webhooks.networks, "parameters.value")
     features = {**profile.features, intent.name.value: value}
     return Outcome(
         result=SetOrganizationFeatureResult(features=_shown(features)),

@@ -45,7 +45,7 @@ from keystead.organizations.verified_contacts import (
     contact_verified,
     users_with_contact,
 )
-from keystead.pipeline.activity import ExecutionWith, Outcome, Refusal
+from keystead.pipeline.activity import ExecutionWith, Outcome, RefusalWithRows
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.verification_tokens import claimed_contact
 
@@ -168,7 +168,9 @@ async def _stored(source: ContextSource, intent: OtpAuthIntent) -> StoredCode:
 
 
 @activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_stored, by_parent=True)
-async def otp_auth(execution: ExecutionWith[StoredCode], intent: OtpAuthIntent) -> Outcome[OtpAuthResult] | Refusal:
+async def otp_auth(
+    execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
+) -> Outcome[OtpAuthResult] | RefusalWithRows:
     """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
     organization = execution.organization
     code = open_code(execution, execution.context, "auth")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS, Policies
-from keystead.organizations.limits import Limits, check_limit
+from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.policy import characters_of, check_policy
@@ -89,20 +88,20 @@ async def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3,
         )
         taken[policy.policy_name] = policy.policy_id
         policies.append(policy)
-    await _check(policies, organization.policies.values(), execution.limits)
+    await _check(policies, organization.policies.values(), execution)
     return policies
 
 
-async def _check(policies: Sequence[Policy], others: Iterable[Policy], limits: Limits) -> None:
+async def _check(policies: Sequence[Policy], others: Iterable[Policy], execution: Execution) -> None:
     """Raise LimitReached if these policies have too many characters, by themselves or together with the others of
     the organization; InvalidRequest for an expression that does not compile. Other requests run in between."""
     for policy in policies:
-        check_limit(0, characters_of(policy), CHARACTERS_PER_POLICY, limits)
+        check_limit(0, characters_of(policy), CHARACTERS_PER_POLICY, execution.limits)
     have, adding = sum(map(characters_of, others)), sum(map(characters_of, policies))
-    check_limit(have, adding, POLICY_CHARACTERS, limits)
+    check_limit(have, adding, POLICY_CHARACTERS, execution.limits)
     for policy in policies:
-        check_policy(policy)
-        await asyncio.sleep(0)
+        async with execution.long_work.reading(execution.organization.id, characters_of(policy)):
+            check_policy(policy)
 
 
 class UpdatePolicyIntentV2(RequestStruct, frozen=True):
@@ -162,7 +161,7 @@ async def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> O
         updated_at=Timestamp.from_ms(execution.now_ms),
     )
     others = [other for other in organization.policies.values() if other is not policy]
-    await _check((changed,), others, execution.limits)
+    await _check((changed,), others, execution)
     return Outcome(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 

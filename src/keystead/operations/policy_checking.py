@@ -56,10 +56,12 @@ class CheckPolicyResponse(Wire, frozen=True):
 async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPolicyResponse:
     """Whether a policy could be saved, and what its author may not mean. Nothing is saved."""
     policy = unsaved_policy(reading, request)
+    environment = reading.open_activities.environment
     problems = []
     for source in sources_of(policy).given:
         try:
-            Expression(source)
+            async with environment.long_work.reading(reading.organization.id, len(source.text)):
+                Expression(source)
         except ExpressionRefused as refused:
             line, column = refused.place
             problems.append(
@@ -67,8 +69,7 @@ async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPo
             )
     if problems:
         return CheckPolicyResponse(problems=tuple(problems), warnings=())
-    rules = reading.open_activities.environment.rules
-    found = await warnings_of(reading.organization, rules, {_UNSAVED}, unsaved=policy)
+    found = await warnings_of(reading.organization, environment, {_UNSAVED}, unsaved=policy)
     return CheckPolicyResponse(
         problems=(),
         warnings=tuple(

@@ -1,28 +1,37 @@
 """Trying a policy on recorded activities before it is saved: a query of ours, for editors.
 
-Not here: the check of its expressions (`policy_checking`), the evaluation (`policies.evaluator`).
+Here: the outcome of the policy, and the decision with it among the organization's other policies. Not here: the
+check of its expressions (`policy_checking`), the evaluation (`policies.evaluator`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from functools import partial
 from typing import Annotated, Final
 
+import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from keystead.api.enums import FINAL_STATUSES
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.records import PolicyOutcome, Wire
+from keystead.api.records import Wire
 from keystead.operations.activities import recorded_bytes
 from keystead.operations.declare import Reading, query
 from keystead.operations.policy_checking import CheckPolicyRequest, unsaved_policy
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.authorization import authorization_request
+from keystead.pipeline.open_activities import OpenActivities
+from keystead.policies.authorize import Decision, authorize
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.expression import Expression
+from keystead.policies.policy import CompiledPolicy, characters_of
 from keystead.policies.policy import check_policy as check_expressions
 from keystead.policies.policy_set import PolicySet, policy_set
+from keystead.policies.request import AuthorizationRequest
 
 TRIED_AT_ONCE: Final = 50
 """Most activities of one request."""
@@ -31,15 +40,30 @@ TRIED_BYTES_MAX: Final = 1_048_576
 """Activities beyond this many bytes of requests, votes and results are left out of the answer."""
 
 
+TRIED_SECONDS_MAX: Final = 2.0
+"""Activities beyond this much of the processor's time are left out of the answer."""
+
+
 class TryPolicyRequest(CheckPolicyRequest, frozen=True, kw_only=True):
+    """`policy_id`: the saved policy whose place it takes; absent for a further policy."""
+
     activity_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=TRIED_AT_ONCE)]
+    policy_id: Uuid | None = None
 
 
 class TriedActivity(Wire, frozen=True):
-    """`outcome`, `clause`, `reason`: as `get_policy_evaluations` has them of a policy."""
+    """`outcome`, `clause`, `reason`: of this policy, as `get_policy_evaluations` has them.
+
+    `verdict`, `rule`: the decision with this policy among the others. `saved_verdict`, `saved_rule`: the decision
+    with the policies that are saved.
+    """
 
     activity_id: str
     outcome: str
+    verdict: str
+    rule: str
+    saved_verdict: str
+    saved_rule: str
     clause: str | None = None
     reason: str | None = None
 
@@ -50,40 +74,104 @@ class TryPolicyResponse(Wire, frozen=True):
     tried_activities: tuple[TriedActivity, ...]
 
 
+class _PolicySets(msgspec.Struct, frozen=True):
+    """The policy that is tried: alone, and among the others; and the policies that are saved."""
+
+    policy: CompiledPolicy
+    alone: PolicySet
+    among_others: PolicySet
+    saved: PolicySet
+
+
 @query()
 async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyResponse:
-    """What a policy would have said of recorded activities, with their votes. Nothing is saved.
+    """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
 
-    Records are those of today: an activity whose wallet is gone has no keywords of it. Raises InvalidRequest for
-    expressions that cannot be read, NotFound for an activity that is not there.
+    All votes of an activity count. Records and the other policies are those of today: an activity whose wallet is
+    gone has no keywords of it. Raises InvalidRequest for expressions that cannot be read, NotFound for an activity
+    or policy that is not there.
     """
-    policy = unsaved_policy(reading, request)
-    check_expressions(policy)
-    policies = policy_set([policy], Expression)
+    sets = await _policy_sets(reading, request)
+    decided = partial(reading.open_activities.environment.long_work.decided, reading.organization.id)
     tried: list[TriedActivity] = []
-    size = 0
+    size, seconds = 0, 0.0
     for activity_id in dict.fromkeys(request.activity_ids):
         activity = await reading.store.activity(reading.organization.id, activity_id)
         if activity is None:
             raise NotFound(f"unable to find activity {activity_id} in organization {reading.organization.id}")
         size += recorded_bytes(activity)
-        if tried and size > TRIED_BYTES_MAX:
+        if tried and (size > TRIED_BYTES_MAX or seconds > TRIED_SECONDS_MAX):
             break
-        outcome = await _outcome(reading, activity, policies)
-        tried.append(
-            TriedActivity(
-                activity_id=activity_id, outcome=outcome.outcome, clause=outcome.clause, reason=outcome.reason
-            )
-        )
+        asked = await request_of(reading, activity, sets.among_others)
+        asked_saved = await request_of(reading, activity, sets.saved)
+        outcome, took_s = await decided(partial(_timed, activity_id, asked, asked_saved, sets))
+        tried.append(outcome)
+        seconds += took_s
         await asyncio.sleep(0)  # reading transactions and evaluating takes time: other requests run in between
     return TryPolicyResponse(tried_activities=tuple(tried))
 
 
-async def _outcome(reading: Reading, activity: Activity, policies: PolicySet) -> PolicyOutcome:
-    """The one policy's evaluation, at the time of the activity's last change."""
-    open_activities, organization = reading.open_activities, reading.organization
-    case = await open_activities.case_of(activity, organization)
-    settings = open_activities.environment.rules.authorization
-    request = replace(authorization_request(case, organization, settings), now_ms=activity.updated_at_ms)
-    (found,) = PolicyEvaluator(request, policies).evaluations
-    return PolicyOutcome(policy_id=found.policy_id, outcome=found.outcome, clause=found.clause, reason=found.reason)
+async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySets:
+    policy = unsaved_policy(reading, request)
+    environment = reading.open_activities.environment
+    async with environment.long_work.reading(reading.organization.id, 2 * characters_of(policy)):
+        check_expressions(policy)
+        alone = policy_set([policy], Expression)
+    (compiled,) = alone.policies
+    saved = (await environment.policy_sets.of(reading.organization)).policy_set
+    if request.policy_id is None:
+        return _PolicySets(compiled, alone, PolicySet((*saved.policies, compiled)), saved)
+    if request.policy_id not in reading.organization.policies:
+        raise NotFound(
+            f"field `policyId`: unable to find policy {request.policy_id} in organization {reading.organization.id}"
+        )
+    replaced = [compiled if each.id == request.policy_id else each for each in saved.policies]
+    return _PolicySets(compiled, alone, PolicySet(replaced), saved)
+
+
+async def request_of(
+    reading: Reading, activity: Activity, policies: PolicySet | None = None
+) -> AuthorizationRequest:
+    """What the decision on an activity depends on: while it is open, at this moment; else at its last change.
+
+    `policies`: those that decide, in place of the organization's.
+    """
+    open_activities: OpenActivities = reading.open_activities
+    case = await open_activities.case_of(activity, reading.organization)
+    if policies is not None:
+        case = replace(case, policies=replace(case.policies, policy_set=policies))
+    settings = open_activities.environment.settings.authorization
+    request = authorization_request(case, reading.organization, settings)
+    return replace(request, now_ms=activity.updated_at_ms) if activity.status in FINAL_STATUSES else request
+
+
+def _timed(
+    activity_id: str, request: AuthorizationRequest, request_saved: AuthorizationRequest, sets: _PolicySets
+) -> tuple[TriedActivity, float]:
+    """What was tried, and the processor time that it took, in seconds."""
+    started = time.thread_time()
+    return _tried(activity_id, request, request_saved, sets), time.thread_time() - started
+
+
+def _tried(
+    activity_id: str, request: AuthorizationRequest, request_saved: AuthorizationRequest, sets: _PolicySets
+) -> TriedActivity:
+    decision, saved = authorize(request, sets.among_others), authorize(request_saved, sets.saved)
+    found = next((each for each in decision.evaluations if each.policy_id == sets.policy.id), None)
+    if found is None:  # the root quorum decided: no policy was evaluated
+        (found,) = PolicyEvaluator(request, sets.alone).evaluations
+    return TriedActivity(
+        activity_id=activity_id,
+        outcome=found.outcome,
+        clause=found.clause,
+        reason=found.reason,
+        verdict=_word(decision),
+        rule=decision.rule.value,
+        saved_verdict=_word(saved),
+        saved_rule=saved.rule.value,
+    )
+
+
+def _word(decision: Decision) -> str:
+    """`allow`, `needs consensus` or `deny`."""
+    return decision.verdict.value.partition(":")[0]

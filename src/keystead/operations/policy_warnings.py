@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from collections.abc import Collection
 
 from keystead.api.enums import TagType
@@ -11,7 +11,8 @@ from keystead.api.parameters import QueryRequest
 from keystead.api.records import Policy, Wire
 from keystead.operations.declare import Reading, query
 from keystead.organizations.organization import Organization
-from keystead.pipeline.environment import Rules
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.long_work import LONG_S
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 
@@ -31,15 +32,15 @@ class PolicyWarningRecord(Wire, frozen=True):
 
 
 class ListPolicyWarningsResponse(Wire, frozen=True):
-    """In order of the policies' creation."""
+    """In order of the policies' creation; then those of MFA policies."""
 
     policy_warnings: tuple[PolicyWarningRecord, ...]
 
 
 @query(of_version=True)
 async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -> ListPolicyWarningsResponse:
-    """Warnings about policies: those that never apply, deny nothing, or can be bypassed."""
-    found = await warnings_of(reading.organization, reading.open_activities.environment.rules)
+    """Warnings about policies and MFA policies: those that never apply, deny nothing, or can be bypassed."""
+    found = await warnings_of(reading.organization, reading.open_activities.environment)
     return ListPolicyWarningsResponse(
         policy_warnings=tuple(
             [
@@ -57,29 +58,38 @@ async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -
 
 async def warnings_of(
     organization: Organization,
-    rules: Rules,
+    environment: Environment,
     policy_ids: Collection[str] | None = None,
     *,
     unsaved: Policy | None = None,
 ) -> list[PolicyWarning]:
-    """The warnings of the organization's policies, or of these alone. Other requests run in between.
+    """The warnings of the organization's policies and MFA policies, or of those with these ids alone. Other
+    requests run in between.
 
     `unsaved`: a policy beside those of the organization.
     """
     policies = organization.policies.in_order()
     found: list[PolicyWarning] = []
-    for warnings in policy_warnings(
+    settings = environment.settings
+    steps = policy_warnings(
         policies if unsaved is None else [*policies, unsaved],
         _known(organization),
         ServerSettings(
-            fails_closed=rules.authorization.deny_policies_fail_closed,
-            refuses_raw_payloads=rules.authorization.refuse_raw_payloads,
-            legacy_without_chain_id=rules.transactions.legacy_without_chain_id,
+            fails_closed=settings.authorization.deny_policies_fail_closed,
+            refuses_raw_payloads=settings.authorization.refuse_raw_payloads,
+            legacy_without_chain_id=settings.transactions.legacy_without_chain_id,
         ),
         policy_ids,
-    ):
-        found += warnings
-        await asyncio.sleep(0)
+        [user.mfa_policies for user in organization.users.values() if user.mfa_policies],
+    )
+    is_done = False
+    while not is_done:
+        async with environment.long_work.turn(organization.id):
+            until_s = time.thread_time() + LONG_S
+            while not is_done and time.thread_time() < until_s:
+                warnings = next(steps, None)
+                is_done = warnings is None
+                found += warnings or ()
     return found
 
 

@@ -20,7 +20,7 @@ from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported, private_key_named
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.pipeline.ports import NewPrivateKey
+from keystead.pipeline.signer_values import NewPrivateKey
 
 KEYS_AT_ONCE = 100
 """Most private keys that one request may make or delete."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from keystead.api.errors import NotFound
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.ports import Sealed, StandaloneKey, WalletKey
+from keystead.pipeline.signer_values import StandaloneKey, WalletKey
 
 
 async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:

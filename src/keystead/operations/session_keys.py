@@ -115,7 +115,7 @@ async def begin_login_session(
     return Session(Put(changed), key, await execution.signer.sign_session_token(claims))
 
 
-class Credentials(msgspec.Struct, frozen=True):
+class BundleSession(msgspec.Struct, frozen=True):
     """A session whose key the server made: the change of its user, the record of its key, the bundle for the
     client."""
 
@@ -134,7 +134,7 @@ async def begin_bundle_session(
     api_key_name: str | None,
     expiration_seconds: str | None,
     invalidate_existing: bool | None,
-) -> Credentials:
+) -> BundleSession:
     """The session of an older login: the server makes an expiring key and seals it to `target_public_key`.
 
     `default_name`: the start of the key's name if the request has none. The other parameters are those of the
@@ -160,7 +160,7 @@ async def begin_bundle_session(
         invalidate_existing=bool(invalidate_existing),
         field="parameters.targetPublicKey",
     )
-    return Credentials(Put(changed), key, made.bundle)
+    return BundleSession(Put(changed), key, made.bundle)
 
 
 def compressed_public_key(text: str) -> str:

@@ -35,14 +35,15 @@ class CreateSessionProfileResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_SESSION_PROFILE")
-def create_session_profile(
+async def create_session_profile(
     execution: Execution, intent: CreateSessionProfileIntent
 ) -> Outcome[CreateSessionProfileResult]:
     """Add a profile that limits what sessions may do. It can be neither changed nor deleted."""
     profiles = execution.organization.session_profiles
     profiles.check_limit(1, execution.limits)
     SessionProfiles.check_label(intent.session_profile_name, profiles.labels(), "parameters.sessionProfileName")
-    check_scope(intent.scope)
+    async with execution.long_work.reading(execution.organization.id, len(intent.scope)):
+        check_scope(intent.scope)
     seconds = intent.expiration_seconds
     if seconds is not None:
         seconds = str(session_seconds(seconds, None, execution.limits, "parameters.expirationSeconds"))

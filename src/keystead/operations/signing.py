@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -19,7 +20,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import NotSupported, RequestStruct
 from keystead.api.records import Wire
-from keystead.chains.contract_interfaces import ContractInterface, read_interface
+from keystead.chains.contract_interfaces import ParsedInterface, read_interface
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
 from keystead.chains.signatures import Signature, SignatureScheme
@@ -31,7 +32,7 @@ from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
-from keystead.policies.request import ResourceKeywords
+from keystead.policies.request import RAW_ENCODINGS, ResourceKeywords
 
 logger = logging.getLogger("keystead")
 
@@ -122,7 +123,10 @@ def upgraded_payload(older: SignRawPayloadIntent) -> SignRawPayloadIntentV2:
 async def load_payload(source: ContextSource, intent: SignRawPayloadIntentV2) -> ToSign:
     named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
-    payload = read_payload(intent.payload, intent.encoding, intent.hash_function, "parameters.payload")
+    payload = await source.long_work.parsed(
+        source.organization.id,
+        lambda: read_payload(intent.payload, intent.encoding, intent.hash_function, "parameters.payload"),
+    )
     return _to_sign(named, [payload])
 
 
@@ -188,15 +192,18 @@ class SignRawPayloadsResult(Wire, frozen=True):
 async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) -> ToSign:
     named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
-    payloads = [
-        read_payload(text, intent.encoding, intent.hash_function, f"parameters.payloads[{index}]")
-        for index, text in enumerate(intent.payloads)
-    ]
-    if len(payloads) > 1 and any(payload.keywords for payload in payloads):
+    if len(intent.payloads) > 1 and intent.encoding not in RAW_ENCODINGS:
         # The keywords of policies describe one payload; policies could not see the others.
         raise InvalidRequest(
             f"invalid payload encoding: field `parameters.payloads`: with {intent.encoding}, one payload at a time"
         )
+    payloads = await source.long_work.parsed(
+        source.organization.id,
+        lambda: [
+            read_payload(text, intent.encoding, intent.hash_function, f"parameters.payloads[{index}]")
+            for index, text in enumerate(intent.payloads)
+        ],
+    )
     return _to_sign(named, payloads)
 
 
@@ -269,14 +276,15 @@ async def load_transaction(source: ContextSource, intent: SignTransactionIntentV
     unsigned = hex_bytes(intent.unsigned_transaction)
     if unsigned is None:
         raise unparsable("field `parameters.unsignedTransaction`: expected pairs of hex digits")
-    transaction = parse_transaction(intent.type, unsigned, named.party)
+    parsed = partial(source.long_work.parsed, source.organization.id)
+    transaction = await parsed(lambda: parse_transaction(intent.type, unsigned, named.party))
     if transaction.valid_on_every_chain and not source.transactions.legacy_without_chain_id:
         raise unparsable(
             "it names no chain id, so it is valid on every chain: name one (EIP-155), or set "
             "KEYSTEAD_SIGN_LEGACY_WITHOUT_CHAIN_ID on the server"
         )
     interfaces = await interfaces_of(source, intent.type, transaction.contracts)
-    seen = transaction.describe(interfaces)
+    seen = await parsed(lambda: transaction.describe(interfaces))
     keywords = ResourceKeywords({**named.keywords, **seen.keywords}, unreadable_call=seen.unreadable_call)
     return TransactionToSign(named, transaction, keywords)
 
@@ -290,7 +298,7 @@ _INTERFACES: Final = {
 
 async def interfaces_of(
     source: ContextSource, kind: TransactionType, contracts: Sequence[str]
-) -> Mapping[str, ContractInterface]:
+) -> Mapping[str, ParsedInterface]:
     """The interfaces that the organization has of these contracts, by address."""
     organization, interface_type = source.organization, _INTERFACES.get(kind)
     if interface_type is None:
@@ -329,4 +337,5 @@ async def sign_transaction(
     """Sign a transaction with a wallet account or a private key."""
     transaction = execution.context.transaction
     made = await _signatures(execution, execution.context.named, transaction.scheme, transaction.messages)
-    return Outcome(result=SignTransactionResult(signed_transaction=transaction.assemble(made).hex()))
+    signed = await execution.long_work.parsed(execution.organization.id, lambda: transaction.assemble(made))
+    return Outcome(result=SignTransactionResult(signed_transaction=signed.hex()))

@@ -24,7 +24,7 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.ports import SigningKey
+from keystead.pipeline.signer_values import SigningKey
 
 _ID = re.compile(UUID_PATTERN)
 

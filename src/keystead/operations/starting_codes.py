@@ -184,7 +184,7 @@ def _members(intent: RequestStruct) -> dict[str, Any]:
 
 
 def _app_name(customization: EmailCustomizationParams | None) -> str:
-    """The application's name in an older request; "" if it has none, which means the organization's name."""
+    """The application's name in an older request; "" stands for the organization's name."""
     return (customization.app_name or "") if customization else ""
 
 

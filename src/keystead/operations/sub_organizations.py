@@ -37,7 +37,7 @@ from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
 from keystead.organizations.google_accounts import client_ids_of, google_email_verified
 from keystead.organizations.governance import deletion_changes, new_quorum
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Put, Version, apply, from_records
 from keystead.organizations.verified_contacts import contact_verified
@@ -113,6 +113,7 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
     oidc_tokens=_tokens,
     load_context=_sign_up_context,
     context_is_own=False,
+    changes_organization=False,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", from_v7, result_key="createSubOrganizationResultV7"),
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6", from_v6, result_key="createSubOrganizationResultV6"),
@@ -143,7 +144,7 @@ async def create_sub_organization(
         parent_id=parent.id,
         features=_features(intent),
     )
-    data_key = DataKey(await execution.signer.new_data_key(organization_id))
+    data_key = SealedDataKey(await execution.signer.new_data_key(organization_id))
     version = Version(1, execution.new_id())
     organization = from_records(organization_id, version, [profile, data_key])
     requested = [

@@ -22,9 +22,9 @@ from keystead.operations.declare import activity, older
 from keystead.operations.starting_codes import Flow, Seconds, normalized
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode, contact_subject
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome, Refusal
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome, RefusalWithRows
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.ports import ClientMessage
+from keystead.pipeline.signer_values import ClientMessage
 from keystead.sessions.one_time_codes import ATTEMPTS_MAX, canonical_code
 from keystead.sessions.verification_tokens import VerificationToken
 
@@ -69,7 +69,7 @@ class VerifyOtpResult(Wire, frozen=True):
 
 
 class StoredCode(msgspec.Struct, frozen=True):
-    """The code that a request names and the count of its contact; None if there is none."""
+    """The code that a request names and the count of its contact; None if the code does not exist."""
 
     code: OneTimeCode | None
     count: CodeCount | None
@@ -105,7 +105,7 @@ def _plain(intent: VerifyOtpIntent) -> VerifyOtpIntentV2:
 )
 async def verify_otp(
     execution: ExecutionWith[StoredCode], intent: VerifyOtpIntentV2
-) -> Outcome[VerifyOtpResult] | Refusal:
+) -> Outcome[VerifyOtpResult] | RefusalWithRows:
     """Exchange a one-time code for a verification token."""
     lasts_s = _checked_token_life(intent.expiration_seconds)
     flow: Flow = "plain" if isinstance(intent, _PlainAttempt) else "encrypted"
@@ -137,7 +137,7 @@ async def verify_otp(
     )
     return Outcome(
         result=VerifyOtpResult(verification_token=token),
-        # Whoever knows a token without a key can use it: it is in this one answer, and nowhere on record.
+        # Anybody who knows a token without a key can use it. It is in this one answer, and nowhere on record.
         recorded_result=VerifyOtpResult(verification_token="") if named_key is None else None,
         attachments=used_code(execution, execution.context),
     )
@@ -163,7 +163,7 @@ def open_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCo
     return code
 
 
-async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -> Refusal | None:
+async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -> RefusalWithRows | None:
     """None if the typed code is right; otherwise the refusal, which counts the attempt."""
     digest = await execution.signer.code_digest(
         organization_id=execution.organization.id,
@@ -175,7 +175,9 @@ async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -
         return None
     counted = code.after_wrong_attempt()
     left = ATTEMPTS_MAX - counted.attempts
-    return Refusal(error=InvalidRequest(f"Invalid OTP code: wrong code; attempts left: {left}"), rows=(counted,))
+    return RefusalWithRows(
+        error=InvalidRequest(f"Invalid OTP code: wrong code; attempts left: {left}"), rows=(counted,)
+    )
 
 
 def used_code(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, ...]:

@@ -33,7 +33,7 @@ from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported, wallet_named
 from keystead.pipeline.activity import Execution, Outcome
-from keystead.pipeline.ports import NewWallet
+from keystead.pipeline.signer_values import NewWallet
 from keystead.policies.request import ResourceKeywords
 
 MNEMONIC_LENGTH = 12

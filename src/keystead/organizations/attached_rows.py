@@ -19,8 +19,9 @@ class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table of attached rows. Its first column is `organization_id`; then come those of `key`, then `columns`.
 
     Types are str, int, bool and bytes. `is_replaced`: a row replaces the row of the same key; otherwise a
-    second row of a key is an error. `has_revision`: see VersionedRow. `expires`: it has the column EXPIRY, and its
-    rows may be deleted after that moment.
+    second row of a key is an error. `has_revision`: see VersionedRow. `outlives_organization`: its rows stay when
+    their organization is deleted. `goes_at_once`: they are deleted in the same transaction; those of other tables
+    in steps. `expires`: it has the column EXPIRY, and its rows may be deleted after that moment.
     """
 
     name: str
@@ -28,6 +29,8 @@ class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[tuple[str, type], ...]
     is_replaced: bool = False
     has_revision: bool = False
+    outlives_organization: bool = False
+    goes_at_once: bool = False
 
     @property
     def expires(self) -> bool:

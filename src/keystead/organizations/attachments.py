@@ -16,14 +16,18 @@ from keystead.organizations.attached_rows import AttachedRow, AttachedTable, Rem
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
+from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.used_tokens import UsedToken
+from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 
 MNEMONIC_PURPOSE = "wallet-mnemonic"
 """The purpose of the sealed secret of a wallet."""
 
 PRIVATE_KEY_PURPOSE = "private-key"
 """The purpose of the sealed secret of a private key."""
+
+SECRET_PURPOSE = "secret"  # noqa: S105 (a name, not a secret)
+"""The purpose of the sealed value of a secret that is no key."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -111,6 +115,7 @@ class SealedSecret(AttachedRow, frozen=True):
         name="sealed_secret",
         key=(("record_id", str), ("purpose", str)),
         columns=(("key_id", str), ("ciphertext", bytes)),
+        goes_at_once=True,
     )
 
     record_id: str
@@ -133,19 +138,23 @@ ATTACHED_TABLES = (
     CodeCount.table,
     UsedToken.table,
     OutgoingMessage.table,
-    EmailEvent.table,
+    EmailEventRow.table,
+    WebhookEvent.table,
+    WebhookDelivery.table,
+    WebhookLease.table,
 )
 """Every table of attached rows. A new kind is added here, and its table in a migration."""
 
 
 class RemovedWalletAccounts(msgspec.Struct, frozen=True):
-    """All accounts of a wallet are deleted, and their look-ups."""
+    """All accounts of a wallet are deleted, and their look-ups: no read finds them. Their rows go in steps."""
 
     wallet_id: str
 
 
 class RemovedOrganizationContents(msgspec.Struct, frozen=True):
-    """All attached rows of the organization and all its look-ups are deleted: the organization was deleted."""
+    """The organization was deleted, with all its attached rows and look-ups. Its secrets go in the same
+    transaction, all other rows in steps."""
 
 
 Attachment = AttachedRow | RemovedRow | RemovedWalletAccounts | RemovedOrganizationContents

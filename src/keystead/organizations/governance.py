@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
-from keystead.organizations.kinds.data_key import DataKey, Sealed
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.users import check_credential
@@ -68,9 +68,9 @@ def deletion_changes(organization: Organization, *, without_export: bool) -> tup
             f"{first} has not been exported; export every wallet and private key, or set "
             "`parameters.deleteWithoutExport`"
         )
-    removed = [map_ for type_, map_ in organization.maps.items() if type_ not in (Profile, DataKey)]
+    removed = [map_ for type_, map_ in organization.maps.items() if type_ not in (Profile, SealedDataKey)]
     return (
         *[Remove(map_.record, id_) for map_ in removed for id_ in map_],
         Put(replace(organization.profile, deleted=True, root_quorum=RootQuorum(1, ()), features={})),
-        Put(DataKey(Sealed("", b""))),
+        Put(SealedDataKey(Sealed("", b""))),
     )

@@ -13,22 +13,26 @@ from keystead.organizations.organization import Organization, Remove
 LASTS_MS: Final = 3_600_000
 """How long a target is open, in milliseconds."""
 
-OPEN_MAX: Final = 10
-"""The most open targets of one user and kind. A message does not name its target, so an import tries each."""
+OPEN_MAX: Final = {ImportKind.WALLET: 10, ImportKind.PRIVATE_KEY: 10, ImportKind.SECRET: 20}
+"""The most open targets of one user, by kind. The message of a wallet or private key does not name its target, so
+an import tries each."""
 
 
 def open_targets(
     organization: Organization, user_id: str, kind: ImportKind, now_ms: int
 ) -> tuple[ImportTarget, ...]:
-    """The targets that this user's import of this kind may be sealed to, newest first, at most OPEN_MAX."""
+    """The targets that this user's import of this kind may be sealed to, newest first."""
     newest_first = sorted(organization.import_targets.values(), key=lambda target: target.id, reverse=True)
     mine = [target for target in newest_first if target.user_id == user_id and target.kind is kind]
-    return tuple(target for target in mine if not _has_expired(target, now_ms))[:OPEN_MAX]
+    return tuple(target for target in mine if not _has_expired(target, now_ms))[: OPEN_MAX[kind]]
 
 
-def outdated(organization: Organization, user_id: str, kind: ImportKind, now_ms: int) -> tuple[Remove, ...]:
-    """The removals when this user gets one more target of this kind: expired ones, and the oldest over OPEN_MAX."""
-    kept = {target.id for target in open_targets(organization, user_id, kind, now_ms)[: OPEN_MAX - 1]}
+def outdated(
+    organization: Organization, user_id: str, kind: ImportKind, now_ms: int, *, adding: int = 1
+) -> tuple[Remove, ...]:
+    """The removals when this user gets `adding` more targets of this kind: expired ones, and the oldest over
+    OPEN_MAX."""
+    kept = {target.id for target in open_targets(organization, user_id, kind, now_ms)[: OPEN_MAX[kind] - adding]}
     return tuple(
         Remove(ImportTarget, target.id)
         for target in organization.import_targets.values()

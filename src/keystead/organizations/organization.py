@@ -13,7 +13,7 @@ import msgspec
 
 from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
-from keystead.organizations.kinds.data_key import DataKey, DataKeys
+from keystead.organizations.kinds.data_key import DataKeys, SealedDataKey
 from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
@@ -83,7 +83,7 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
         return self.of(Profiles)[""]
 
     @property
-    def data_key(self) -> DataKey:
+    def data_key(self) -> SealedDataKey:
         return self.of(DataKeys)[""]
 
     @property

@@ -79,7 +79,7 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
     def after_attempt(
         self, result: SendResult, next_attempt_ms: int | None, *, keeps_text: bool = False
     ) -> OutgoingMessage:
-        """`next_attempt_ms`: None if there is none; then nothing of the text is kept, unless `keeps_text`."""
+        """`next_attempt_ms`: None after the last attempt; then nothing of the text is kept, unless `keeps_text`."""
         return replace(
             self,
             revision=self.revision + 1,
@@ -89,7 +89,7 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
         )
 
 
-class EmailEvent(AttachedRow, frozen=True, kw_only=True):
+class EmailEventRow(AttachedRow, frozen=True, kw_only=True):
     """The outcome of one attempt to send an e-mail. `detail`: the server's answer, or the reason of the failure."""
 
     table = AttachedTable(

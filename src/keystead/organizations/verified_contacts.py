@@ -22,7 +22,7 @@ def has_contact(user: User, otp_type: OtpType, contact: str) -> bool:
 
 
 def users_with_contact(organization: Organization, otp_type: OtpType, contact: str) -> list[User]:
-    """The users whose verified contact this is. Where it is nobody's verified one, the users who have it."""
+    """The users who verified this contact. If no user verified it, all users who have it."""
     users = [user for user in organization.users.values() if has_contact(user, otp_type, contact)]
     return [user for user in users if is_verified(organization, user, otp_type)] or users
 

@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.catalogue import Kind, Operation, wire_key
 from keystead.api.decoding import Decoder
-from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus, CredentialType, VoteSelection
 from keystead.api.errors import ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import AppProof, Status, Vote, WalletAccount, Wire
@@ -23,8 +24,11 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization
 from keystead.organizations.outgoing_messages import MessageRules
+from keystead.organizations.webhooks import WebhookRules
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.ports import OAuth2, Signer
+from keystead.pipeline.long_work import LongWork
+from keystead.pipeline.ports import OAuth2
+from keystead.pipeline.signer_port import Signer
 from keystead.policies.request import ResourceKeywords
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
@@ -59,7 +63,7 @@ class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     new_organization: NewOrganization | None = None
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+class RefusalWithRows(msgspec.Struct, frozen=True, kw_only=True):
     """The output of an execution that is refused and still writes rows.
 
     `rows` are written first, for example the count of wrong attempts at a code; then the caller gets `error`.
@@ -86,9 +90,11 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     limits: Limits
     messages: MessageRules
+    webhooks: WebhookRules
     signer: Signer
     oauth2: OAuth2
     new_id: Callable[[], str]
+    long_work: LongWork
 
 
 class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
@@ -100,7 +106,7 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
 THE_SUBMITTER: Final = ""
 """As the owner of an activity: the user who submits it."""
 
-Execute = Callable[[Any, Any], Outcome[Wire] | Refusal | Awaitable[Outcome[Wire] | Refusal]]
+Execute = Callable[[Any, Any], Outcome[Wire] | RefusalWithRows | Awaitable[Outcome[Wire] | RefusalWithRows]]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
@@ -229,3 +235,9 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     def session_profile_id(self) -> str:
         """The profile of the session that submitted it; "" if no profile limits it."""
         return self.proofs[0].session_profile_id if self.proofs else ""
+
+    def at(self, now_ms: int, approvals_last_ms: int) -> Activity:
+        """The activity at this time. If its approvals have lapsed, none of them counts."""
+        if self.status in FINAL_STATUSES or now_ms < self.approvals_since_ms + approvals_last_ms:
+            return self
+        return replace(self, approvals_since_ms=now_ms)

@@ -9,19 +9,18 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from keystead.api.enums import VoteSelection
 from keystead.api.errors import ServiceError
-from keystead.api.records import Evaluation, Timestamp, Vote
-from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal
+from keystead.api.records import Evaluation
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.pipeline import states
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.authorization import Case
+from keystead.pipeline.basis import Basis, ComputedOutcome
+from keystead.pipeline.case import Case
 from keystead.pipeline.effects import change_of, new_organization_of, result_of, versioned_rows
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import ComputedOutcome, Executed
+from keystead.pipeline.execution import Executed
 from keystead.pipeline.proofs import proof_payloads
-from keystead.pipeline.requests import Submission, recorded_envelope
+from keystead.pipeline.requests import recorded_envelope
 from keystead.pipeline.store import Commit
 
 
@@ -41,7 +40,7 @@ async def commit_of(
     activity: Activity,
     executed: Executed,
     case: Case,
-    organization: Organization,
+    basis: Basis,
     evaluation: Evaluation,
     environment: Environment,
 ) -> Decided:
@@ -51,22 +50,15 @@ async def commit_of(
     rows of the refusal.
     """
     if executed.refusal is not None:
-        refused = Commit(
-            organization_id=organization.id,
-            decided_on=organization.version,
-            activity=None,
-            evaluations=(evaluation,),
-            rows=executed.rows,
-        )
-        return Decided(refused, refusal=executed.refusal)
-    rows = executed.rows
+        return commit_of_refusal(executed.refusal, activity, evaluation, basis, executed.rows)
+    organization, rows = basis.organization, executed.rows
     activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
     change = new_organization = None
     if executed.outcome is not None:
         outcome = executed.outcome
-        answered = result_of(case, outcome.result)
+        answered = result_of(case.version, outcome.result)
         recorded = outcome.recorded_result
-        activity = replace(activity, result=answered if recorded is None else result_of(case, recorded))
+        activity = replace(activity, result=answered if recorded is None else result_of(case.version, recorded))
         asked = b'"generateAppProofs"' in activity.request  # cheaper than decoding every request
         if asked and recorded_envelope(activity.request).generate_app_proofs:
             payloads = proof_payloads(activity, organization, executed.outcome.derived, case.now_ms)
@@ -78,6 +70,7 @@ async def commit_of(
     commit = Commit(
         organization_id=organization.id,
         decided_on=organization.version,
+        authorized_by=basis.authorized_by,
         activity=activity,
         change=change,
         new_organization=new_organization,
@@ -86,22 +79,33 @@ async def commit_of(
     )
     if executed.outcome is not None:
         activity = replace(activity, result=answered)
-    return Decided(commit, activity, computed=executed.reusable(case))
+    return Decided(commit, activity, computed=_reusable(executed, case))
 
 
-def vote_of(
-    selection: VoteSelection, activity_id: str, submission: Submission, caller: Principal, vote_id: str, now_ms: int
-) -> Vote:
-    """The caller's vote, proved by the stamp on the submission."""
-    return Vote(
-        id=vote_id,
-        user_id=caller.user.user_id,
-        user=caller.user,
-        activity_id=activity_id,
-        selection=selection,
-        message=submission.request.decode(),
-        public_key=caller.proven.public_key,
-        signature=caller.proven.signature,
-        scheme=caller.proven.scheme,
-        created_at=Timestamp.from_ms(now_ms),
+def _reusable(executed: Executed, case: Case) -> ComputedOutcome | None:
+    """What a later attempt may commit without executing again: the outcome of an operation that depends only on its
+    parameters and its context, such as a signature. A new organization also depends on its parent."""
+    if executed.outcome is None or executed.outcome.new_organization is not None:
+        return None
+    if case.operation.load_context is None or case.operation.changes_organization:
+        return None
+    return ComputedOutcome(case.context, executed.outcome)
+
+
+def commit_of_refusal(
+    refusal: ServiceError,
+    activity: Activity,
+    evaluation: Evaluation,
+    basis: Basis,
+    rows: tuple[VersionedRow, ...] = (),
+) -> Decided:
+    """The commit of a new submission that is refused: its evaluation and the rows of the refusal, no activity."""
+    commit = Commit(
+        organization_id=activity.organization_id,
+        decided_on=basis.organization.version,
+        authorized_by=basis.authorized_by,
+        activity=None,
+        evaluations=(evaluation,),
+        rows=rows,
     )
+    return Decided(commit, refusal=refusal)

@@ -11,12 +11,13 @@ from typing import Any, Protocol
 
 import msgspec
 
-from keystead.chains.contract_interfaces import ContractInterface
+from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, Version
+from keystead.pipeline.long_work import LongWork
 from keystead.primitives.lru import Lru
 
 
@@ -87,7 +88,7 @@ class SigningCache(msgspec.Struct, frozen=True):
     organization id, version of the organization and the text of `signWith`.
     """
 
-    interfaces: Lru[str, ContractInterface]
+    interfaces: Lru[str, ParsedInterface]
     keys: Lru[tuple[str, Version, str], Any]
 
     @staticmethod
@@ -105,3 +106,4 @@ class ContextSource(msgspec.Struct, frozen=True):
     store: ContextReads
     transactions: TransactionRules
     cache: SigningCache
+    long_work: LongWork

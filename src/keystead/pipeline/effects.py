@@ -16,14 +16,12 @@ from keystead.organizations.attached_rows import AttachedRow, RemovedRow, Versio
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
-from keystead.pipeline.activity import Outcome
-from keystead.pipeline.authorization import Case
+from keystead.pipeline.activity import IntentVersion, Outcome
 from keystead.pipeline.store import OrganizationChange
 
 
-def result_of(case: Case, result: Wire) -> dict[str, msgspec.Raw]:
-    version = case.operation.version_of(case.activity_type)
-    assert version is not None, case.activity_type
+def result_of(version: IntentVersion, result: Wire) -> dict[str, msgspec.Raw]:
+    """The result under its key, in the version of the activity type that was submitted."""
     of_version = result if version.result is None else version.result(result)
     return {version.result_key: msgspec.Raw(encode(of_version))}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Final
 
 import msgspec
 
@@ -10,15 +11,19 @@ from keystead.api.catalogue import Catalogue
 from keystead.api.enums import ActivityStatus
 from keystead.organizations.limits import Limits
 from keystead.organizations.outgoing_messages import MessageRules
+from keystead.organizations.webhooks import WebhookRules
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionRules
+from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.policy_sets import PolicySets
-from keystead.pipeline.ports import OAuth2, ServerClock, Signer
+from keystead.pipeline.ports import OAuth2, ServerClock
 from keystead.pipeline.requests import Liveness
+from keystead.pipeline.signer_port import Signer
 from keystead.pipeline.store import Store
+from keystead.primitives.lru import Lru
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for decisions.
 
     `approvals_last_ms`: how long an approval counts.
@@ -30,20 +35,27 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     approvals_last_ms: int = 24 * 3_600_000
     authorization: AuthorizationSettings = AuthorizationSettings()
     messages: MessageRules = MessageRules()
+    webhooks: WebhookRules = WebhookRules()
+
+
+Standings = Lru[tuple[Hashable, ...], tuple[bool, bool]]
+"""What users may do with activities that wait, by all that it depends on (`open_activities`)."""
+
+STANDINGS_MAX: Final = 100_000
+"""Entries, of some 500 bytes each."""
+
+
+def standings() -> Standings:
+    return Lru(STANDINGS_MAX)
 
 
 ChosenStatus = Callable[[str, str], ActivityStatus | None]
-"""The status in which a new activity of this type and fingerprint is to end, None where nobody chose one."""
-
-
-def no_chosen_status(activity_type: str, fingerprint: str) -> ActivityStatus | None:  # noqa: ARG001
-    """What every server but a development server uses: decisions alone lead to a status."""
-    return None
+"""The status that a developer chose for new activities of this type and fingerprint, if any."""
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """`new_id` makes a new UUID. UUIDs made later are greater as text. `chosen_status`: for developers, who try how
-    their application treats each status."""
+    """`new_id` makes a new UUID. UUIDs made later are greater as text. `chosen_status`: only on a
+    development server, whose users try how their application treats each status."""
 
     store: Store
     signer: Signer
@@ -51,7 +63,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     clock: ServerClock
     new_id: Callable[[], str]
     catalogue: Catalogue
-    rules: Rules
+    settings: PipelineSettings
     signing_cache: SigningCache
     policy_sets: PolicySets
-    chosen_status: ChosenStatus = no_chosen_status
+    chosen_status: ChosenStatus | None = None
+    long_work: LongWork = msgspec.field(default_factory=LongWork)
+    standings: Standings = msgspec.field(default_factory=standings)

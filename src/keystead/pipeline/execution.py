@@ -7,7 +7,6 @@ committed (`commit`).
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -16,20 +15,11 @@ from keystead.api.errors import NotImplementedHere, ServiceError
 from keystead.api.records import Status, Wire
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity, Execution, ExecutionWith, Outcome, Refusal
-from keystead.pipeline.authorization import Case
+from keystead.pipeline.activity import Activity, Execution, ExecutionWith, Outcome, RefusalWithRows
+from keystead.pipeline.basis import Basis
+from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.states import Event
-from keystead.policies.authorize import Decision, Verdict
-
-DENIALS = (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
-
-
-class ComputedOutcome(msgspec.Struct, frozen=True):
-    """The outcome of an earlier attempt at the same request, and the context that it was computed from."""
-
-    context: Any
-    outcome: Outcome[Wire]
 
 
 class Executed(msgspec.Struct, frozen=True):
@@ -44,49 +34,29 @@ class Executed(msgspec.Struct, frozen=True):
     refusal: ServiceError | None = None
     rows: tuple[VersionedRow, ...] = ()
 
-    def reusable(self, case: Case) -> ComputedOutcome | None:
-        """What a later attempt may commit without executing again: the outcome of an operation that depends only
-        on its parameters and its context, such as a signature."""
-        if self.outcome is None or case.operation.load_context is None or case.operation.changes_organization:
-            return None
-        return ComputedOutcome(case.context, self.outcome)
 
-
-def event_decided(decision: Decision, *, lacks_proofs: bool) -> Event:
-    """The event after a decision that does not deny. EXECUTED means: execute it now."""
-    if lacks_proofs:
-        return Event.LACKS_AUTHENTICATORS
-    return Event.EXECUTED if decision.verdict is Verdict.ALLOW else Event.LACKS_CONSENSUS
-
-
-async def execute(
-    event: Event,
-    activity: Activity,
-    case: Case,
-    organization: Organization,
-    environment: Environment,
-    computed: ComputedOutcome | None,
-) -> Executed:
+async def execute(event: Event, activity: Activity, case: Case, basis: Basis, environment: Environment) -> Executed:
     """Execute the activity if the decision's `event` is EXECUTED.
 
-    `computed` replaces another execution if its context equals the one that was loaded now. For a new submission,
+    The outcome of an earlier attempt is used again if it was computed from an equal context. For a new submission,
     a refusal that writes nothing is raised. For an activity on record, the refusal becomes its failure.
     """
     if event is not Event.EXECUTED:
         return Executed(event)
+    computed = basis.computed
     if computed is not None and case.missing is None and computed.context == case.context:
         return Executed(Event.EXECUTED, computed.outcome)
     try:
         if case.missing is not None:
             raise case.missing
-        outcome = case.operation.execute(execution_of(case, organization, environment), case.current_intent())
-        if not isinstance(outcome, Outcome | Refusal):
+        outcome = case.operation.execute(execution_of(case, basis.organization, environment), case.intent)
+        if not isinstance(outcome, Outcome | RefusalWithRows):
             outcome = await outcome
     except ServiceError as refused:
         if activity.status is ActivityStatus.CREATED or is_temporary(refused):
             raise
         return Executed(Event.FAILED, failure=_failure(refused))
-    if isinstance(outcome, Refusal):
+    if isinstance(outcome, RefusalWithRows):
         if activity.status is ActivityStatus.CREATED:
             return Executed(Event.FAILED, refusal=outcome.error, rows=outcome.rows)
         return Executed(Event.FAILED, failure=_failure(outcome.error), rows=outcome.rows)
@@ -107,11 +77,13 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
         session_profile_id=case.session_profile_id,
         identities=case.identities,
         now_ms=case.now_ms,
-        limits=environment.rules.limits,
-        messages=environment.rules.messages,
+        limits=environment.settings.limits,
+        messages=environment.settings.messages,
+        webhooks=environment.settings.webhooks,
         signer=environment.signer,
         oauth2=environment.oauth2,
         new_id=environment.new_id,
+        long_work=environment.long_work,
     )
 
 

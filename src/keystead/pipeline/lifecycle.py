@@ -16,20 +16,22 @@ from msgspec.structs import replace
 
 from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
 from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.ip_allowlists import Source, check_source
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.cases import operation_of
+from keystead.pipeline.basis import Basis, ComputedOutcome
 from keystead.pipeline.commit import Decided
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import ComputedOutcome
 from keystead.pipeline.idempotency import InFlightRequests
+from keystead.pipeline.load_context import operation_of
 from keystead.pipeline.organization_queue import OrganizationQueues, is_committed
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.requests import Submission, check_liveness
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.pipeline.submit import decide_submission
 from keystead.pipeline.vote import decide_vote
+from keystead.pipeline.webhook_events import with_events
 
 ATTEMPTS: Final = 10
 """How many times one request is decided on before its caller is told to send it again. From the second attempt
@@ -38,27 +40,22 @@ on changes."""
 
 
 class _Request(msgspec.Struct, frozen=True):
-    """A submission or a vote, and its caller. `seen`: the organization in which the caller was found."""
+    """A submission, or a vote (`is_vote`), and its caller.
+
+    `seen`: the organization in which the caller was found. `source`: the address that the request came from.
+    `activity_fingerprint`: of the activity that the request makes or votes on.
+    """
 
     submission: Submission
     caller: Principal
     seen: Organization
+    source: Source
+    is_vote: bool
+    activity_fingerprint: str
 
     @property
     def organization_id(self) -> str:
         return self.submission.organization_id
-
-    @property
-    def is_vote(self) -> bool:
-        return self.submission.operation.vote is not None
-
-    @property
-    def activity_fingerprint(self) -> str:
-        """The fingerprint of the activity that the request makes or votes on."""
-        if not self.is_vote:
-            return self.submission.fingerprint
-        fingerprint: str = self.submission.intent.fingerprint  # type: ignore[attr-defined]
-        return fingerprint
 
     def is_done_by(self, activity: Activity | None) -> bool:
         """Whether the activity on record shows that the same bytes were carried out before."""
@@ -94,18 +91,24 @@ class Lifecycle:
         """The submissions that wait for their turn at their organization."""
         return self._queues.waiting
 
-    async def submit(self, submission: Submission, caller: Principal, seen: Organization) -> Activity:
+    async def submit(
+        self, submission: Submission, caller: Principal, seen: Organization, source: Source
+    ) -> Activity:
         """The activity that these bytes make, or made when they arrived before; for a vote, the activity voted
         on.
 
-        `seen`: the organization as it was read after the request arrived, to find the caller. Raises ServiceError
-        if the request is refused.
+        `seen`: the organization as it was read after the request arrived, to find the caller. `source`: the address
+        that the request came from. Raises ServiceError if the request is refused.
         """
         key = submission.organization_id, submission.fingerprint
         was_here = await self._in_flight.join(key)
         try:
-            request = _Request(submission, caller, seen)
-            if tokens := submission.oidc_tokens():
+            operation = submission.operation
+            is_vote = operation.vote is not None
+            fingerprint = submission.intent.fingerprint if is_vote else submission.fingerprint  # type: ignore[attr-defined]
+            request = _Request(submission, caller, seen, source, is_vote, fingerprint)
+            upgraded = submission.version.upgrade(submission.intent)
+            if operation.oidc_tokens is not None and (tokens := operation.oidc_tokens(upgraded)):
                 # An issuer may be slow, so its tokens are verified before the request queues. They are verified
                 # once, because they may have expired when the activity is executed or its bytes are sent again.
                 if (known := await self._on_record(request)) is not None:
@@ -118,7 +121,7 @@ class Lifecycle:
     async def _with_identities(self, submission: Submission, tokens: Mapping[str, str]) -> Submission:
         """The submission with the identities that its tokens prove now. `tokens`: by field."""
         environment = self._environment
-        check_liveness(submission.envelope, environment.clock.caller_times_ms(), environment.rules.liveness)
+        check_liveness(submission.envelope, environment.clock.caller_times_ms(), environment.settings.liveness)
         by_token: dict[str, ProvenIdentity] = {}
         for field, token in tokens.items():
             if token not in by_token:
@@ -142,7 +145,7 @@ class Lifecycle:
                 if known is not None and request.is_done_by(known):
                     return known
                 raise
-            if outcome is CommitOutcome.COMMITTED:
+            if outcome is CommitResult.COMMITTED:
                 if decided.refusal is not None:
                     raise decided.refusal
                 assert decided.activity is not None
@@ -150,24 +153,29 @@ class Lifecycle:
             attempt = _Attempt(number + 1, looks_for_repeats=True, computed=decided.computed or attempt.computed)
         raise Conflict("other requests changed the organization at the same time; send the same request again")
 
-    async def _attempt(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitOutcome]:
+    async def _attempt(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitResult]:
         """Decide on the newest version of the organization and commit. If the outcome is not COMMITTED, decide
         again."""
         environment = self._environment
-        check_liveness(request.submission.envelope, environment.clock.caller_times_ms(), environment.rules.liveness)
+        check_liveness(
+            request.submission.envelope, environment.clock.caller_times_ms(), environment.settings.liveness
+        )
         if attempt.looks_for_repeats and not request.is_vote:
             known = await self._on_record(request)
             if known is not None:
-                return Decided(activity=known), CommitOutcome.COMMITTED
+                return Decided(activity=known), CommitResult.COMMITTED
         if attempt.number == 0 and not request.is_vote and not request.submission.operation.changes_organization:
-            # A signature changes nothing that other decisions depend on, so the first attempt does not queue.
-            decided = await self._decide(request, request.seen, None, attempt)
+            # A signature or a new sub-organization changes nothing that other decisions depend on, so the first
+            # attempt does not queue.
+            with self._queues.queue(request.organization_id) as queue:
+                async with queue.unqueued:
+                    decided = await self._decide(request, request.seen, None, attempt)
             if decided.commit is None:
-                return decided, CommitOutcome.COMMITTED
+                return decided, CommitResult.COMMITTED
             return decided, await environment.store.commit(decided.commit)
         return await self._in_queue(request, attempt)
 
-    async def _in_queue(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitOutcome]:
+    async def _in_queue(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitResult]:
         """Decide on the speculative head: the organization after all requests before this one are committed."""
         with self._queues.queue(request.organization_id) as queue:
             committing, head_commit = None, queue.head_commit
@@ -192,10 +200,10 @@ class Lifecycle:
                 return decided, await queue.committed(committing)
             # A decision without a commit counts only if the speculative head it was decided on is committed.
             if head_commit is not None and not await is_committed(head_commit):
-                return decided, CommitOutcome.CONFLICT
+                return decided, CommitResult.CONFLICT
         if decided.refusal is not None:
             raise decided.refusal
-        return decided, CommitOutcome.COMMITTED
+        return decided, CommitResult.COMMITTED
 
     async def _decide(
         self, request: _Request, organization: Organization | None, activity: Activity | None, attempt: _Attempt
@@ -207,31 +215,40 @@ class Lifecycle:
         submission, environment = request.submission, self._environment
         now_ms = environment.clock.now_ms()
         authority = organization
-        if request.caller.organization_id != request.organization_id:
+        is_by_parent = request.caller.organization_id != request.organization_id
+        if is_by_parent:
             authority = await environment.store.organization(request.caller.organization_id)
         caller = _caller_in(authority, request, now_ms)
-        organization = _existing(organization, request)
         assert authority is not None
+        basis = Basis(
+            organization=_existing(organization, request),
+            authority=authority,
+            authorized_by=(authority.id, authority.version) if is_by_parent else None,
+            now_ms=now_ms,
+            computed=attempt.computed,
+        )
+        parent = await self._parent(basis.organization)
         if activity is None:
-            decided = await decide_submission(
-                submission, caller, organization, authority, environment, now_ms, attempt.computed
-            )
+            decided = await decide_submission(submission, caller, basis, environment)
         elif request.is_done_by(activity):
             return Decided(activity=activity)
         else:
             # The clocks of two servers differ. No vote may be older than the activity's last change.
-            voted_ms = max(now_ms, activity.updated_at_ms)
-            decided = await decide_vote(
-                activity, submission, caller, organization, environment, voted_ms, attempt.computed
-            )
+            basis = replace(basis, now_ms=max(now_ms, activity.updated_at_ms))
+            decided = await decide_vote(activity, submission, caller, basis, environment)
         if decided.refusal is not None and not attempt.looks_for_repeats:
             known = await self._on_record(request)
             if known is not None:  # these bytes were carried out before, and are not evaluated again
                 return Decided(activity=known)
-        return decided
+        return with_events(decided, activity, basis.organization, parent, environment, basis.now_ms)
+
+    async def _parent(self, organization: Organization) -> Organization | None:
+        """The parent, whose webhook endpoints get this organization's events, too."""
+        parent_id = organization.profile.parent_id
+        return None if parent_id is None else await self._environment.store.organization(parent_id)
 
     async def _on_record(self, request: _Request) -> Activity | None:
-        """The activity that these bytes made or vote on; None if there is none."""
+        """The activity that these bytes made or vote on; None if it is not on record."""
         return await self._environment.store.activity_with_fingerprint(
             request.organization_id, request.activity_fingerprint
         )
@@ -256,9 +273,11 @@ def _existing(organization: Organization | None, request: _Request) -> Organizat
 
 
 def _caller_in(organization: Organization | None, request: _Request, now_ms: int) -> Principal:
-    """The caller in this version of the organization, which may have changed since the stamp was verified."""
+    """The caller in this version of the organization, which may have changed since the stamp was verified. Its IP
+    allow-list must have the address of the request."""
     proven = request.caller.proven
     caller = principal_in(_existing(organization, request), proven, now_ms)
     if caller is None or caller.user.user_id != request.caller.user.user_id:
         raise unknown(request.organization_id, proven)
+    check_source(_existing(organization, request), proven.public_key, request.source)
     return caller

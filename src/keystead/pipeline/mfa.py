@@ -52,16 +52,23 @@ def enforced(
     condition_values: Mapping[str, Any],
     *,
     has_unreadable_call: bool,
+    may_be_transaction: bool,
 ) -> MfaPolicy | None:
     """The user's MFA policy of the lowest order whose condition holds; None if no condition holds.
 
     `conditions` are by their text. A condition that reads a keyword which the activity does not have fails, and
     does not hold. A condition that reads an unreadable value holds, unless it is certainly false. If the activity
-    has a call that does not decode, every condition that fails holds.
+    has a call that does not decode, every condition that fails holds. If it signs a raw payload that may be a
+    transaction (`may_be_transaction`), every condition about transactions holds.
     """
     context = EvaluationContext(condition_values)
     for policy in sorted(user.mfa_policies, key=lambda one: one.order):
-        if not policy.condition or _holds(conditions[policy.condition], context, has_unreadable_call):
+        if not policy.condition:
+            return policy
+        condition = conditions[policy.condition]
+        if may_be_transaction and condition.names_transactions:
+            return policy
+        if _holds(condition, context, has_unreadable_call):
             return policy
     return None
 

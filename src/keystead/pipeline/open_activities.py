@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from keystead.organizations.organization import Organization
 from keystead.pipeline import authorization
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.authorization import Case
-from keystead.pipeline.cases import case_of_activity
+from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
+from keystead.pipeline.load_context import case_of_activity
 
 
 class OpenActivities(msgspec.Struct, frozen=True):
@@ -20,18 +21,44 @@ class OpenActivities(msgspec.Struct, frozen=True):
 
     def now(self, activity: Activity) -> Activity:
         """The activity as it is now. Approvals lapse with time, without a request."""
-        rules = self.environment.rules
-        return authorization.at(activity, self.environment.clock.now_ms(), rules.approvals_last_ms)
+        settings = self.environment.settings
+        return activity.at(self.environment.clock.now_ms(), settings.approvals_last_ms)
 
     async def case_of(self, activity: Activity, organization: Organization, user_ids: Sequence[str] = ()) -> Case:
         """The case on which a vote of these users would be decided now."""
-        return await case_of_activity(activity, organization, self.environment, user_ids)
+        return await case_of_activity(
+            self.now(activity), organization, self.environment, self.environment.clock.now_ms(), user_ids
+        )
 
-    def may_vote(self, case: Case, organization: Organization, user_id: str) -> bool:
-        """Whether this user of the organization may vote on an open activity."""
-        return authorization.may_approve(case, organization, user_id, self.environment.rules.authorization)
+    async def standing(self, activity: Activity, organization: Organization, user_id: str) -> Standing:
+        """What this user of the organization may do with an open activity.
 
-    @staticmethod
-    def lacks_proofs(case: Case, organization: Organization, user_id: str) -> bool:
-        """Whether this user's approval waits for further proofs by the same user."""
-        return authorization.lacks_mfa_proofs(case, organization, user_id)
+        It is found once for everything that it depends on: the version of the organization with its policies, the
+        votes and the lapse of approvals, and the second on the server's clock if policies read time.
+        """
+        now_s, settings = self.environment.clock.now_ms() // 1_000, self.environment.settings.authorization
+        known = (activity.id, activity.revision, activity.approvals_since_ms, organization.version, user_id)
+        for second in (None, now_s):
+            if (found := self.environment.standings.get((*known, second))) is not None:
+                return Standing(*found)
+        case = await self.case_of(activity, organization, (user_id,))
+        found = await self.environment.long_work.decided(
+            organization.id, lambda: _standing(case, organization, user_id, settings)
+        )
+        reads_time = case.policies.policy_set.reads_time
+        self.environment.standings.put((*known, now_s if reads_time else None), found)
+        return found
+
+
+class Standing(NamedTuple):
+    """`lacks_proofs`: the user may vote, and an approval waits for further proofs by the same user."""
+
+    may_vote: bool
+    lacks_proofs: bool
+
+
+def _standing(
+    case: Case, organization: Organization, user_id: str, settings: authorization.AuthorizationSettings
+) -> Standing:
+    may_vote = authorization.may_approve(case, organization, user_id, settings)
+    return Standing(may_vote, may_vote and authorization.lacks_mfa_proofs(case, organization, user_id))

@@ -19,15 +19,18 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from keystead.organizations.organization import Organization
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock, Store
+from keystead.pipeline.store import Commit, CommitResult, OrganizationLock, Store
 
 CONTENTION_S: Final = 2.0
 """How long an organization is locked before each decision, after a commit lost a race for it."""
 
+UNQUEUED_MAX: Final = 64
+"""Most submissions of one organization that are decided at the same time without a turn. The others wait."""
+
 LOCKED_COMMITS_MAX: Final = 64
 """Most commits under one lock. Other processes wait while it is held."""
 
-Committing = asyncio.Future[CommitOutcome]
+Committing = asyncio.Future[CommitResult]
 
 
 class Contention:
@@ -53,13 +56,17 @@ def _now_s() -> float:
 
 
 class OrganizationQueue:
-    """Belongs to one event loop. Use `turn`, and await `committed` for what was handed in during it."""
+    """Belongs to one event loop. Use `turn`, and await `committed` for what was handed in during it.
+
+    Decisions that need no turn use `unqueued`.
+    """
 
     def __init__(self, store: Store, organization_id: str, contention: Contention) -> None:
         self._store = store
         self._organization_id = organization_id
         self._contention = contention
         self._turns = asyncio.Lock()
+        self.unqueued = asyncio.Semaphore(UNQUEUED_MAX)
         self._waiting = 0
         self._head: Organization | None = None
         self._head_commit: Committing | None = None
@@ -130,7 +137,7 @@ class OrganizationQueue:
 
     # After it.
 
-    async def committed(self, committing: Committing) -> CommitOutcome:
+    async def committed(self, committing: Committing) -> CommitResult:
         """The outcome of a commit that was handed in during a turn. Raises what the store raises."""
         outcome = None
         try:
@@ -138,11 +145,11 @@ class OrganizationQueue:
         finally:
             if committing in self._uncommitted:
                 del self._uncommitted[committing]
-                if outcome is not CommitOutcome.COMMITTED:
+                if outcome is not CommitResult.COMMITTED:
                     self._uncommitted.clear()  # the commits on top of it fail too
                 if not self._uncommitted:
                     self._head = self._head_commit = None
-        if outcome is CommitOutcome.CONFLICT:
+        if outcome is CommitResult.CONFLICT:
             self._contention.lost_race(self._organization_id)
         return outcome
 
@@ -176,7 +183,7 @@ async def is_committed(committing: Committing) -> bool:
     return (
         not committing.cancelled()
         and committing.exception() is None
-        and committing.result() is CommitOutcome.COMMITTED
+        and committing.result() is CommitResult.COMMITTED
     )
 
 

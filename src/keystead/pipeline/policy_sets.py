@@ -14,17 +14,14 @@ import msgspec
 
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
-from keystead.policies.expression import CompiledExpression, Source, compile_stored
+from keystead.pipeline.long_work import CHARACTERS, LongWork
+from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
 from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.primitives.lru import Lru
 
 CHARACTERS_MAX: Final = 1_000_000
 """Characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each character."""
-
-CHARACTERS_AT_ONCE: Final = 2_000
-"""Characters that are compiled before other requests run: some 10 ms of work. One expression is compiled without
-a pause; it has at most 10,000 characters."""
 
 _CHARACTERS_PER_ORGANIZATION: Final = 100
 """What an organization in the cache costs besides its expressions, in characters. It may have no policies."""
@@ -46,7 +43,7 @@ class _Entry:
     def __init__(self) -> None:
         self.policies: Mapping[str, Policy] | None = None
         self.compiled = CompiledPolicies(PolicySet(()), {})
-        self.expressions: dict[Source, CompiledExpression] = {}
+        self.expressions: dict[ExpressionSource, CompiledExpression] = {}
 
     def characters(self) -> int:
         return _CHARACTERS_PER_ORGANIZATION + sum(len(source.text) for source in self.expressions)
@@ -59,7 +56,8 @@ class PolicySets:
     `hits` counts the calls of `of` that found everything compiled, `misses` the others.
     """
 
-    def __init__(self, characters_max: int = CHARACTERS_MAX) -> None:
+    def __init__(self, characters_max: int = CHARACTERS_MAX, long_work: LongWork | None = None) -> None:
+        self._long_work = long_work or LongWork()
         self._entries = Lru[str, _Entry](characters_max)
         self.hits = 0
         self.misses = 0
@@ -78,7 +76,8 @@ class PolicySets:
             self.hits += 1
             return known
         self.misses += 1
-        mfa_conditions = await _compiled(map(mfa_condition_source, conditions), entry.expressions)
+        of_mfa = map(mfa_condition_source, conditions)
+        mfa_conditions = await self._compiled(organization.id, of_mfa, entry.expressions)
         by_text = {source.text: expression for source, expression in mfa_conditions.items()}
         if is_current:
             compiled = CompiledPolicies(known.policy_set, {**known.mfa_conditions, **by_text})
@@ -86,7 +85,7 @@ class PolicySets:
             return compiled
         policies = organization.policies.in_order()
         sources = [source for policy in policies for source in sources_of(policy).given]
-        expressions = await _compiled(sources, entry.expressions)
+        expressions = await self._compiled(organization.id, sources, entry.expressions)
         compiled = CompiledPolicies(policy_set(policies, expressions.__getitem__), by_text)
         self._keep(organization, entry, compiled, {**expressions, **mfa_conditions})
         return compiled
@@ -97,12 +96,12 @@ class PolicySets:
         source = scope_source(scope)
         if source in entry.expressions:
             return entry.expressions[source]
-        compiled = await _compiled([source], entry.expressions)
+        compiled = await self._compiled(organization.id, [source], entry.expressions)
         self._put(organization.id, entry)
         return compiled[source]
 
     def _entry(self, organization_id: str) -> _Entry:
-        """The entry of an organization, now the most recently used; a new one if it has none."""
+        """The entry of an organization, now the most recently used. It is created if it does not exist."""
         entry = self._entries.get(organization_id)
         if entry is None:
             entry = _Entry()
@@ -119,27 +118,33 @@ class PolicySets:
         organization: Organization,
         entry: _Entry,
         compiled: CompiledPolicies,
-        expressions: dict[Source, CompiledExpression],
+        expressions: dict[ExpressionSource, CompiledExpression],
     ) -> None:
         """Cache what was compiled. An organization that does not fit alone is not cached."""
         entry.policies, entry.compiled, entry.expressions = organization.policies.by_id, compiled, expressions
         self._put(organization.id, entry)
 
-
-async def _compiled(
-    sources: Iterable[Source], known: dict[Source, CompiledExpression]
-) -> dict[Source, CompiledExpression]:
-    """The compiled expressions of these sources. A source that `known` lacks is compiled and added to it, so that
-    concurrent requests share the work."""
-    compiled: dict[Source, CompiledExpression] = {}
-    characters = 0
-    for source in dict.fromkeys(sources):
-        if source not in known:
-            if characters >= CHARACTERS_AT_ONCE:
-                await asyncio.sleep(0)
-                characters = 0
-            if source not in known:
-                known[source] = compile_stored(source)
-                characters += len(source.text)
-        compiled[source] = known[source]
-    return compiled
+    async def _compiled(
+        self,
+        organization_id: str,
+        sources: Iterable[ExpressionSource],
+        known: dict[ExpressionSource, CompiledExpression],
+    ) -> dict[ExpressionSource, CompiledExpression]:
+        """The compiled expressions of these sources. A source that `known` lacks is compiled and added to it, so
+        that concurrent requests share the work."""
+        compiled: dict[ExpressionSource, CompiledExpression] = {}
+        characters = 0
+        for source in dict.fromkeys(sources):
+            if source not in known and len(source.text) > CHARACTERS:
+                async with self._long_work.turn(organization_id):
+                    if source not in known:
+                        known[source] = compile_stored(source)
+            elif source not in known:
+                if characters >= CHARACTERS:
+                    await asyncio.sleep(0)
+                    characters = 0
+                if source not in known:
+                    known[source] = compile_stored(source)
+                    characters += len(source.text)
+            compiled[source] = known[source]
+        return compiled

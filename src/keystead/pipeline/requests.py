@@ -60,15 +60,10 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     identities: Mapping[str, ProvenIdentity] = {}
 
     def user_lookup(self) -> Lookup | None:
-        """The value that finds the sub-organization of the user whom it concerns, if a user of the parent submits
+        """The value that finds the sub-organization of the user that it concerns, if a user of the parent submits
         it."""
         lookup = self.operation.user_lookup
         return None if lookup is None else lookup(self.version.upgrade(self.intent))
-
-    def oidc_tokens(self) -> Mapping[str, str]:
-        """The ID tokens in the intent, by field."""
-        tokens = self.operation.oidc_tokens
-        return {} if tokens is None else tokens(self.version.upgrade(self.intent))
 
 
 _ENVELOPE = decoder(Envelope[msgspec.Raw])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from keystead.api.enums import FINAL_STATUSES, ActivityStatus
+from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 
 
@@ -54,5 +54,7 @@ def after(status: ActivityStatus, event: Event) -> ActivityStatus:
     return following
 
 
-def is_final(status: ActivityStatus) -> bool:
-    return status in FINAL_STATUSES
+def chosen_by_developer(status: ActivityStatus, chosen: ActivityStatus) -> ActivityStatus:
+    """The status of a new activity that a developer chose. Only a development server has such choices."""
+    assert status is ActivityStatus.CREATED, status
+    return chosen

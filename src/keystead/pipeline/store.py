@@ -20,7 +20,7 @@ from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
-from keystead.organizations.outgoing_messages import EmailEvent
+from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.context import ContextReads
 
@@ -69,7 +69,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[VersionedRow, ...] = ()
 
 
-class CommitOutcome(Enum):
+class CommitResult(Enum):
     COMMITTED = "committed"
     CONFLICT = "the organization, the activity or a row has changed since the commit was decided on"
     DUPLICATE = "an activity of this fingerprint is on record"
@@ -90,7 +90,7 @@ class OrganizationLock(Protocol):
     @property
     def is_released(self) -> bool: ...
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
         """Like `Store.commit`, but the commit is written when the lock is released, together with the others
         under this lock. After the release it is the same as `Store.commit`."""
         ...
@@ -104,7 +104,7 @@ class OrganizationLock(Protocol):
 class Store(ContextReads, Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
         """Hand in a commit. The future has its outcome when the commit is durable. After Unavailable the commit
         may or may not be stored; the caller may safely send the same request again."""
         ...
@@ -156,7 +156,7 @@ class Store(ContextReads, Protocol):
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
-    ) -> list[EmailEvent] | None:
+    ) -> list[EmailEventRow] | None:
         """The events of e-mails to this address, newest first. The type "" means any. None if the page's cursor is
         not an event of this address."""
         ...

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from keystead.api import records
 from keystead.api.catalogue import Catalogue
-from keystead.api.enums import VoteSelection
+from keystead.api.enums import FINAL_STATUSES, VoteSelection
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.requests import Submission, recorded_request
-from keystead.pipeline.states import is_final
 
 
 def view(
@@ -35,7 +34,7 @@ def view(
         envelope, intent = submission.envelope, submission.intent
     else:
         envelope, intent = recorded_request(version, activity.request)
-    open_to_vote = may_vote and not is_final(activity.status)
+    open_to_vote = may_vote and activity.status not in FINAL_STATUSES
     return records.Activity(
         id=activity.id,
         organization_id=activity.organization_id,

@@ -6,95 +6,144 @@ Not here: the queue and the write (`lifecycle`), the steps themselves.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from typing import assert_never
 
+import msgspec
 from msgspec.structs import replace
 
-from keystead.api.enums import VoteSelection
+from keystead.api.enums import FINAL_STATUSES, VoteSelection
 from keystead.api.errors import InvalidRequest
-from keystead.organizations.organization import Organization
+from keystead.api.records import Vote
 from keystead.organizations.principals import Principal
-from keystead.pipeline import authorization, states
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.cases import case_of_activity, scope_of
-from keystead.pipeline.commit import Decided, commit_of, vote_of
+from keystead.pipeline.authorization import Authorized, authorize_activity, decision_on, may_approve
+from keystead.pipeline.basis import Basis
+from keystead.pipeline.case import Case, proof_of, vote_of
+from keystead.pipeline.commit import Decided, commit_of
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import DENIALS, ComputedOutcome, event_decided, execute
+from keystead.pipeline.execution import execute
+from keystead.pipeline.load_context import case_of_activity, scope_of
 from keystead.pipeline.requests import Submission
-from keystead.pipeline.states import Event
-from keystead.policies.authorize import Rule, recorded
+from keystead.pipeline.states import Event, after
+from keystead.policies.authorize import Decision, Rule
 from keystead.policies.denial import denied
 
 
-async def decide_vote(
-    on_record: Activity,
-    submission: Submission,
-    caller: Principal,
-    organization: Organization,
-    environment: Environment,
-    now_ms: int,
-    computed: ComputedOutcome | None,
-) -> Decided:
-    """What to commit for a vote on the activity `on_record`, decided on this version of the organization.
+class _Ballot(msgspec.Struct, frozen=True):
+    """A vote with what it changes: the activity with the vote, and the case with the voter's proof.
 
-    `submission` is the vote. An approval that repeats an earlier one and changes nothing commits nothing.
-    `computed`: the outcome of an earlier attempt. Raises ServiceError if the vote is refused.
+    `repeats`: an approval with a credential that proved an approval of this user before.
     """
-    selection, user_id = submission.operation.vote, caller.user.user_id
-    settings = environment.rules.authorization
-    assert selection is not None
-    if states.is_final(on_record.status):
+
+    vote: Vote
+    activity: Activity
+    case: Case
+    repeats: bool
+
+
+async def decide_vote(
+    on_record: Activity, submission: Submission, caller: Principal, basis: Basis, environment: Environment
+) -> Decided:
+    """What to commit for a vote on the activity `on_record`. `submission` is the vote.
+
+    An approval that repeats an earlier one and changes nothing commits nothing. Raises ServiceError if the vote is
+    refused.
+    """
+    _check_is_open(on_record)
+    activity = on_record.at(basis.now_ms, environment.settings.approvals_last_ms)
+    voter_id = caller.user.user_id
+    case = await case_of_activity(activity, basis.organization, environment, basis.now_ms, (voter_id,))
+    before = await _authorize_voter(activity, case, submission, caller, basis, environment)
+    ballot = _cast(activity, case, submission, caller, environment)
+    authorized = await _authorize_vote(ballot, before, submission, basis, environment)
+    if ballot.repeats and after(activity.status, authorized.event) is activity.status:
+        return Decided(activity=on_record)
+    evaluation = authorized.evaluation(environment.new_id(), activity, ballot.vote, basis.now_ms)
+    executed = await execute(authorized.event, ballot.activity, ballot.case, basis, environment)
+    decided = await commit_of(ballot.activity, executed, ballot.case, basis, evaluation, environment)
+    if voter_id != activity.submitter_id and decided.commit is not None:
+        return replace(decided, activity=decided.commit.activity)  # no secret for other voters
+    return decided
+
+
+def _check_is_open(on_record: Activity) -> None:
+    if on_record.status in FINAL_STATUSES:
         raise InvalidRequest(
             f"the activity is already in status {on_record.status}: votes on it are closed "
             "(field `parameters.fingerprint`)"
         )
-    activity = authorization.at(on_record, now_ms, environment.rules.approvals_last_ms)
-    proof = authorization.proof_of(caller, submission, now_ms)
-    counted = authorization.counted_proofs(activity, organization)
-    case = await case_of_activity(activity, organization, environment, (user_id,))
-    case = replace(case, proofs=counted, now_ms=now_ms)
+
+
+async def _authorize_voter(
+    activity: Activity,
+    case: Case,
+    submission: Submission,
+    caller: Principal,
+    basis: Basis,
+    environment: Environment,
+) -> Decision:
+    """The decision before the vote. Raises PermissionDenied if this user may not vote, or not with this session."""
+    organization, settings = basis.organization, environment.settings.authorization
+    decided = partial(environment.long_work.decided, organization.id)
     scope = await scope_of(caller, organization, environment)
     if scope is not None:
-        limited = authorization.authorize_activity(replace(case, scope=scope), organization, settings)
+        scoped = replace(case, scope=scope)
+        limited = await decided(partial(decision_on, scoped, organization, settings))
         if limited.rule is Rule.SESSION_SCOPE:
             raise denied(limited, submission.version.activity_type, activity.id)
-    decision_before = authorization.authorize_activity(case, organization, settings)
+    before = await decided(partial(decision_on, case, organization, settings))
     await asyncio.sleep(0)  # Expensive policies are evaluated three times; other requests run in between.
-    if not authorization.may_approve(case, organization, user_id, settings):
-        raise denied(decision_before, submission.version.activity_type, activity.id)
+    if not await decided(partial(may_approve, case, organization, caller.user.user_id, settings)):
+        raise denied(before, submission.version.activity_type, activity.id)
     await asyncio.sleep(0)
+    return before
+
+
+def _cast(
+    activity: Activity, case: Case, submission: Submission, caller: Principal, environment: Environment
+) -> _Ballot:
+    """The vote on the activity. A user has one vote: a later one replaces it, and an approval with another
+    credential adds a proof to it."""
+    selection, user_id, now_ms = submission.operation.vote, caller.user.user_id, case.now_ms
+    assert selection is not None
+    proof = proof_of(caller, submission, now_ms)
     vote = vote_of(selection, activity.id, submission, caller, environment.new_id(), now_ms)
-    mine = [one for one in counted if one.user_id == user_id]
-    repeats = selection is VoteSelection.APPROVED and any(one.record_id == proof.record_id for one in mine)
-    if selection is VoteSelection.APPROVED and mine:
-        # Another credential proves another method. The user's vote stays the first one.
-        vote = next(one for one in activity.votes if one.user_id == user_id)
+    repeats = False
+    if selection is VoteSelection.APPROVED:
+        mine = [one for one in case.proofs if one.user_id == user_id]
+        repeats = any(one.record_id == proof.record_id for one in mine)
+        if mine:
+            vote = next(one for one in activity.votes if one.user_id == user_id)
+        if not repeats:
+            case = replace(case, proofs=(*case.proofs, proof))
     others = tuple(one for one in activity.votes if one.user_id != user_id)
-    activity = replace(
+    changed = replace(
         activity,
         votes=activity.votes if vote in activity.votes else (*others, vote),
         proofs=(*activity.proofs, proof),
         revision=activity.revision + 1,
         updated_at_ms=now_ms,
     )
-    if selection is VoteSelection.REJECTED:
-        decision, event = recorded(decision_before, rejected=True), Event.REJECTED
-    else:
-        case = case if repeats else replace(case, proofs=(*counted, proof))
-        decision = authorization.authorize_activity(case, organization, settings)
-        # A policy may deny because of who approves. Then only this approval is denied; others may follow.
-        denies_this = user_id == case.submitter_id or decision_before.verdict not in DENIALS
-        if decision.verdict in DENIALS and denies_this:
-            raise denied(decision, submission.version.activity_type, activity.id)
-        lacks_proofs = authorization.lacks_proofs(case, organization, decision)
-        event = event_decided(decision, lacks_proofs=lacks_proofs)
-        if repeats and states.after(activity.status, event) is activity.status:
-            return Decided(activity=on_record)
-        decision = recorded(decision, authenticators_needed=lacks_proofs)
-    evaluation = authorization.evaluation(
-        environment.new_id(), activity.id, vote.id, organization.id, decision, now_ms
-    )
-    executed = await execute(event, activity, case, organization, environment, computed)
-    decided = await commit_of(activity, executed, case, organization, evaluation, environment)
-    if user_id != activity.submitter_id and decided.commit is not None:
-        decided = replace(decided, activity=decided.commit.activity)  # no secret for other voters
-    return decided
+    return _Ballot(vote, changed, case, repeats)
+
+
+async def _authorize_vote(
+    ballot: _Ballot, before: Decision, submission: Submission, basis: Basis, environment: Environment
+) -> Authorized:
+    """The decision with the vote. Raises PermissionDenied if a policy denies because of this approval."""
+    match selection := ballot.vote.selection:
+        case VoteSelection.REJECTED:
+            return Authorized(before, Event.REJECTED)
+        case VoteSelection.APPROVED:
+            organization, settings = basis.organization, environment.settings.authorization
+            authorized = await environment.long_work.decided(
+                organization.id, partial(authorize_activity, ballot.case, organization, settings)
+            )
+            # A policy may deny because of who approves. Then only this approval is denied; others may follow.
+            is_own = ballot.vote.user_id == ballot.activity.submitter_id
+            if authorized.decision.is_denial and (is_own or not before.is_denial):
+                raise denied(authorized.decision, submission.version.activity_type, ballot.activity.id)
+            return authorized
+        case _:
+            assert_never(selection)

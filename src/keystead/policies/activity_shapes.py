@@ -46,6 +46,7 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "EXPORT_WALLET_ACCOUNT": ("wallet", "wallet_account"),
     "EXPORT_PRIVATE_KEY": ("private_key",),
     "EXPORT_SECRETS": ("secret",),
+    "DELETE_SECRETS": ("secret",),
     "DELETE_WALLETS": ("wallets",),
 }
 """By kind: the keywords that every activity of it fills."""

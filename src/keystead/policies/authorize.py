@@ -10,6 +10,7 @@ The order of the rules:
  6. users may change their own credentials;
  7. a member of the root quorum may wait for the others, in the cases of 3 also;
  8. denied.
+Each item of a batch, such as each secret of an export, is decided by them on its own.
 Not here: the text of a denial (`denial`), rules that refuse before any policy is evaluated (`operations`).
 """
 
@@ -64,9 +65,28 @@ class Decision(msgspec.Struct, frozen=True):
     policy_ids: tuple[str, ...] = ()
     evaluations: tuple[PolicyEvaluation, ...] = ()
 
+    @property
+    def is_denial(self) -> bool:
+        return self.verdict in (Verdict.DENY_IMPLICIT, Verdict.DENY_EXPLICIT)
+
 
 def authorize(request: AuthorizationRequest, policies: PolicySet) -> Decision:
-    """The decision about a request by the rules above, in their order."""
+    """The decision about a request. Of a batch, each item is decided by itself, and the first of those that are
+    farthest from being allowed decides. An item outside the scope of the session is the farthest."""
+    decisions = [_decided(item, policies) for item in request.items()]
+    return max(decisions, key=lambda each: (_STRICTNESS.index(each.verdict), each.rule is Rule.SESSION_SCOPE))
+
+
+_STRICTNESS: Final = (
+    Verdict.ALLOW,
+    Verdict.NEEDS_CONSENSUS,
+    Verdict.DENY_IMPLICIT,
+    Verdict.DENY_EXPLICIT,
+)
+
+
+def _decided(request: AuthorizationRequest, policies: PolicySet) -> Decision:
+    """The decision about one item by the rules above, in their order."""
     # 0
     if not is_in_scope(request):
         return Decision(Verdict.DENY_EXPLICIT, Rule.SESSION_SCOPE)
@@ -158,7 +178,11 @@ def may_vote(request: AuthorizationRequest, policies: PolicySet, user_id: str) -
         return True
     if user_id not in request.users or activity_kind(request.activity.type) in ROOT_ONLY:
         return False
-    evaluator = PolicyEvaluator(request, policies)
-    if _is_denied(request, evaluator):
+    evaluators = [PolicyEvaluator(item, policies) for item in request.items()]
+    if any(_is_denied(request, evaluator) for evaluator in evaluators):
         return False
-    return any(evaluator.counts(consensus, user_id) for consensus in evaluator.open_consensuses())
+    return any(
+        evaluator.counts(consensus, user_id)
+        for evaluator in evaluators
+        for consensus in evaluator.open_consensuses()
+    )

@@ -188,8 +188,10 @@ class _Checker:
                 return item
             case MapOf(value=value):
                 return value
-            case _:
+            case Scalar() | StructOf():
                 return _part_of(of)
+            case _:
+                assert_never(of)
 
     def _slice(self, node: Slice, variables: Mapping[str, Type]) -> Type:
         of = self._type(node.of, variables)

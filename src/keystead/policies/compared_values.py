@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from keystead.policies.field_paths import path_of, scoped_parts
 from keystead.policies.grammar import parse
-from keystead.policies.linting.literals import path_of
-from keystead.policies.syntax import Comparison, Contains, ExpressionRefused, ListFunction, Node, parts
+from keystead.policies.syntax import (
+    Comparison,
+    Contains,
+    ExpressionRefused,
+    Node,
+)
 
 SHOWN_MAX: Final = 20
 """Values of one field that are shown; a list may have more."""
@@ -32,23 +37,13 @@ def compared_values(condition: str, values: Mapping[str, Any]) -> dict[str, tupl
 
 def _paths(node: Node, scope: Mapping[str, str]) -> Iterator[str]:
     compared: tuple[Node, ...] = ()
-    match node:
-        case Comparison(left=left, right=right):
-            compared = (left, right)
-        case Contains(of=of, value=value):
-            compared = (of, value)
-        case ListFunction(of=of, variable=variable, predicate=predicate):
-            yield from _paths(of, scope)
-            items = path_of(of, scope)
-            yield from _paths(predicate, {**scope, variable: f"{items}[]" if items else ""})
-            return
-        case _:
-            pass
-    for each in compared:
-        if path := path_of(each, scope):
-            yield path
-    for part in parts(node):
-        yield from _paths(part, scope)
+    if isinstance(node, Comparison):
+        compared = (node.left, node.right)
+    elif isinstance(node, Contains):
+        compared = (node.of, node.value)
+    yield from filter(None, (path_of(each, scope) for each in compared))
+    for part, inner in scoped_parts(node, scope):
+        yield from _paths(part, inner)
 
 
 def _values(value: Any, steps: list[str]) -> Iterator[Any]:

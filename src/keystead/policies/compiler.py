@@ -40,11 +40,11 @@ from keystead.policies.syntax import (
     Place,
     Slice,
     TimeFunction,
+    keyword_path,
     parts,
     spelled,
 )
-from keystead.policies.types import TEXTS, ListOf, Scalar, Type, comparison
-from keystead.policies.types import Comparison as How
+from keystead.policies.types import TEXTS, ComparisonKind, ListOf, Scalar, Type, comparison
 from keystead.policies.values import FORMS, OPERATORS, fits, is_list
 
 
@@ -81,6 +81,10 @@ class Compiler:
             return bool(run(context))
 
         return whole
+
+    def value(self, node: Node) -> Run:
+        """A node that names no variables of list functions."""
+        return self._run(node, {})
 
     def condition(self, node: Node, scope: Mapping[str, int]) -> Run:
         run = self._run(node, scope)
@@ -140,7 +144,7 @@ class Compiler:
 
     def _field(self, node: Field, scope: Mapping[str, int]) -> Run:
         read = reader(node, self._typing.of(node))
-        path = _path(node, scope)
+        path = keyword_path(node, scope)
         if path:
             return at_path(path, fits(self._typing.of(node)), read)
         of = self._run(node.of, scope)
@@ -203,22 +207,24 @@ class Compiler:
         left_type = self._typing.of(node.left)
         how = self._how(node, left_type, self._typing.of(node.right), widens=node.operator == "==")
         left_of, right_of = self._run(node.left, scope), self._run(node.right, scope)
-        if how is How.EXACT and (left_type not in TEXTS or isinstance(node.right, Literal)):
+        if how is ComparisonKind.EXACT and (left_type not in TEXTS or isinstance(node.right, Literal)):
             # The cost does not grow with the request: a literal bounds the text that can equal it.
             operator = OPERATORS[node.operator]
             return lambda context: operator(left_of(context), right_of(context))
-        if how is not How.DYNAMIC and isinstance(node.right, Literal):
+        if how is not ComparisonKind.DYNAMIC and isinstance(node.right, Literal):
             matches = compared_with(how, node.operator, node.right.value, node.at)
             return lambda context: matches(context, left_of(context))
         compare = compared(how, node.operator, node.at)
         return lambda context: compare(context, left_of(context), right_of(context))
 
-    def _how(self, node: Node, left: Type, right: Type, *, widens: bool) -> How:
+    def _how(self, node: Node, left: Type, right: Type, *, widens: bool) -> ComparisonKind:
         """How two operands are compared. `widens`: if more pairs are equal, this node is true more often."""
         how = comparison(left, right)
         assert how is not None
-        if how is How.ACTIVITY_TYPE and not (self._all_versions and widens is (id(node) not in self._negated)):
-            return How.EXACT
+        if how is ComparisonKind.ACTIVITY_TYPE and not (
+            self._all_versions and widens is (id(node) not in self._negated)
+        ):
+            return ComparisonKind.EXACT
         return how
 
     def _membership(self, node: Node, sought: Node, among: Node, scope: Mapping[str, int]) -> Run:
@@ -226,11 +232,11 @@ class Compiler:
         item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
         how = self._how(node, self._typing.of(sought), item_type, widens=True)
         sought_of, items_of = self._run(sought, scope), self.items(among, scope)
-        if how is not How.DYNAMIC and isinstance(among, ListLiteral):
+        if how is not ComparisonKind.DYNAMIC and isinstance(among, ListLiteral):
             literals = [item.value for item in among.items if isinstance(item, Literal)]
             if len(literals) == len(among.items):
                 return _among_literals(sought_of, frozenset(map(FORMS[how], literals)), FORMS[how], at)
-        if how is How.EXACT and item_type in TEXTS:
+        if how is ComparisonKind.EXACT and item_type in TEXTS:
             return _among_texts(sought_of, items_of, at)
         equal, read = compared(how, "==", at), reader(among, item_type)
 
@@ -261,28 +267,13 @@ def _negated_nodes(tree: Node) -> frozenset[int]:
 
 def _negates(node: Node) -> bool:
     """Whether a node is `!a`, `a == false` or `a != true`."""
-    match node:
-        case Not():
-            return True
-        case (
-            Comparison(operator=("==" | "!=") as operator, left=Literal(value=bool() as value))
-            | Comparison(operator=("==" | "!=") as operator, right=Literal(value=bool() as value))
-        ):
-            return value is (operator == "!=")
-        case _:
-            return False
-
-
-def _path(node: Node, scope: Mapping[str, int]) -> tuple[Name | Field, ...]:
-    """A keyword and the fields that lead from it, such as eth.tx.to; empty if the node is something else."""
-    match node:
-        case Name(name=name) if name not in scope:
-            return (node,)
-        case Field(of=of):
-            path = _path(of, scope)
-            return (*path, node) if path else ()
-        case _:
-            return ()
+    if isinstance(node, Not):
+        return True
+    if isinstance(node, Comparison) and node.operator in ("==", "!="):
+        for operand in (node.left, node.right):
+            if isinstance(operand, Literal) and isinstance(operand.value, bool):
+                return operand.value is (node.operator == "!=")
+    return False
 
 
 def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Place) -> Run:

@@ -70,7 +70,7 @@ class _CounterFinder:
         return lambda context, _, credentials: any(matches(context, credential) for credential in credentials)
 
     def _for_any_item(self, of: Node, counter: Counter, scope: Mapping[str, int]) -> Counter:
-        """['A', 'B'].all(id, approvers.any(u, u.id == id)) counts a user whom it counts for one of the items."""
+        """['A', 'B'].all(id, approvers.any(u, u.id == id)) counts a user that it counts for one of the items."""
         items_of, slot = self._compiler.items(of, scope), free_slot(scope)
 
         def counted(context: EvaluationContext, user: UserValue, credentials: Sequence[CredentialValue]) -> bool:
@@ -81,13 +81,10 @@ class _CounterFinder:
 
 def _chain(node: Node, scope: Mapping[str, int]) -> tuple[str, tuple[ListFunction, ...]] | None:
     """The list of approvers or credentials in a node, and the list functions applied to it."""
-    match node:
-        case Name(name=("approvers" | "credentials") as name) if name not in scope:
-            return name, ()
-        case Slice(of=of):
-            return _chain(of, scope)
-        case ListFunction(of=of):
-            chain = _chain(of, scope)
-            return None if chain is None else (chain[0], (*chain[1], node))
-        case _:
-            return None
+    if isinstance(node, Name) and node.name in ("approvers", "credentials") and node.name not in scope:
+        return node.name, ()
+    if isinstance(node, Slice):
+        return _chain(node.of, scope)
+    if isinstance(node, ListFunction) and (chain := _chain(node.of, scope)) is not None:
+        return chain[0], (*chain[1], node)
+    return None

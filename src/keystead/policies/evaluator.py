@@ -76,8 +76,8 @@ class PolicyEvaluator:
         self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
         self._time = EvaluationContext(time_values(request.now_ms))
         self._everybody = EvaluationContext(_Everybody(request))
-        self._steps_left = DECISION_STEPS_MAX
-        self._foresight_left = DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(request.users)
+        self._steps_left = DECISION_STEPS_MAX // request.batch_size
+        self._foresight_left = (DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(request.users)) // request.batch_size
         # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
         self._values: dict[CompiledExpression, Value] = {}
         self._attainable: dict[CompiledExpression, bool] = {}
@@ -97,6 +97,11 @@ class PolicyEvaluator:
     @property
     def costs_too_much(self) -> bool:
         return self._steps_left < 0
+
+    @property
+    def counts_nobody_more(self) -> bool:
+        """Whether the steps for finding whom consensuses count are used up."""
+        return self._foresight_left < 0
 
     def policies_with(self, outcome: EvaluationOutcome) -> list[str]:
         """The ids of the policies with this outcome, which must be one that a slice never settles: ALLOW,
@@ -181,7 +186,7 @@ class PolicyEvaluator:
     def counts(self, consensus: CompiledExpression | None, user_id: str) -> bool:
         """Whether a consensus counts this user, and could be met at all."""
         user = self._request.users.get(user_id)
-        if user is None or consensus is None or self._foresight_left < 0:
+        if user is None or consensus is None or self.counts_nobody_more:
             return False
         credentials = credential_values(user, self._request.now_ms)
         counted = consensus.counts(self._everybody, user_value(user), credentials)

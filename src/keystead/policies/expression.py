@@ -37,7 +37,7 @@ class ThreeValued(NamedTuple):
     unreadable: bool
 
 
-class Source(NamedTuple):
+class ExpressionSource(NamedTuple):
     """The source of a compiled expression.
 
     `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind if that
@@ -70,7 +70,7 @@ class Expression:
 
     __slots__ = ("_counters", "_run", "may_lack_items", "names", "names_transactions", "source")
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ExpressionSource) -> None:
         """Raises ExpressionRefused."""
         self.source = source
         tree = parse(source.text)
@@ -134,10 +134,10 @@ class UncompilableExpression:
 
     may_lack_items = True
 
-    def __init__(self, source: Source, refused: ExpressionRefused) -> None:
+    def __init__(self, source: ExpressionSource, refused: ExpressionRefused) -> None:
         self.source = source
         self.names: frozenset[str] = frozenset()
-        self.names_transactions = False
+        self.names_transactions = True
         self._error = EvaluationError(refused.reason, refused.place, unreadable=True)
 
     def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
@@ -155,7 +155,7 @@ class UncompilableExpression:
 CompiledExpression = Expression | UncompilableExpression
 
 
-def compile_stored(source: Source) -> CompiledExpression:
+def compile_stored(source: ExpressionSource) -> CompiledExpression:
     """The expression of a record. If it no longer compiles, it fails in every decision instead of here."""
     try:
         return Expression(source)

@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError, EvaluationFailed, Run
 from keystead.policies.syntax import Field, Index, Name, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.time import cron_span, timestamp
-from keystead.policies.types import Comparison as How
-from keystead.policies.types import Type, named
+from keystead.policies.types import ComparisonKind, Type, named
 from keystead.policies.values import FORMS, OPERATORS, Incomparable, dynamic_pair, fits, is_integer, is_list
 
 _CRON_STEPS = 100
@@ -121,10 +120,10 @@ def sliced(node: Slice, context: EvaluationContext, holder: Any, start: Any, end
     return holder[start:end]
 
 
-def compared(how: How, operator: str, at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
+def compared(how: ComparisonKind, operator: str, at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
     """A comparison of two values, charged for the texts among them."""
     compare = OPERATORS[operator]
-    if how is How.DYNAMIC:
+    if how is ComparisonKind.DYNAMIC:
         ordered = operator not in ("==", "!=")
 
         def dynamic(context: EvaluationContext, left: Any, right: Any) -> bool:
@@ -144,7 +143,9 @@ def compared(how: How, operator: str, at: Place) -> Callable[[EvaluationContext,
     return static
 
 
-def compared_with(how: How, operator: str, literal: Any, at: Place) -> Callable[[EvaluationContext, Any], bool]:
+def compared_with(
+    how: ComparisonKind, operator: str, literal: Any, at: Place
+) -> Callable[[EvaluationContext, Any], bool]:
     """`compared`, for fixed types and a literal, whose form is computed once."""
     compare, form, literal_steps = OPERATORS[operator], FORMS[how], text_steps(literal)
     formed = form(literal)

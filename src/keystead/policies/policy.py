@@ -11,7 +11,7 @@ import msgspec
 from keystead.api.enums import Effect
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import Policy
-from keystead.policies.expression import CompiledExpression, Expression, Source
+from keystead.policies.expression import CompiledExpression, Expression, ExpressionSource
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
 
@@ -39,34 +39,34 @@ def characters_of(policy: Policy) -> int:
 class PolicySources(msgspec.Struct, frozen=True):
     """The sources of the clauses of a policy; None for one that is left out."""
 
-    consensus: Source | None
-    condition: Source | None
-    time: Source | None
+    consensus: ExpressionSource | None
+    condition: ExpressionSource | None
+    time: ExpressionSource | None
 
     @property
-    def given(self) -> tuple[Source, ...]:
+    def given(self) -> tuple[ExpressionSource, ...]:
         return tuple([source for source in (self.consensus, self.condition, self.time) if source is not None])
 
 
 def sources_of(policy: Policy) -> PolicySources:
     """The sources of a policy's clauses. In a DENY policy, `activity.type` stands for all versions of its kind."""
     return PolicySources(
-        consensus=Source(policy.consensus, Clause.CONSENSUS) if policy.consensus else None,
-        condition=Source(policy.condition, Clause.CONDITION, all_versions=policy.effect is Effect.DENY)
+        consensus=ExpressionSource(policy.consensus, Clause.CONSENSUS) if policy.consensus else None,
+        condition=ExpressionSource(policy.condition, Clause.CONDITION, all_versions=policy.effect is Effect.DENY)
         if policy.condition
         else None,
-        time=Source(policy.time, Clause.TIME) if policy.time else None,
+        time=ExpressionSource(policy.time, Clause.TIME) if policy.time else None,
     )
 
 
-def mfa_condition_source(condition: str) -> Source:
+def mfa_condition_source(condition: str) -> ExpressionSource:
     """The source of an MFA policy's condition. As in a DENY policy, `activity.type` stands for all versions."""
-    return Source(condition, Clause.CONDITION, all_versions=True)
+    return ExpressionSource(condition, Clause.CONDITION, all_versions=True)
 
 
-def scope_source(scope: str) -> Source:
+def scope_source(scope: str) -> ExpressionSource:
     """The source of a session profile's scope. As in an ALLOW policy, `activity.type` stands for one version."""
-    return Source(scope, Clause.CONDITION)
+    return ExpressionSource(scope, Clause.CONDITION)
 
 
 def check_scope(scope: str) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from keystead.api.enums import Effect
 from keystead.api.records import Policy
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError, steps_taken
-from keystead.policies.expression import CompiledExpression, Source
+from keystead.policies.expression import CompiledExpression, ExpressionSource
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy, sources_of
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
@@ -62,12 +62,17 @@ class PolicySlice(msgspec.Struct, frozen=True):
 
 
 class PolicySet:
-    """`policies` in order of creation. `reads_transactions`: some condition is about transactions."""
+    """`policies` in order of creation. `reads_transactions`: some condition is about transactions. `reads_time`:
+    what they decide may change with time alone, because they read it, or credentials, which expire."""
 
     def __init__(self, policies: Iterable[CompiledPolicy]) -> None:
         self.policies = tuple(policies)
         self.reads_transactions = any(
             policy.condition is not None and policy.condition.names_transactions for policy in self.policies
+        )
+        self.reads_time = any(
+            policy.time is not None or (policy.consensus is not None and "credentials" in policy.consensus.names)
+            for policy in self.policies
         )
         self._slices: dict[RequestShape, PolicySlice] = {}
 
@@ -125,15 +130,15 @@ def _settled(
     return denied, steps
 
 
-def policy_set(policies: Iterable[Policy], compiled: Callable[[Source], CompiledExpression]) -> PolicySet:
+def policy_set(policies: Iterable[Policy], compiled: Callable[[ExpressionSource], CompiledExpression]) -> PolicySet:
     """The set of these records, in this order. `compiled` gives the expression of a source."""
     return PolicySet([_compiled_policy(policy, compiled) for policy in policies])
 
 
-def _compiled_policy(policy: Policy, compiled: Callable[[Source], CompiledExpression]) -> CompiledPolicy:
+def _compiled_policy(policy: Policy, compiled: Callable[[ExpressionSource], CompiledExpression]) -> CompiledPolicy:
     sources = sources_of(policy)
 
-    def clause(source: Source | None) -> CompiledExpression | None:
+    def clause(source: ExpressionSource | None) -> CompiledExpression | None:
         return None if source is None else compiled(source)
 
     return CompiledPolicy(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import PayloadEncoding
@@ -44,11 +45,17 @@ class RequestedActivity(msgspec.Struct, frozen=True, kw_only=True):
 class ResourceKeywords(msgspec.Struct, frozen=True):
     """The keywords that an activity fills besides `activity`.
 
+    `others`: the values for the further items of a batch, of which each is decided by itself.
     `unreadable_call`: why a contract call in it does not decode, so that `values` lack its arguments.
     """
 
     values: Mapping[str, Any] = {}
     unreadable_call: str | None = None
+    others: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def items(self) -> tuple[Mapping[str, Any], ...]:
+        return (self.values, *self.others)
 
 
 class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +64,9 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     `users` are all users of the organization by id. `approvals` are those cast so far, in order, the submitter's
     among them; one user may have given several, with different credentials. `owner_id` is the user whose own
     credentials or session the activity changes, if it changes nothing else. `resources` has the keywords that
-    this activity fills besides `activity`: wallet, private_key, eth, …; absent ones are left out.
+    this activity fills besides `activity`: wallet, private_key, eth, …; absent ones are left out. `others`: those
+    of the further items of a batch; `batch_size`: of how many items this request is one, which share the steps of
+    a decision.
     `unreadable_call`: why a contract call in the activity does not decode. Policies then do not see its arguments.
     `deny_policies_fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
     `refuses_raw_payload`: only the root quorum may have this payload signed. `scope`: what the session that
@@ -76,6 +85,15 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     deny_policies_fail_closed: bool = False
     refuses_raw_payload: bool = False
     scope: CompiledExpression | None = None
+    others: tuple[Mapping[str, Any], ...] = ()
+    batch_size: int = 1
+
+    def items(self) -> list[AuthorizationRequest]:
+        """One request for each item of a batch. Most activities have one item."""
+        if not self.others:
+            return [self]
+        keywords = (self.resources, *self.others)
+        return [replace(self, resources=each, others=(), batch_size=len(keywords)) for each in keywords]
 
     @property
     def fails_closed(self) -> bool:

@@ -68,7 +68,11 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "RECOVERY": {"CREATE": "INIT_USER_EMAIL_RECOVERY"},
-    "SECRET": {"IMPORT": "INIT_IMPORT_SECRETS IMPORT_SECRETS", "EXPORT": "EXPORT_SECRETS"},
+    "SECRET": {
+        "IMPORT": "INIT_IMPORT_SECRETS IMPORT_SECRETS",
+        "EXPORT": "EXPORT_SECRETS",
+        "DELETE": "DELETE_SECRETS",
+    },
     "SESSION_PROFILE": {"CREATE": "CREATE_SESSION_PROFILE"},
     "SMART_CONTRACT_INTERFACE": {
         "CREATE": "CREATE_SMART_CONTRACT_INTERFACE",
@@ -158,5 +162,5 @@ sessions."""
 
 
 def subject_of(activity_type: str) -> Subject | None:
-    """The subject of an activity of this type, the same for all versions; None if it has none."""
+    """The subject of an activity of this type, the same for all versions; None without a subject."""
     return SUBJECTS.get(activity_kind(activity_type))

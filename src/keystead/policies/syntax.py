@@ -6,7 +6,7 @@ Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple, assert_never
 
 import msgspec
@@ -112,21 +112,10 @@ class Junction(_Node, frozen=True):
     operands: tuple[Node, ...]
 
 
-Node = (
-    Literal
-    | ListLiteral
-    | Name
-    | Field
-    | Index
-    | Slice
-    | ListFunction
-    | Contains
-    | Count
-    | TimeFunction
-    | Not
-    | Comparison
-    | Junction
-)
+Condition = Contains | Not | Comparison | Junction
+"""The nodes whose value is always a boolean."""
+
+Node = Literal | ListLiteral | Name | Field | Index | Slice | ListFunction | Count | TimeFunction | Condition
 
 
 def parts(node: Node) -> tuple[Node, ...]:
@@ -163,6 +152,19 @@ def walk(tree: Node) -> Iterator[Node]:
         waiting.extend(parts(node))
 
 
+def keyword_path(node: Node, variables: Container[str]) -> tuple[Name | Field, ...]:
+    """A keyword and the fields that lead from it, such as eth.tx.to; empty if the node is something else.
+
+    `variables`: the names that enclosing list functions bind. They are not keywords."""
+    fields: list[Name | Field] = []
+    while isinstance(node, Field):
+        fields.append(node)
+        node = node.of
+    if not isinstance(node, Name) or node.name in variables:
+        return ()
+    return (node, *reversed(fields))
+
+
 def spelled(node: Node) -> str:
     """A path as its author would write it, for messages: eth.tx.to, approvers[…].id."""
     match node:
@@ -176,11 +178,17 @@ def spelled(node: Node) -> str:
             return f"{spelled(of)}.{function}(…)"
         case Count(of=of):
             return f"{spelled(of)}.count()"
-        case Literal(value=bool() as value):
-            return "true" if value else "false"
-        case Literal(value=int() as value):
-            return str(value)
-        case Literal(value=str() as value):
-            return f"'{value}'" if len(value) <= 40 else f"'{value[:40]}…'"
-        case _:
+        case Literal(value=value):
+            return _spelled_literal(value)
+        case ListLiteral() | TimeFunction() | Contains() | Not() | Comparison() | Junction():
             return "(…)"
+        case _:
+            assert_never(node)
+
+
+def _spelled_literal(value: bool | int | str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    return f"'{value}'" if len(value) <= 40 else f"'{value[:40]}…'"

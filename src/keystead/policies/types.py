@@ -50,7 +50,7 @@ Type = Scalar | ListOf | MapOf | StructOf
 TEXTS = frozenset({Scalar.STRING, Scalar.ACTIVITY_TYPE, Scalar.HEX, Scalar.ADDRESS})
 
 
-class Comparison(Enum):
+class ComparisonKind(Enum):
     """How two values compare."""
 
     EXACT = "as they are"
@@ -60,27 +60,27 @@ class Comparison(Enum):
     DYNAMIC = "by what they turn out to be"
 
 
-def comparison(left: Type, right: Type) -> Comparison | None:
+def comparison(left: Type, right: Type) -> ComparisonKind | None:
     """How values of these types are compared for equality; None where they cannot be."""
     if not (isinstance(left, Scalar) and isinstance(right, Scalar)):
         return None
     pair = {left, right}
     if Scalar.NOTHING in pair:
-        return Comparison.EXACT
+        return ComparisonKind.EXACT
     if Scalar.DYNAMIC in pair:
-        return None if Scalar.TIMESTAMP in pair else Comparison.DYNAMIC
+        return None if Scalar.TIMESTAMP in pair else ComparisonKind.DYNAMIC
     if Scalar.NUMERAL in pair:
-        return Comparison.DYNAMIC if pair <= TEXTS | {Scalar.INT, Scalar.NUMERAL} else None
+        return ComparisonKind.DYNAMIC if pair <= TEXTS | {Scalar.INT, Scalar.NUMERAL} else None
     if pair <= TEXTS:
         if Scalar.HEX in pair:
-            return Comparison.HEX
+            return ComparisonKind.HEX
         if Scalar.ADDRESS in pair:
-            return Comparison.ADDRESS
-        return Comparison.ACTIVITY_TYPE if Scalar.ACTIVITY_TYPE in pair else Comparison.EXACT
-    return Comparison.EXACT if len(pair) == 1 else None
+            return ComparisonKind.ADDRESS
+        return ComparisonKind.ACTIVITY_TYPE if Scalar.ACTIVITY_TYPE in pair else ComparisonKind.EXACT
+    return ComparisonKind.EXACT if len(pair) == 1 else None
 
 
-def ordering(left: Type, right: Type) -> Comparison | None:
+def ordering(left: Type, right: Type) -> ComparisonKind | None:
     """How values of these types are ordered; None if they have no order, as strings and booleans."""
     for side in (left, right):
         if side in TEXTS or side is Scalar.BOOL:
@@ -89,21 +89,21 @@ def ordering(left: Type, right: Type) -> Comparison | None:
 
 
 def joined(left: Scalar, right: Scalar) -> Scalar | None:
-    """The type that the items of a list have in common; None if they have none."""
+    """The type that the items of a list have in common; None if their types differ."""
     if Scalar.NOTHING in (left, right):
         return right if left is Scalar.NOTHING else left
     match comparison(left, right):
         case None:
             return None
-        case Comparison.HEX:
+        case ComparisonKind.HEX:
             return Scalar.HEX
-        case Comparison.ADDRESS:
+        case ComparisonKind.ADDRESS:
             return Scalar.ADDRESS
-        case Comparison.ACTIVITY_TYPE:
+        case ComparisonKind.ACTIVITY_TYPE:
             return Scalar.ACTIVITY_TYPE
-        case Comparison.DYNAMIC:
+        case ComparisonKind.DYNAMIC:
             return Scalar.DYNAMIC
-        case Comparison.EXACT:
+        case ComparisonKind.EXACT:
             return left
         case unknown:
             assert_never(unknown)

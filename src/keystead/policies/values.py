@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from keystead.api.catalogue import activity_kind
 from keystead.chains.addresses.comparison import address_key
-from keystead.policies.types import Comparison, ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.types import ComparisonKind, ListOf, MapOf, Scalar, StructOf, Type
 
 DIGITS_MAX = 600
 """Digits of a string that is compared as a number. A longer string is not: reading it takes quadratic time."""
@@ -96,11 +96,11 @@ def _hexadecimal(text: str) -> str:
     return text.lower() if _WITH_0X.fullmatch(text) else text
 
 
-FORMS: dict[Comparison, Callable[[Any], Any]] = {
-    Comparison.EXACT: _same,
-    Comparison.HEX: _hex_digits,
-    Comparison.ADDRESS: address_key,
-    Comparison.ACTIVITY_TYPE: activity_kind,
+FORMS: dict[ComparisonKind, Callable[[Any], Any]] = {
+    ComparisonKind.EXACT: _same,
+    ComparisonKind.HEX: _hex_digits,
+    ComparisonKind.ADDRESS: address_key,
+    ComparisonKind.ACTIVITY_TYPE: activity_kind,
 }
 """The form in which two values are equal if and only if they compare as equal."""
 

@@ -36,7 +36,7 @@ class Lru(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """The value, whose entry is now the most recently used; None if there is none."""
+        """The value, whose entry is now the most recently used; None if the key has no entry."""
         entry = self._entries.get(key)
         if entry is None:
             self.misses += 1
@@ -46,7 +46,7 @@ class Lru(Generic[K, V]):
         return entry[0]
 
     def peek(self, key: K) -> V | None:
-        """The value, without a change of the order; None if there is none."""
+        """The value, without a change of the order; None if the key has no entry."""
         entry = self._entries.get(key)
         return None if entry is None else entry[0]
 

@@ -23,39 +23,44 @@ from keystead.api.errors import (
     NotFound,
     NotImplementedHere,
     ServiceError,
+    Unavailable,
 )
 from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown
+from keystead.organizations.ip_allowlists import EXEMPT, Source
+from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.requests import Submission, read_submission
+from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove, reader, submitter
 from keystead.server.console_files import ConsoleAnswers
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
+from keystead.server.console_logins import console_logins
 from keystead.server.cors import CorsPolicy
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
 from keystead.server.large_requests import LargeRequests
+from keystead.server.lockouts import changes_ip_allowlist, log_lockout
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.once_per_second import OncePerSecond
 from keystead.server.policy_warnings import log_policy_warnings, makes_policies
 from keystead.server.pretty_logs import line_writer
-from keystead.server.rate_limits import FailureLimit, RateLimit, RateLimited
+from keystead.server.rate_limits import CallerLimits, FailureLimit, RateLimited
+from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
+from keystead.server.webhooks import JWKS_PATH
 from keystead.stamps.attested import read_attested_stamp
-
-_SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
-_SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")
 
 _PROBES: Final = frozenset({"/healthz", "/readyz"})
 
-_CACHEABLE: Final = frozenset({"/installation-keys"})
+_CACHEABLE: Final = frozenset({"/installation-keys", JWKS_PATH})
 
 LARGE_ANSWER: Final = 200
 """An answer with more records than this is rendered in a thread, so that the event loop can run."""
@@ -64,30 +69,43 @@ LARGE_ANSWER: Final = 200
 class Application:
     """Answers requests. While `service` is not open, only /healthz answers 200.
 
-    `console_link`: what logs the console in without a credential, in a development server.
+    `console_link`: what logs the console in without a credential, in a development server. `auth_proxy_id`: with
+    which authentication proxy the console logs people in, where the settings name none.
     """
 
-    def __init__(self, service: Service, console_link: ConsoleLink | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        console_link: ConsoleLink | None = None,
+        auth_proxy_id: str = "",
+        rates: RateTable | None = None,
+    ) -> None:
+        """`rates`: shared by the processes of this machine; None if this is the only one. Raises SettingsError."""
         self._settings = settings = service.settings
         self._service = service
         self._log = RequestLog(line_writer(settings.log_format))
         self._database = DatabaseLog()
-        self._rate_limit = RateLimit(settings.rate_limit)
-        self._failures = FailureLimit(settings.failures_per_address)
+        rates = rates or RateTable()
+        self._limits = CallerLimits(settings.rate_limit, settings.credential_rate_limit, rates)
+        self._failures = FailureLimit(settings.failures_per_address, rates)
         self._cors = CorsPolicy.of(settings.cors_origins)
         self._large_requests = LargeRequests()
-        self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests)
-        self._console = ConsoleAnswers(is_development=settings.mode == "dev") if settings.console else None
+        self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
+        self._console: ConsoleAnswers | None = None
+        if settings.console:
+            logins = console_logins(settings, auth_proxy_id)
+            self._console = ConsoleAnswers(is_development=settings.mode == "dev", logins=logins)
         self._console_link = console_link
-        self._forced_form = None if settings.answer_form == "auto" else Form(settings.answer_form)
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
             "/": service.front_page,
             "/healthz": service.healthz,
+            "/version": service.version,
             "/readyz": self._readiness.answer,
             "/openapi.json": service.openapi,
             "/installation-keys": OncePerSecond(service.installation_keys).answer,
             "/bundle-signer": OncePerSecond(service.bundle_signer).answer,
+            JWKS_PATH: OncePerSecond(service.webhook_keys).answer,
         }
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
@@ -99,7 +117,7 @@ class Application:
         line = RequestLine(
             time=rfc3339(self._service.clock.now_ms()),
             request_id=str(uuid_utils.uuid4()),
-            client=request.client,
+            client=request.client.text,
             method=request.method,
             path=path[:200],
         )
@@ -125,8 +143,10 @@ class Application:
             if isinstance(refused, DatabaseUnavailable):
                 self._database.failed(refused.message)
                 self._readiness.forget()
-            if isinstance(refused, RateLimited):
+            if isinstance(refused, RateLimited | Unavailable):
                 headers.append((b"retry-after", b"%d" % refused.retry_after_s))
+            if isinstance(refused, RateLimited) and self._service.measurements is not None:
+                self._service.measurements.rate_limited(refused.limit)
         except Exception:  # noqa: BLE001 - the caller gets an answer after every error
             logger.exception(
                 "a request failed because of a defect of the server", extra={"request_id": line.request_id}
@@ -154,7 +174,7 @@ class Application:
         """Count a refused request whose sender is not known. Returns whether to log it."""
         if refused.http_status >= 500:  # the server's failure
             return True
-        return self._failures.count(request.limit_key, time.monotonic())
+        return self._failures.count(request.client.limit_key, time.monotonic())
 
     def _answer(self, path: str, request: HttpRequest, line: RequestLine) -> Awaitable[bytes]:
         if request.refusal is not None:
@@ -166,7 +186,7 @@ class Application:
             return self._answer_elsewhere(path, request)
         if request.method != "POST":
             raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
-        self._failures.check(request.limit_key, time.monotonic())
+        self._failures.check(request.client.limit_key, time.monotonic())
         if isinstance(operation, QueryOperation):
             return self._answer_query(operation, request, line)
         assert isinstance(operation, ActivityOperation)
@@ -185,9 +205,10 @@ class Application:
             service.clock.now_ms(),
             before_session=operation.before_session,
             of_caller=operation.of_caller,
+            source=self._source(request),
         )
         line.user_id = caller.user.user_id
-        self._rate_limit.spend(organization.id, time.monotonic())
+        self._limits.spend(organization.id, _credential(caller), time.monotonic())
         reading = service.reading(organization, caller)
         if not operation.of_version:
             return await _rendered(await _settled(operation.answer(reading, query)), form)
@@ -202,12 +223,24 @@ class Application:
     async def _answer_submission(
         self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
     ) -> bytes:
-        activity, submission, reading = await self._submitted(operation, _stamps(request), request.body, line)
+        source = self._source(request)
+        activity, submission, reading = await self._submitted(
+            operation, _stamps(request), request.body, line, source
+        )
+        if changes_ip_allowlist(activity):
+            await log_lockout(reading, source, line.request_id)
         seen = await shown(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), self._form(request))
 
     async def _submitted(
-        self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
+        self,
+        operation: ActivityOperation,
+        stamps: Mapping[bytes, bytes],
+        body: bytes,
+        line: RequestLine,
+        source: Source,
+        *,
+        of_proxy: bool = False,
     ) -> tuple[Activity, Submission, Reading]:
         """The activity that a stamped body made or voted on, the decoded body, and what its sender may read."""
         service = self._service
@@ -218,26 +251,29 @@ class Application:
         if proven.identity is not None and operation.name == "stamp_login":
             token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
             await self._auth_proxy.link_google(proven.identity, token, submission.organization_id, line)
-        organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms())
+        organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms(), source)
         submission = replace(submission, organization_id=organization.id)
         line.user_id = caller.user.user_id
-        self._rate_limit.spend(organization.id, time.monotonic())
-        activity = await service.lifecycle.submit(submission, caller, organization)
+        if of_proxy:
+            self._limits.spend_for_proxy(organization.id, time.monotonic())
+        else:
+            self._limits.spend(organization.id, _credential(caller), time.monotonic())
+        activity = await service.lifecycle.submit(submission, caller, organization, source)
         line.activity_id = activity.id
         if service.measurements is not None:
             service.measurements.submitted(activity.type, activity.status)
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
-            await log_policy_warnings(activity, now, line.request_id, service.environment.rules)
+            await log_policy_warnings(activity, now, line.request_id, service.environment)
         return activity, submission, service.reading(organization, caller)
 
     async def _submit_for_proxy(
         self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
     ) -> Activity:
-        activity, _, _ = await self._submitted(operation, stamps, body, line)
+        activity, _, _ = await self._submitted(operation, stamps, body, line, EXEMPT, of_proxy=True)
         return activity
 
     async def _answer_auth_proxy(self, path: str, request: HttpRequest, line: RequestLine) -> bytes:
-        self._failures.check(request.limit_key, time.monotonic())
+        self._failures.check(request.client.limit_key, time.monotonic())
         return answer(await self._auth_proxy.answer(path, request, line), Form.SDK)
 
     async def _answer_elsewhere(self, path: str, request: HttpRequest) -> bytes:
@@ -258,13 +294,11 @@ class Application:
         assert page is not None
         return await page()
 
+    def _source(self, request: HttpRequest) -> Source:
+        return Source(request.client.address) if self._settings.ip_allowlists else EXEMPT
+
     def _form(self, request: HttpRequest) -> Form:
-        """The form that the caller reads, recognized by the headers that published clients send."""
-        if self._forced_form is not None:
-            return self._forced_form
-        headers = dict(request.headers)
-        is_sdk = not _SDK_HEADERS.isdisjoint(headers) or headers.get(b"user-agent", b"").startswith(_SDK_AGENTS)
-        return Form.SDK if is_sdk else Form.DOCUMENTED
+        return form_of(request, self._settings.answer_form)
 
 
 def _measured_as(path: str) -> str:
@@ -275,6 +309,11 @@ def _measured_as(path: str) -> str:
     if path.startswith(AUTH_PROXY):
         return "auth_proxy"
     return path if path in _PROBES else "other"
+
+
+def _credential(caller: Principal) -> str:
+    """What the limit of a credential counts by."""
+    return f"{caller.organization_id} {caller.record_id}"
 
 
 def _stamps(request: HttpRequest) -> dict[bytes, bytes]:

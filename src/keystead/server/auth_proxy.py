@@ -17,7 +17,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import Internal, InvalidRequest, MethodNotAllowed, NotFound, PermissionDenied
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.operations import CATALOGUE
-from keystead.operations.auth_proxy_calls import Submitted
+from keystead.operations.auth_proxy_calls import CompletedSubmission
 from keystead.operations.auth_proxy_endpoints import ENDPOINTS
 from keystead.operations.google_linking import link_google
 from keystead.organizations.google_accounts import linked_email
@@ -31,6 +31,7 @@ from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import RequestLine
 from keystead.server.messages import HttpRequest
 from keystead.server.rate_limits import RateLimit
+from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
 from keystead.stamps.api_key import Stamp
 from keystead.stamps.base64url import encode_base64url
@@ -48,11 +49,11 @@ Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine]
 class AuthProxyEndpoints:
     """Answers the paths below PREFIX. `submit` carries out the stamped submissions."""
 
-    def __init__(self, service: Service, submit: Submit, large_requests: LargeRequests) -> None:
+    def __init__(self, service: Service, submit: Submit, large_requests: LargeRequests, rates: RateTable) -> None:
         self._service = service
         self._large_requests = large_requests
         self._submit = submit
-        self._rate_limit = RateLimit(service.settings.auth_proxy_rate_limit)
+        self._rate_limit = RateLimit("auth_proxy", service.settings.auth_proxy_rate_limit, rates)
         self._verification_public_key = b""
 
     async def answer(self, path: str, request: HttpRequest, line: RequestLine) -> Any:
@@ -62,8 +63,8 @@ class AuthProxyEndpoints:
             raise NotFound(f"no such path: {path[:200]}")
         if request.method != "POST":
             raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
-        if request.limit_key:
-            self._rate_limit.spend(request.limit_key, time.monotonic())
+        if request.client.limit_key:
+            self._rate_limit.spend(request.client.limit_key, time.monotonic())
         headers = dict(request.headers)
         organization, proxy = await self._configuration(headers.get(CONFIG_HEADER, b""))
         line.organization_id, line.user_id = organization.id, proxy.user_id
@@ -71,7 +72,7 @@ class AuthProxyEndpoints:
         body = b"{}" if endpoint.is_empty_allowed and not request.body.strip() else request.body
         async with self._large_requests.turn(body):
             asked = endpoint.decoder.decode_request(body)
-        return await endpoint.answer(_Call(self, self._service, organization, proxy, line), asked)
+        return await endpoint.answer(_EndpointCall(self, self._service, organization, proxy, line), asked)
 
     async def _configuration(self, header: bytes) -> tuple[Organization, AuthProxy]:
         """The proxy that the header names, and its organization. Raises InvalidRequest, NotFound."""
@@ -119,7 +120,7 @@ class AuthProxyEndpoints:
             organization = await store.organization(organization.profile.parent_id)
         for proxy in () if organization is None else organization.auth_proxies.values():
             if organization is not None and linked_email(identity, proxy.settings) is not None:
-                await link_google(_Call(self, self._service, organization, proxy, line), identity, token)
+                await link_google(_EndpointCall(self, self._service, organization, proxy, line), identity, token)
                 return
 
     async def verification_public_key(self) -> bytes:
@@ -130,7 +131,7 @@ class AuthProxyEndpoints:
         return self._verification_public_key
 
 
-class _Call:
+class _EndpointCall:
     """Implements `auth_proxy_calls.ProxyCall`."""
 
     def __init__(
@@ -160,7 +161,7 @@ class _Call:
         *,
         organization_id: str | None = None,
         app_proofs: bool = False,
-    ) -> Submitted:
+    ) -> CompletedSubmission:
         operation = CATALOGUE.of_type(activity_type)
         assert isinstance(operation, ActivityOperation), activity_type
         body = msgspec.json.encode(
@@ -183,7 +184,7 @@ class _Call:
         result = next(iter(activity.result.values()), None)
         if result is None:
             raise Internal(f"activity {activity.id} has no result")
-        return Submitted(msgspec.json.decode(result), activity.app_proofs)
+        return CompletedSubmission(msgspec.json.decode(result), activity.app_proofs)
 
 
 def _check_origin(proxy: AuthProxy, origin: bytes | None) -> None:

@@ -18,6 +18,7 @@ from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, NotFound, Unauthenticated
 from keystead.api.identifiers import Uuid
 from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.ip_allowlists import Source, check_source
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import (
@@ -201,7 +202,7 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     holders = [organization] + ([parent] if parent else [])
     found = await store.suborganizations_with(organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id)
     holders += [await _organization(store, suborganization_id) for suborganization_id in found]
-    # A parent's allowed origins are valid for its sub-organizations. If it has none, the organization's own are
+    # A parent's allowed origins are valid for its sub-organizations. Without them, the organization's own are
     # valid.
     named = (one.profile.features.get("FEATURE_NAME_WEBAUTHN_ORIGINS", "") for one in (parent, organization) if one)
     origins = next(filter(None, named), "")
@@ -238,57 +239,75 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
 
 
 async def reader(
-    store: Store, organization_id: str, proven: ProvenKey, now_ms: int, *, before_session: bool, of_caller: bool
+    store: Store,
+    organization_id: str,
+    proven: ProvenKey,
+    now_ms: int,
+    *,
+    before_session: bool,
+    of_caller: bool,
+    source: Source,
 ) -> tuple[Organization, Principal]:
     """The organization that a query reads, and the user who reads it.
 
     The user is searched for in the organization, then in its parent, whose users may read its sub-organizations.
     With `before_session`, the sub-organizations of a parent are searched, too: one of them must have the user, and
-    the query reads this one. With `of_caller` (whoami), the query always reads the user's own organization. Raises
-    NotFound, Unauthenticated.
+    the query reads this one. With `of_caller` (whoami), the query always reads the user's own organization. The IP
+    allow-list that applies to the user must have the address of `source`. Raises NotFound, Unauthenticated,
+    PermissionDenied.
     """
     organization = await _organization(store, organization_id)
-    if (principal := principal_in(organization, proven, now_ms)) is not None:
+    if (principal := _admitted(organization, proven, now_ms, source)) is not None:
         return organization, principal
     if organization.profile.parent_id is not None:
         parent = await _organization(store, organization.profile.parent_id)
-        if (principal := principal_in(parent, proven, now_ms)) is not None:
+        if (principal := _admitted(parent, proven, now_ms, source)) is not None:
             return (parent if of_caller else organization), principal
     elif before_session:
-        return await _in_suborganization(store, organization, proven, now_ms)
+        return await _in_suborganization(store, organization, proven, now_ms, source)
     raise unknown(organization_id, proven)
 
 
+def _admitted(organization: Organization, proven: ProvenKey, now_ms: int, source: Source) -> Principal | None:
+    """The user of this organization who has the key, if the organization takes requests from there; None if no user
+    has it. Raises Unauthenticated, PermissionDenied."""
+    principal = principal_in(organization, proven, now_ms)
+    if principal is not None:
+        check_source(organization, proven.public_key, source)
+    return principal
+
+
 async def _in_suborganization(
-    store: Store, organization: Organization, proven: ProvenKey, now_ms: int
+    store: Store, organization: Organization, proven: ProvenKey, now_ms: int, source: Source
 ) -> tuple[Organization, Principal]:
     """The one sub-organization of this organization that has the user, and the user. Raises Unauthenticated."""
     suborganization_id = await suborganization_with(store, organization.id, *proven.lookup())
     if suborganization_id is not None:
         suborganization = await _organization(store, suborganization_id)
-        if (principal := principal_in(suborganization, proven, now_ms)) is not None:
+        if (principal := _admitted(suborganization, proven, now_ms, source)) is not None:
             return suborganization, principal
     raise unknown(organization.id, proven)
 
 
 async def submitter(
-    store: Store, submission: Submission, proven: ProvenKey, now_ms: int
+    store: Store, submission: Submission, proven: ProvenKey, now_ms: int, source: Source
 ) -> tuple[Organization, Principal]:
     """The organization that a submission changes, and the user who submits it.
 
     A parent's users may read its sub-organizations, but change them only with operations that are `by_parent`. If
-    a parent does not have the user and the operation is `before_session`, its sub-organizations are searched.
-    Raises InvalidRequest, NotFound, Unauthenticated.
+    a parent does not have the user and the operation is `before_session`, its sub-organizations are searched. The
+    IP allow-list that applies to the user must have the address of `source`. Raises InvalidRequest, NotFound,
+    Unauthenticated, PermissionDenied.
     """
     operation, organization_id = submission.operation, submission.organization_id
     organization = await _organization(store, organization_id)
-    if (principal := principal_in(organization, proven, now_ms)) is not None:
+    if (principal := _admitted(organization, proven, now_ms, source)) is not None:
         if operation.by_parent and organization.profile.parent_id is None:
             organization = await _organization_of_user(store, organization, submission.user_lookup())
         return organization, principal
     if organization.profile.parent_id is not None:
         parent = await _organization(store, organization.profile.parent_id)
-        if (principal := principal_in(parent, proven, now_ms)) is not None:
+        if (principal := _admitted(parent, proven, now_ms, source)) is not None:
             if operation.by_parent:
                 return organization, principal
             raise InvalidRequest(
@@ -297,7 +316,7 @@ async def submitter(
                 machine_code="ORGANIZATION_MISMATCH",
             )
     elif operation.before_session:
-        return await _in_suborganization(store, organization, proven, now_ms)
+        return await _in_suborganization(store, organization, proven, now_ms, source)
     raise unknown(organization_id, proven)
 
 

@@ -15,10 +15,11 @@ from typing import Literal
 
 from keystead.api.records import Timestamp
 from keystead.api.rendering import encode
+from keystead.server.installation_dates import MASTER_KEY_SINCE, MasterKeySince
 from keystead.server.new_organization import (
     DEVELOPMENT_WALLET,
-    NewOrganization,
     OrganizationParams,
+    UnstoredOrganization,
     new_organization,
 )
 from keystead.server.opening import MODE
@@ -36,7 +37,7 @@ async def bootstrap(
     now_ms: int,
     new_id: Callable[[], str],
     entropy: Callable[[int], bytes] = secrets.token_bytes,
-) -> NewOrganization | None:
+) -> UnstoredOrganization | None:
     """Write the first organization. Returns None and changes nothing if the database holds one already.
 
     Mode "dev" adds the wallet "Development" and an authentication proxy. `entropy(n)` returns n random bytes for
@@ -58,6 +59,7 @@ async def bootstrap(
         made.lookups,
         {
             MODE: mode.encode(),
+            MASTER_KEY_SINCE: encode(MasterKeySince(master_key.key_id, now_ms)),
             **{name: encode(value) for name, value in signer.new_installation_keys().values().items()},
         },
     )

@@ -15,13 +15,13 @@ import email.utils
 import functools
 import socket
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
 from typing import assert_never, cast
 
 from keystead.api.errors import RequestTimeout, ServiceError, Unavailable
 from keystead.server.connections import Connections
-from keystead.server.messages import HttpAnswer, HttpRequest
+from keystead.server.messages import CallerAddress, Header, HttpAnswer, HttpRequest
 from keystead.server.request_parser import RequestParser, Stage
 
 Answer = Callable[[HttpRequest], Awaitable[HttpAnswer]]
@@ -41,7 +41,7 @@ class HttpConnection(asyncio.Protocol):
         self._parser = RequestParser(self._limits.header_bytes_max, self._limits.body_bytes_max)
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport
-        self._client = self._limit_key = ""
+        self._peer = CallerAddress()
         self._timer: asyncio.TimerHandle | None = None
         self._awaited: Stage | None = None
         """The stage that the timer is for."""
@@ -63,16 +63,17 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        # With a limit of 0 the event loop calls `pause_writing` as soon as a byte waits in the transport.
-        self._transport.set_write_buffer_limits(0)
+        # With a limit of 0 the event loop calls `pause_writing` as soon as a byte waits in the transport. Under TLS
+        # it would do so when none does.
+        is_plain = transport.get_extra_info("sslcontext") is None
+        self._transport.set_write_buffer_limits(high=0 if is_plain else 1, low=0)
         peer = transport.get_extra_info("peername")
-        self._client = str(peer[0]) if isinstance(peer, tuple) else ""
-        self._limit_key = self._connections.limit_key(self._client)
-        refusal = self._connections.refusal(self._limit_key)
+        self._peer = self._limits.addresses.of_peer(str(peer[0]) if isinstance(peer, tuple) else "")
+        refusal = self._connections.refusal(self._peer.limit_key)
         if refusal is not None:
             self._refuse(refusal)
             return
-        self._connections.add(self, self._limit_key)
+        self._connections.add(self, self._peer.limit_key)
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
@@ -127,7 +128,7 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(error)
             return
         if request is not None:
-            request.client, request.limit_key = self._client, self._limit_key
+            request.client = self._client(request.headers)
             self._body_bytes = len(request.body)
             self._begin(request)
         elif self._got_end:
@@ -172,12 +173,18 @@ class HttpConnection(asyncio.Protocol):
     def _refuse(self, error: ServiceError) -> None:
         """Answer an incomplete request with an error, and end the connection."""
         head = self._parser.head
-        request = HttpRequest(client=self._client, limit_key=self._limit_key, refusal=error)
+        request = HttpRequest(client=self._peer, refusal=error)
         if head is not None:
             request.method, request.path, request.headers = head.method, head.path, head.headers
+            request.client = self._client(head.headers)
         self._is_ending = True
         self._parser.discard()
         self._begin(request)
+
+    def _client(self, headers: Iterable[Header]) -> CallerAddress:
+        """Who makes a request with these headers."""
+        addresses = self._limits.addresses
+        return addresses.forwarded(self._peer, headers) if addresses.is_trusted(self._peer) else self._peer
 
     def _begin(self, request: HttpRequest) -> None:
         self._stop_timer()
@@ -237,8 +244,8 @@ class HttpConnection(asyncio.Protocol):
         they read; a full close would reset the connection before they read the answer."""
         self._is_ending = True
         self._parser.discard()
-        if self._got_end or self not in self._connections:
-            self._transport.close()
+        if self._got_end or self not in self._connections or not self._transport.can_write_eof():
+            self._transport.close()  # under TLS this discards what still arrives, for `tls.SHUTDOWN_S`
             return
         self._transport.write_eof()
         self._read(True)

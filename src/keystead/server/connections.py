@@ -6,7 +6,6 @@ Here: the limits that one connection cannot know by itself. Not here: one connec
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections import Counter
 from typing import Protocol
 
@@ -14,9 +13,8 @@ import msgspec
 
 from keystead.api.errors import LimitReached, ServiceError, Unavailable
 from keystead.pipeline.ports import Clock
+from keystead.server.caller_address import CallerAddresses
 from keystead.server.sources import SYSTEM_SOURCES
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +29,7 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     connections_max: int
     connections_per_address_max: int
     connection_bytes_max: int
-    proxies: tuple[Network, ...]
+    addresses: CallerAddresses
 
 
 class Closable(Protocol):
@@ -63,19 +61,6 @@ class Connections:
 
     def __contains__(self, connection: Closable) -> bool:
         return connection in self._open
-
-    def limit_key(self, address: str) -> str:
-        """The key of limits per address: the IPv4 address, or the IPv6 network of 64 bits, which usually belongs
-        to one caller. "" for a proxy's address, which stands for many callers, and if there is no address."""
-        try:
-            parsed = ipaddress.ip_address(address.partition("%")[0])
-        except ValueError:
-            return ""
-        if parsed.version == 6 and parsed.ipv4_mapped is not None:
-            parsed = parsed.ipv4_mapped
-        if any(parsed.version == network.version and parsed in network for network in self.limits.proxies):
-            return ""
-        return str(parsed) if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
 
     def refusal(self, limit_key: str) -> ServiceError | None:
         """Why one more connection is refused; None if it is accepted."""

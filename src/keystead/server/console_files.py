@@ -1,6 +1,7 @@
 """GET /console/…: the console's files over HTTP.
 
-Not here: the files and their headers (`keystead.console`), the link that logs in (`console_link`).
+Not here: the files and their headers (`keystead.console`), the link that logs in (`console_link`), which other
+logins there are (`console_logins`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Final
 
 from keystead.api.errors import MethodNotAllowed, NotFound, ServiceError
 from keystead.api.rendering import error_answer
-from keystead.console import CONSOLE_PATH, SECURITY_HEADERS, console_files
+from keystead.console import CONSOLE_PATH, SECURITY_HEADERS, ConsoleLogins, console_files
 from keystead.server.messages import Header, HttpAnswer, HttpRequest
 
 _FOLDER: Final = CONSOLE_PATH.rstrip("/")
@@ -18,8 +19,8 @@ _FOLDER: Final = CONSOLE_PATH.rstrip("/")
 class ConsoleAnswers:
     """Answers below /console/. They need no log line: they depend on nobody, and a page asks for dozens."""
 
-    def __init__(self, *, is_development: bool) -> None:
-        self._files = console_files(is_development=is_development)
+    def __init__(self, *, is_development: bool, logins: ConsoleLogins) -> None:
+        self._files = console_files(is_development=is_development, logins=logins)
 
     def has(self, path: str) -> bool:
         return path == _FOLDER or path.startswith(CONSOLE_PATH)

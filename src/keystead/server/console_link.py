@@ -40,7 +40,7 @@ class _StampedLogin(msgspec.Struct, rename="camel"):
 
 
 class ConsoleLink:
-    """The secret of one link, and the user whom it logs in. The secret is not in the repr."""
+    """The secret of one link, and the user that it logs in. The secret is not in the repr."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials

@@ -11,9 +11,11 @@ import resource
 import socket
 from collections.abc import Sequence
 
-from keystead.server.connections import ConnectionLimits, Network
+from keystead.organizations.kinds.ip_allowlists import Network
+from keystead.server.caller_address import CallerAddresses
+from keystead.server.connections import ConnectionLimits
 from keystead.server.logs import logger
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings import PREFIX, Settings, SettingsError
 
 BACKLOG = 2048
 
@@ -69,7 +71,11 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
         connections_max=max(1, min(settings.connections_max, possible)),
         connections_per_address_max=settings.connections_per_address_max,
         connection_bytes_max=settings.connection_bytes_max,
-        proxies=_networks(settings.proxy_networks),
+        addresses=CallerAddresses(
+            trusted=_networks(settings.trusted_proxies, "TRUSTED_PROXIES"),
+            header=settings.forwarded_header,
+            shared=_networks(settings.proxy_networks, "PROXY_NETWORKS"),
+        ),
     )
 
 
@@ -83,9 +89,9 @@ def _files_allowed() -> int:
     return 65_536 if soft == resource.RLIM_INFINITY else soft
 
 
-def _networks(text: str) -> tuple[Network, ...]:
+def _networks(text: str, name: str) -> tuple[Network, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     try:
         return tuple(ipaddress.ip_network(name) for name in names)
     except ValueError as refused:
-        raise SettingsError(f"setting KEYSTEAD_PROXY_NETWORKS: {refused}") from None
+        raise SettingsError(f"setting {PREFIX}{name}: {refused}") from None

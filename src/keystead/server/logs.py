@@ -48,7 +48,7 @@ def configure(level: str, formatter: logging.Formatter | None = None) -> None:
 class RequestLine(msgspec.Struct, kw_only=True):
     """The log line of one request. Its fields are set as they become known. `ms`: how long the answer took.
 
-    `client`: the address of the other end of the connection, which may be a proxy's.
+    `client`: the caller's address. It is a proxy's if that proxy is not trusted, or does not say who calls.
     """
 
     time: str

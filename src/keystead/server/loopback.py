@@ -18,7 +18,7 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     host = dict(request.headers).get(b"host", b"")
     before, colon, port = host.rpartition(b":")
     name = before if colon and not port.endswith(b"]") else host
-    return _is_loopback(request.client) and name.lower() in _LOCAL_NAMES
+    return _is_loopback(request.client.text) and name.lower() in _LOCAL_NAMES
 
 
 def _is_loopback(address: str) -> bool:

@@ -8,16 +8,29 @@ from __future__ import annotations
 import msgspec
 
 from keystead.api.errors import ServiceError
+from keystead.organizations.ip_allowlists import Address
 
 Header = tuple[bytes, bytes]
 """A name in lower case and a value, both without surrounding white space."""
 
 
+class CallerAddress(msgspec.Struct, frozen=True):
+    """Who makes a request. `text` is for the log: the caller's address, or the proxy's if the caller's is unknown.
+
+    `limit_key` is the key of limits per address: the IPv4 address, or the IPv6 network of 64 bits, which usually
+    belongs to one caller. "": no limits, because the address stands for many callers or is not known.
+    """
+
+    text: str = ""
+    address: Address | None = None
+    limit_key: str = ""
+
+
 class HttpRequest(msgspec.Struct, kw_only=True):
     """One complete request. `path` is without the query and still percent-encoded.
 
-    `client`: the address of the other end of the connection. `limit_key`: see `Connections.limit_key`. `refusal`:
-    the connection refuses the request with this error; then method, path and headers are what was read so far.
+    `refusal`: the connection refuses the request with this error; then method, path and headers are what was read
+    so far.
     """
 
     method: str = ""
@@ -25,8 +38,7 @@ class HttpRequest(msgspec.Struct, kw_only=True):
     headers: list[Header] = msgspec.field(default_factory=list)
     body: bytes = b""
     keep_alive: bool = False
-    client: str = ""
-    limit_key: str = ""
+    client: CallerAddress = CallerAddress()
     refusal: ServiceError | None = None
 
 

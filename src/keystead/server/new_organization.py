@@ -19,12 +19,12 @@ from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, New
 from keystead.organizations.contacts import check_email
 from keystead.organizations.credentials import new_api_key
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxySettings
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.effects import lookups_of
-from keystead.pipeline.ports import AccountRequest, Sealed
+from keystead.pipeline.signer_values import AccountRequest
 from keystead.signer.local import LocalSigner
 
 DEVELOPMENT_MNEMONIC = "test test test test test test test test test test test junk"
@@ -46,7 +46,7 @@ class OrganizationParams(msgspec.Struct, frozen=True, kw_only=True):
     parent_id: str | None = None
 
 
-class NewWallet(msgspec.Struct, frozen=True, kw_only=True):
+class WalletOfMnemonic(msgspec.Struct, frozen=True, kw_only=True):
     """A wallet of a mnemonic that is known. `account_names`: of the accounts, in their order; may be empty."""
 
     name: str
@@ -55,10 +55,10 @@ class NewWallet(msgspec.Struct, frozen=True, kw_only=True):
     account_names: tuple[str | None, ...] = ()
 
     def __repr__(self) -> str:
-        return f"NewWallet(name={self.name!r})"
+        return f"WalletOfMnemonic(name={self.name!r})"
 
 
-class NewOrganization(msgspec.Struct, frozen=True, kw_only=True):
+class UnstoredOrganization(msgspec.Struct, frozen=True, kw_only=True):
     """An organization that is not stored yet, and the rows beside its records."""
 
     organization: Organization
@@ -74,16 +74,16 @@ async def new_organization(
     now: Timestamp,
     new_id: Callable[[], str],
     *,
-    wallets: Sequence[NewWallet] = (),
+    wallets: Sequence[WalletOfMnemonic] = (),
     has_proxy: bool = False,
-) -> NewOrganization:
+) -> UnstoredOrganization:
     """An organization whose root quorum is one user with an API key.
 
     `has_proxy` adds an authentication proxy that pages of any origin may call. Raises InvalidRequest for a
     malformed name, e-mail address, key or mnemonic.
     """
     user = _root_user(params, now, new_id)
-    data_key = DataKey(await signer.new_data_key(params.organization_id))
+    data_key = SealedDataKey(await signer.new_data_key(params.organization_id))
     records: list[Record] = [
         Profile(
             name=params.organization_name,
@@ -106,7 +106,7 @@ async def new_organization(
     if has_proxy:
         records += await _development_proxy(signer, params, data_key.sealed, now, new_id)
     organization = from_records(params.organization_id, Version(1, new_id()), records)
-    return NewOrganization(
+    return UnstoredOrganization(
         organization=organization,
         user=user,
         accounts=accounts,
@@ -145,7 +145,7 @@ async def _wallet(
     signer: LocalSigner,
     organization_id: str,
     data_key: Sealed,
-    asked: NewWallet,
+    asked: WalletOfMnemonic,
     now: Timestamp,
     new_id: Callable[[], str],
 ) -> tuple[Wallet, tuple[WalletAccount, ...], list[Attachment]]:
@@ -191,7 +191,7 @@ async def _development_proxy(
     return [proxy, user, policy]
 
 
-DEVELOPMENT_WALLET = NewWallet(
+DEVELOPMENT_WALLET = WalletOfMnemonic(
     name="Development",
     mnemonic=DEVELOPMENT_MNEMONIC,
     accounts=tuple(

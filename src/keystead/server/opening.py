@@ -13,8 +13,11 @@ from collections.abc import Iterator
 import msgspec
 
 from keystead.api.errors import Unavailable
+from keystead.api.rendering import encode
 from keystead.identities.issuers import KnownIssuers
-from keystead.pipeline.ports import Identities, OAuth2, Sealed, Signer
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.ports import Identities, OAuth2
+from keystead.pipeline.signer_port import Signer
 from keystead.server.issuers import identities_of
 from keystead.server.master_keys import master_key_sources
 from keystead.server.oauth2_providers import oauth2_of
@@ -24,6 +27,7 @@ from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.installation_keys import (
     IDENTITY_KEY,
+    MADE_AT_START,
     MASTER_KEY_CHECK,
     SEALED_VALUES,
     SealedInstallationKeys,
@@ -33,7 +37,7 @@ from keystead.signer.local import open_signer
 from keystead.signer.master_keys import MasterKeyError, MasterKeyMissing, SealBroken, open_master_keys
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
-from keystead.storage.migrations import is_current
+from keystead.storage.migrations import is_usable
 from keystead.storage.open import open_store, sqlite_path
 
 MODE = "mode"
@@ -46,7 +50,8 @@ class NotReady(Exception):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The opened parts. `channel`: the channel to the signer's process; None if the signer is in this process."""
+    """The opened parts. `channel`: the channel to the signer's process; None if the signer is in this process.
+    `master_key_ids`: of the keys that the signer has, first the one that seals."""
 
     store: DatabaseStore
     signer: Signer
@@ -54,6 +59,7 @@ class Opened(msgspec.Struct, frozen=True):
     oauth2: OAuth2
     channel: Channel | None
     senders: Senders
+    master_key_ids: tuple[str, ...]
 
     async def close(self) -> None:
         """Finish the commits that were handed in, then close the database."""
@@ -83,28 +89,41 @@ async def open_checked(
             cache_limits=CacheLimits(
                 organizations_max=settings.organizations_cached, bytes_max=settings.organization_bytes_cached
             ),
+            timeout_s=settings.database_timeout_s,
         )
     except ValueError as refused:
         raise NotReady(str(refused)) from None
     try:
-        sealed = await _sealed_keys(store, settings.mode)
-        if connector is None:
-            with _as_not_ready():
-                signer: Signer = open_signer(
-                    open_master_keys(master_key_sources(settings)), sealed, entropy=sources.entropy
-                )
-                return Opened(store, signer, await _with_own(identities, settings, signer), oauth2, None, senders)
-        channel = Channel(connector, sealed)
-        with _as_not_ready():
-            await channel.open()
-        signer = remote_signer(channel)
-        return Opened(store, signer, await _with_own(identities, settings, signer), oauth2, channel, senders)
+        signer, channel, held = await _opened_signer(store, settings, connector, sources)
+        if missing := await signer.missing_installation_keys():
+            for name, value in missing.items():
+                await store.add_instance_value(name, encode(value))
+            if channel is not None:
+                channel.close()
+            signer, channel, held = await _opened_signer(store, settings, connector, sources)
+        own = await _with_own(identities, settings, signer)
+        return Opened(store, signer, own, oauth2, channel, senders, held)
     except Unavailable as refused:
         await store.close()
         raise NotReady(refused.message.partition(";")[0]) from None
     except BaseException:
         await store.close()
         raise
+
+
+async def _opened_signer(
+    store: DatabaseStore, settings: Settings, connector: socket.socket | None, sources: Sources
+) -> tuple[Signer, Channel | None, tuple[str, ...]]:
+    """The signer with the keys that the installation has now, the channel to its process, and the ids of its master
+    keys."""
+    sealed = await _sealed_keys(store, settings.mode)
+    with _as_not_ready():
+        if connector is None:
+            master_keys = open_master_keys(master_key_sources(settings))
+            return open_signer(master_keys, sealed, entropy=sources.entropy), None, master_keys.key_ids
+        channel = Channel(connector, sealed)
+        await channel.open()
+        return remote_signer(channel), channel, await channel.master_key_ids()
 
 
 async def _with_own(identities: KnownIssuers, settings: Settings, signer: Signer) -> Identities:
@@ -114,11 +133,12 @@ async def _with_own(identities: KnownIssuers, settings: Settings, signer: Signer
 
 
 async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKeys:
-    """The installation's sealed values. Raises NotReady if it has none, or if the other command made it."""
-    if not await is_current(store):
+    """The installation's sealed values. Raises NotReady if they are missing, or if the other command made it."""
+    if not await is_usable(store):
         raise NotReady("the database is not migrated to this version: run keystead migrate")
     made_by = await store.instance_value(MODE)
     stored = {name: await store.instance_value(name) for name in SEALED_VALUES}
+    stored = {name: value for name, value in stored.items() if value is not None or name not in MADE_AT_START}
     if made_by is None or None in stored.values():
         raise NotReady("the database holds no organization yet: run keystead init")
     if made_by.decode() != mode:

@@ -16,16 +16,17 @@ from keystead.api.enums import ActivityStatus
 from keystead.operations.policy_warnings import warnings_of
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.environment import Rules
+from keystead.pipeline.environment import Environment
 from keystead.server.logs import logger
 
-_KINDS = frozenset({"CREATE_POLICY", "CREATE_POLICIES", "UPDATE_POLICY"})
+_KINDS = frozenset({"CREATE_POLICY", "CREATE_POLICIES", "UPDATE_POLICY", "CREATE_MFA_POLICY", "UPDATE_MFA_POLICY"})
 
 
 class _Made(msgspec.Struct, rename="camel"):
     """The members of the results of these activities."""
 
     policy_id: str | None = None
+    mfa_policy_id: str | None = None
     policy_ids: tuple[str, ...] = ()
 
 
@@ -34,11 +35,12 @@ def makes_policies(activity: Activity) -> bool:
 
 
 async def log_policy_warnings(
-    activity: Activity, organization: Organization, request_id: str, rules: Rules
+    activity: Activity, organization: Organization, request_id: str, environment: Environment
 ) -> None:
     """Log the warnings about the policies that the activity created or changed."""
     made = [msgspec.json.decode(result, type=_Made) for result in activity.result.values()]
-    policy_ids = {policy_id for one in made for policy_id in (one.policy_id, *one.policy_ids) if policy_id}
-    for warning in await warnings_of(organization, rules, policy_ids):
+    given = [policy_id for one in made for policy_id in (one.policy_id, one.mfa_policy_id, *one.policy_ids)]
+    policy_ids = [policy_id for policy_id in given if policy_id]
+    for warning in await warnings_of(organization, environment, policy_ids):
         extra = {"request_id": request_id, "organization_id": organization.id, "code": warning.code}
         logger.warning(warning.message, extra=extra)

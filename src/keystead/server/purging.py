@@ -1,6 +1,6 @@
 """Deleting what has expired: one-time codes, their counts, used tokens, messages, the events of e-mails.
 
-Each process does it, in steps so small that nobody waits for one; several may at the same time. Not here: which
+Each process does it, in small steps that delay no request. Several may do it at the same time. Not here: which
 tables these are (`storage.tables`).
 """
 

@@ -1,65 +1,96 @@
-"""Rate limits: of the requests of each organization, and of the failed authentications of each address.
+"""Rate limits: of the requests of each organization and credential, and of the failed requests of each address.
 
-A request counts for its organization only after its stamp was verified, so nobody can use up the limit of another
-organization. For an address, only requests whose sender stays unknown count. Each process counts by itself.
+A request counts for its organization and credential only after its stamp was verified, so nobody can use up the
+limit of another. For an address, only requests whose sender stays unknown count. The processes of a machine count
+together (`rate_table`).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from keystead.api.errors import LimitReached
-from keystead.primitives.lru import Lru
+from keystead.server.rate_table import RateTable
 
-BUCKETS_MAX = 100_000
-"""Most organizations, or addresses, that a limit remembers. The one that was counted longest ago is dropped
-first."""
+LimitName = Literal["organization", "credential", "address", "log_lines", "auth_proxy", "chosen"]
+"""What a limit is of. The names are labels of a metric."""
+
+_SECOND_NS = 1_000_000_000
 
 
 class RateLimited(LimitReached):
-    """Too many requests. After `retry_after_s` whole seconds the next one is accepted."""
+    """Too many requests. If no other request of the same limit comes, one is accepted after `retry_after_s` whole
+    seconds."""
 
     default_machine_code = "RATE_LIMIT_EXCEEDED"
 
-    def __init__(self, retry_after_s: int) -> None:
+    def __init__(self, limit: LimitName, retry_after_s: int) -> None:
         super().__init__(f"Too many requests. Please wait and try again in {retry_after_s} s")
+        self.limit = limit
         self.retry_after_s = retry_after_s
 
 
 class RateLimit:
-    """Token buckets: for each key `per_second` requests on average, and at most as many at once. 0: no limit.
+    """For each key `per_second` requests on average, and at most as many at once. 0: no limit.
 
-    Times are monotonic, in seconds.
+    Each request moves the moment of its key by the time that one request has, from now or from the moment before if
+    that is later. A request whose moment would be more than a second from now is refused, and moves nothing. Times
+    are monotonic, in seconds.
     """
 
-    def __init__(self, per_second: int) -> None:
-        self._per_second = per_second
-        self._buckets = Lru[str, tuple[float, float]](BUCKETS_MAX)
+    def __init__(self, name: LimitName, per_second: int, table: RateTable) -> None:
+        self._name: LimitName = name
+        self._per_request_ns = max(1, _SECOND_NS // per_second) if per_second else 0
+        self._ahead_max_ns = self._per_request_ns * (per_second - 1)
+        self._table = table
 
     def check(self, key: str, now_s: float) -> None:
-        """Raise RateLimited if there is no token."""
-        if self._per_second and (tokens := self._tokens(key, now_s)) < 1:
-            raise RateLimited(math.ceil((1 - tokens) / self._per_second))
+        """Raise RateLimited if a request would be refused now."""
+        if self._per_request_ns:
+            self._paid_until(self._table.moment_ns(f"{self._name} {key}"), int(now_s * _SECOND_NS))
 
     def spend(self, key: str, now_s: float) -> None:
-        """Take a token. Raises RateLimited if there is none."""
-        if not self._per_second:
-            return
-        self.check(key, now_s)
-        self._buckets.put(key, (self._tokens(key, now_s) - 1, now_s))
+        """Count a request. Raises RateLimited."""
+        if self._per_request_ns:
+            with self._table.slot(f"{self._name} {key}") as slot:
+                paid_until_ns = self._paid_until(slot.moment_ns, int(now_s * _SECOND_NS))
+                slot.put(paid_until_ns + self._per_request_ns)
 
-    def _tokens(self, key: str, now_s: float) -> float:
-        tokens, since_s = self._buckets.peek(key) or (float(self._per_second), now_s)
-        return min(self._per_second, tokens + (now_s - since_s) * self._per_second)
+    def _paid_until(self, moment_ns: int, now_ns: int) -> int:
+        paid_until_ns = max(moment_ns, now_ns)
+        waiting_ns = paid_until_ns - now_ns - self._ahead_max_ns
+        if waiting_ns > 0:
+            raise RateLimited(self._name, math.ceil(waiting_ns / _SECOND_NS))
+        return paid_until_ns
+
+
+class CallerLimits:
+    """The limits of callers who are known: of their organization, and of the credential with which they stamp."""
+
+    def __init__(self, per_organization: int, per_credential: int, table: RateTable) -> None:
+        self._organizations = RateLimit("organization", per_organization, table)
+        self._credentials = RateLimit("credential", per_credential, table)
+
+    def spend(self, organization_id: str, credential: str, now_s: float) -> None:
+        """Count a request. Raises RateLimited, and then counts it for neither."""
+        self._credentials.check(credential, now_s)
+        self._organizations.spend(organization_id, now_s)
+        self._credentials.spend(credential, now_s)
+
+    def spend_for_proxy(self, organization_id: str, now_s: float) -> None:
+        """Count a request that an authentication proxy stamped, apart from the organization's own: anybody can send
+        these, and must not use up what its users and servers have. Raises RateLimited."""
+        self._organizations.spend(f"proxies of {organization_id}", now_s)
 
 
 class FailureLimit:
     """The limit of failed requests of each address. Addresses with the key "" are not limited
-    (`Connections.limit_key`)."""
+    (`messages.CallerAddress`)."""
 
-    def __init__(self, per_second: int) -> None:
-        self._requests = RateLimit(per_second)
-        self._log_lines = RateLimit(1)
+    def __init__(self, per_second: int, table: RateTable) -> None:
+        self._requests = RateLimit("address", per_second, table)
+        self._log_lines = RateLimit("log_lines", 1, table)
 
     def check(self, limit_key: str, now_s: float) -> None:
         """Call before a request's stamp is verified. Raises RateLimited if too many requests of the address have

@@ -9,8 +9,9 @@ organization changes. Each value is replaced in its own commit, which succeeds o
 since it was read. The id of the sealing key shows which values are done. If a rotation was interrupted, the
 operator runs it again, and it does the rest.
 
-The proof key is replaced first: from then on, a server without the new key is not ready and refuses to start. The
-check value is replaced last: until then, a server that has only the new key refuses to start.
+It begins only when the signer of every server has the new key. The proof key is replaced first: from then on, a
+server without the new key is not ready and refuses to start. The check value is replaced last: until then, a server
+that has only the new key refuses to start.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from typing import Final
 import msgspec
 
 from keystead.api.rendering import encode
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.organization import Put, Version, apply
-from keystead.pipeline.ports import Sealed
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationChange, Page
-from keystead.signer.installation_keys import INSTALLATION_KEYS, MASTER_KEY_CHECK, PROOF_KEY
+from keystead.pipeline.store import Commit, CommitResult, OrganizationChange, Page
+from keystead.server.installation_dates import record_master_key
+from keystead.server.processes import GONE_AFTER_MS, serving_processes
+from keystead.signer.installation_keys import INSTALLATION_KEYS, MADE_AT_START, MASTER_KEY_CHECK, PROOF_KEY
 from keystead.signer.master_keys import Master, SealBroken
 from keystead.signer.resealing import Resealer
 from keystead.storage.base import DatabaseStore
@@ -57,29 +59,46 @@ async def rotate_master(
     old: Master,
     new: Master,
     new_id: Callable[[], str],
+    now_ms: int,
     report: Callable[[Progress], None],
 ) -> Progress:
     """Seal every value that is sealed under `old` again, under `new`. Returns the progress; `report` gets it after
     each page.
 
     Raises RotationRefused: the database holds no organization; both keys are the same; neither is this
-    installation's; a value opens under neither (then all others were replaced, except the check value); a server
-    still seals under `old`.
+    installation's; a server does not have the new key; a value opens under neither (then all others were replaced,
+    except the check value); a server still seals under `old`.
     """
     if new.key_id == old.key_id:
         raise RotationRefused(f"both master keys are the same, {new.key_id}")
     rotation = _Rotation(store, Resealer(old, new), new_id, report)
     await rotation.check()
+    await _check_servers(store, new.key_id, now_ms)
     await rotation.replace_instance_value(PROOF_KEY.name)
     for _ in range(_PASSES_MAX):
         if not await rotation.replace_data_keys():
             for key in INSTALLATION_KEYS:
+                if key.name in MADE_AT_START and await store.instance_value(key.name) is None:
+                    continue  # no server of this version has started yet
                 await rotation.replace_instance_value(key.name)
             await rotation.replace_instance_value(MASTER_KEY_CHECK)
+            await record_master_key(store, new.key_id, now_ms)
             return rotation.progress
     raise RotationRefused(
         "a server still seals under the old master key: restart it with the new one, then run this command again"
     )
+
+
+async def _check_servers(store: DatabaseStore, key_id: str, now_ms: int) -> None:
+    lacking = [one for one in await serving_processes(store, now_ms) if key_id not in one.master_key_ids]
+    if lacking:
+        shown = ", ".join(
+            f"process {one.pid} on {one.host} (has {', '.join(one.master_key_ids)})" for one in lacking
+        )
+        raise RotationRefused(
+            f"{len(lacking)} serving processes do not have master key {key_id}: {shown}. Restart every server with "
+            f"both keys, then run this command again. A killed process counts for {GONE_AFTER_MS // 1000} s"
+        )
 
 
 class _Rotation:
@@ -136,7 +155,7 @@ class _Rotation:
                 resealed = self._resealer.data_key(sealed, organization_id)
             except SealBroken as broken:
                 return str(broken)
-            change = Put(DataKey(resealed))
+            change = Put(SealedDataKey(resealed))
             version = Version(organization.version.number + 1, self._new_id())
             commit = Commit(
                 organization_id=organization_id,
@@ -149,7 +168,7 @@ class _Rotation:
                     lookups_added=frozenset(),
                 ),
             )
-            if await self._store.commit(commit) is CommitOutcome.COMMITTED:
+            if await self._store.commit(commit) is CommitResult.COMMITTED:
                 self.progress.resealed += 1
                 return ""
         raise RotationRefused(

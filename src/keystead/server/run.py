@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import uvloop
 
@@ -20,8 +21,10 @@ from keystead.server.connections import Connections
 from keystead.server.listening import BACKLOG, connection_limits
 from keystead.server.logs import logger
 from keystead.server.opening import open_checked
+from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
 from keystead.server.settings import Settings
+from keystead.server.tls import HANDSHAKE_S, SHUTDOWN_S, TlsCertificate, certificate_of
 
 SWITCH_INTERVAL_S = 0.001
 """The event loop releases the interpreter lock at each read of the database. With the default, it would wait 5 ms
@@ -37,14 +40,15 @@ def serve_here(
     sockets: Sequence[socket.socket],
     *,
     connector: socket.socket | None = None,
+    rates: RateTable | None = None,
 ) -> None:
-    """Serve in this process until SIGTERM or SIGINT. `connector`: see `Service`.
+    """Serve in this process until SIGTERM or SIGINT. `connector`: see `Service`. `rates`: see `Application`.
 
     Raises NotReady, SettingsError.
     """
 
     async def application(service: Service) -> Answer:
-        return Application(service).answer
+        return Application(service, rates=rates).answer
 
     serve_service(Service(settings, connector=connector), sockets, application)
 
@@ -66,7 +70,8 @@ def serve_service(
         try:
             answer = await application(service)
             connections = Connections(limits, service.clock)
-            await serve(answer, connections, sockets, _stop_on_signals(), settings.shutdown_timeout_s)
+            stop = _stop_on_signals()
+            await serve(answer, connections, sockets, stop, settings.shutdown_timeout_s, service.certificate)
         finally:
             await service.close()
 
@@ -79,17 +84,24 @@ async def serve(
     sockets: Sequence[socket.socket],
     stop: asyncio.Event,
     shutdown_timeout_s: float,
+    certificate: TlsCertificate | None = None,
 ) -> None:
     """Answer callers on these sockets until `stop` is set. Requests that are then under way have
-    `shutdown_timeout_s`."""
+    `shutdown_timeout_s`. With a certificate the server speaks TLS, and nothing else."""
     loop = asyncio.get_running_loop()
+    tls: dict[str, Any] = {}
+    if certificate is not None:
+        loop.add_signal_handler(signal.SIGHUP, certificate.load_again)
+        tls["ssl"] = certificate.context
+        tls["ssl_handshake_timeout"], tls["ssl_shutdown_timeout"] = HANDSHAKE_S, SHUTDOWN_S
     listening = [
-        await loop.create_server(lambda: HttpConnection(connections, answer), sock=listener, backlog=BACKLOG)
+        await loop.create_server(lambda: HttpConnection(connections, answer), sock=listener, backlog=BACKLOG, **tls)
         for listener in sockets
     ]
     for listener in sockets:
         host, port = listener.getsockname()[:2]
-        logger.info("listening on %s", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        logger.info("listening on %s%s", address, "" if certificate is None else ", with TLS")
     await stop.wait()
     logger.info("stopping: requests under way are answered")
     for server in listening:
@@ -100,6 +112,7 @@ async def serve(
 def check(settings: Settings, connector: socket.socket) -> None:
     """Check the installation before worker processes are started. Raises NotReady, SettingsError."""
     connection_limits(settings)
+    certificate_of(settings)
 
     async def opened() -> None:
         await (await open_checked(settings, connector)).close()

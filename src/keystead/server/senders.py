@@ -18,7 +18,8 @@ from keystead.delivery.message import Message
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.sender import Sender, SendFailed
 from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
-from keystead.pipeline.ports import Clock, Signer
+from keystead.pipeline.ports import Clock
+from keystead.pipeline.signer_port import Signer
 from keystead.server.settings import Settings, SettingsError
 from keystead.storage.base import DatabaseStore
 
@@ -103,7 +104,7 @@ def _opener(store: DatabaseStore, signer: Signer) -> Callable[[OutgoingMessage],
     async def opened(waiting: OutgoingMessage) -> Message:
         """Raises SendFailed if the organization of the message is gone."""
         organization = await store.organization(waiting.organization_id)
-        if organization is None or waiting.sealed is None:
+        if organization is None or organization.profile.deleted or waiting.sealed is None:
             raise SendFailed("the organization of the message was deleted", permanent=True)
         text = await signer.open_message(
             organization_id=organization.id,

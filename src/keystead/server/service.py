@@ -9,51 +9,62 @@ import asyncio
 import functools
 import random
 import socket
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from keystead.api.errors import ServiceError, Unavailable
+from keystead.api.identifiers import new_id
 from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
+from keystead.console import CONSOLE_PATH
 from keystead.delivery.kept import KeptMessages
+from keystead.delivery.webhooks.attempts import SeenWebhook
 from keystead.operations import CATALOGUE, Reading
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.outgoing_messages import MessageRules
 from keystead.organizations.principals import Principal
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionRules
-from keystead.pipeline.environment import ChosenStatus, Environment, Rules, no_chosen_status
+from keystead.pipeline.environment import ChosenStatus, Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
+from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_sets import PolicySets
-from keystead.pipeline.ports import Identities, Sealed, Signer
+from keystead.pipeline.ports import Identities
 from keystead.pipeline.requests import Liveness
+from keystead.pipeline.signer_port import Signer
 from keystead.server.authentication import Verifiers
+from keystead.server.deletions import Deletions
 from keystead.server.opening import open_checked
+from keystead.server.processes import announce, keep_announcing, this_process, withdraw
 from keystead.server.purging import keep_purging
 from keystead.server.senders import Senders, kept_messages_of, outbox_of
 from keystead.server.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES, Sources
+from keystead.server.tls import TlsCertificate, certificate_of
+from keystead.server.webhooks import Webhooks, webhook_key_set, webhook_rules_of
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
 from keystead.storage.base import DatabaseStore
-from keystead.storage.migrations import is_current
+from keystead.storage.migrations import is_usable, newest
 
 if TYPE_CHECKING:
     from keystead.delivery.outbox import Outbox
     from keystead.server.metrics.measurements import Measurements
 
 
-def rules_of(settings: Settings, senders: Senders) -> Rules:
-    """The rules of decisions in these settings."""
+def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
+    """The settings of the pipeline among these."""
     limits = {
         name.removeprefix("limit_"): value
         for name, value in msgspec.structs.asdict(settings).items()
         if name.startswith("limit_")
     }
-    return Rules(
+    return PipelineSettings(
         limits=Limits(**limits),
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
         transactions=TransactionRules(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
@@ -63,6 +74,7 @@ def rules_of(settings: Settings, senders: Senders) -> Rules:
             kept_ms=settings.messages_kept_s * 1000,
             has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
         ),
+        webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
         authorization=AuthorizationSettings(
             deny_policies_fail_closed=settings.deny_policies_fail_closed,
@@ -75,7 +87,7 @@ class Service:
     """The parts that answer requests. The attributes below exist between `open` and `close`.
 
     `connector` connects to the signer's process; without it, the signer is in this process. `chosen_status` is for
-    development servers (`pipeline.environment`).
+    development servers (`pipeline.environment`), and so is `webhook_seen`, which gets every attempt to deliver.
     """
 
     store: DatabaseStore
@@ -85,6 +97,7 @@ class Service:
     lifecycle: Lifecycle
     verifiers: Verifiers
     kept_messages: KeptMessages | None
+    certificate: TlsCertificate | None
     measurements: Measurements | None = None
 
     def __init__(
@@ -93,24 +106,27 @@ class Service:
         *,
         connector: socket.socket | None = None,
         sources: Sources = SYSTEM_SOURCES,
-        chosen_status: ChosenStatus = no_chosen_status,
+        chosen_status: ChosenStatus | None = None,
+        webhook_seen: Callable[[SeenWebhook], None] | None = None,
     ) -> None:
         self.settings = settings
         self.sources = sources
         self._connector = connector
         self._chosen_status = chosen_status
+        self._webhook_seen = webhook_seen
         self.clock = sources.clock
         self._is_open = False
 
     async def open(self) -> None:
-        """Raises NotReady."""
+        """Raises NotReady, SettingsError."""
+        self.certificate = certificate_of(self.settings)
         self._opened = await open_checked(self.settings, self._connector, self.sources)
         self.store, self.signer, self.identities = (
             self._opened.store,
             self._opened.signer,
             self._opened.identities,
         )
-        settings, senders = self.settings, self._opened.senders
+        settings, senders, long_work = self.settings, self._opened.senders, LongWork()
         self.environment = Environment(
             store=self.store,
             signer=self.signer,
@@ -118,9 +134,10 @@ class Service:
             clock=self.clock,
             new_id=self.sources.new_id,
             catalogue=CATALOGUE,
-            rules=rules_of(settings, senders),
+            settings=pipeline_settings(settings, senders),
             signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
-            policy_sets=PolicySets(settings.policy_characters_cached),
+            policy_sets=PolicySets(settings.policy_characters_cached, long_work),
+            long_work=long_work,
             chosen_status=self._chosen_status,
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
@@ -132,11 +149,27 @@ class Service:
             clock=self.clock,
         )
         self.kept_messages = kept_messages_of(senders, self.store, self.signer, self.clock)
-        kept_ms = self.environment.rules.messages.kept_ms
+        kept_ms = self.environment.settings.messages.kept_ms
         outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
         self.store.when_messages_are_written(outbox.wake)
         purging = keep_purging(self.store, self.clock.now_ms, random.random)
-        self._background = [asyncio.create_task(outbox.run()), asyncio.create_task(purging)]
+        deletions = Deletions(self.store, random.random)
+        self.store.when_records_are_removed(deletions.removed)
+        wall_ms = SYSTEM_SOURCES.clock.now_ms
+        self._webhooks = Webhooks(settings, self.store, self.signer, self.clock, wall_ms, self._webhook_seen)
+        self._process = this_process(
+            new_id(),  # not of `sources`: a development server's seed is for records
+            f"{settings.host}:{settings.port}",
+            self.clock.now_ms(),
+            self._opened.master_key_ids,
+            self._certificate_ends_ms(),
+        )
+        await announce(self.store, self._process)
+        announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
+        running = [outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
+        if self.certificate is not None:
+            running.append(self.certificate.keep_current())
+        self._background = [asyncio.create_task(each) for each in running]
         if settings.metrics_address:
             self.measurements = self._measured(outbox)
         self._is_open = True
@@ -148,9 +181,20 @@ class Service:
 
         measurements = Measurements()
         self.store.when_transactions_end(measurements.written)
-        sampler = Sampler(measurements, self.store, self.environment, self.lifecycle, outbox)
+        sampler = Sampler(
+            measurements,
+            self.store,
+            self.environment,
+            self.lifecycle,
+            outbox,
+            self._webhooks.dispatcher,
+            self._certificate_ends_ms,
+        )
         self._background.append(asyncio.create_task(sampler.run()))
         return measurements
+
+    def _certificate_ends_ms(self) -> int | None:
+        return None if self.certificate is None else self.certificate.ends_ms
 
     async def close(self) -> None:
         """Finish the commits that were handed in, then close the database."""
@@ -158,6 +202,8 @@ class Service:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
+        await self._webhooks.close()
+        await withdraw(self.store, self._process)
         await self._opened.close()
 
     def reading(self, organization: Organization, caller: Principal) -> Reading:
@@ -180,9 +226,15 @@ class Service:
                 "queries": "POST /public/v1/query/…",
                 "submissions": "POST /public/v1/submit/…",
                 "operations": "/openapi.json",
+                **({"console": CONSOLE_PATH} if self.settings.console else {}),
                 "health": "/healthz and /readyz",
+                "program": "/version",
             }
         )
+
+    async def version(self) -> bytes:
+        """Which program this is, and the version of the tables that it knows."""
+        return encode({"name": "keystead", "version": version("keystead"), "tables": newest()})
 
     async def healthz(self) -> bytes:
         """This process runs."""
@@ -194,7 +246,7 @@ class Service:
             raise Unavailable("not ready: starting or stopping")
         try:
             await self.store.ready()
-            if not await is_current(self.store):
+            if not await is_usable(self.store):
                 raise Unavailable("not ready: the database is not migrated to this version")
             if self._opened.channel is not None:
                 # A rotation of the master key replaces the proof key first. The id of its sealing key is the one
@@ -216,6 +268,12 @@ class Service:
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
         return encode({"keys": await self.signer.installation_keys()})
+
+    async def webhook_keys(self) -> bytes:
+        """The keys that receivers verify webhooks with. Raises Unavailable."""
+        if not self._is_open:
+            raise Unavailable("not ready: starting or stopping")
+        return await webhook_key_set(self.signer)
 
     async def openapi(self) -> bytes:
         """The OpenAPI document of every operation of this server."""

@@ -23,6 +23,7 @@ CLIENT_VARIABLES = frozenset(
 """Variables of the same prefix for the client and the commands. The server ignores them."""
 
 
+ForwardedHeader = Literal["x-forwarded-for", "forwarded"]
 LogFormat = Literal["json", "pretty"]
 
 
@@ -58,7 +59,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Meta(description="Port to listen on; 0 chooses a free one.", ge=0, le=65_535)] = 8080
+    tls_cert: Annotated[
+        str,
+        Meta(
+            description="File with the certificate chain (PEM): the server then speaks TLS itself. Loaded again "
+            "when it changes, and on SIGHUP (tls.md)."
+        ),
+    ] = ""
+    tls_key: Annotated[str, Meta(description="File with its private key (PEM, mode 0600, no password).")] = ""
     workers: Annotated[int, Meta(description="Processes that serve.", ge=1)] = 1
+    database_timeout_s: Annotated[
+        int,
+        Meta(
+            description="Seconds that the database may take to accept a connection or to answer a statement; then "
+            "the request is answered 503 and the next host of the URL is tried.",
+            ge=1,
+        ),
+    ] = 5
     answer_form: Annotated[
         Literal["auto", "documented", "sdk"],
         Meta(description="Form of answers: `auto` recognizes the client (divergences.md)."),
@@ -67,6 +84,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="Browser origins that may call, separated by commas; `*` for any, empty for none.")
     ] = "*"
     console: Annotated[bool, Meta(description="Serve the web console at `/console/` (console.md).")] = True
+    console_auth_proxy: Annotated[
+        str,
+        Meta(
+            description="Id of the authentication proxy with which people log in to the console by one-time code, "
+            "or at an issuer; empty for neither."
+        ),
+    ] = ""
+    console_oidc: Annotated[
+        str,
+        Meta(
+            description="OpenID Connect issuers at which people log in to the console, separated by commas: "
+            "`NAME=AUTHORIZATION-ENDPOINT?client_id=ID` (console.md)."
+        ),
+    ] = ""
     metrics_address: Annotated[
         str,
         Meta(
@@ -116,10 +147,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     proxy_networks: Annotated[
         str,
         Meta(
-            description="Networks of proxies, separated by commas. The address of a proxy stands for many "
-            "callers, so limits per address do not apply to it."
+            description="Networks whose addresses stand for many callers each, such as those of proxies, separated "
+            "by commas. Limits per address do not apply to connections from there."
         ),
     ] = "127.0.0.0/8, ::1/128, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7"
+    trusted_proxies: Annotated[
+        str,
+        Meta(
+            description="Networks of proxies whose `KEYSTEAD_FORWARDED_HEADER` names the caller, separated by "
+            "commas. Such a proxy must append to the header, or replace it (production.md)."
+        ),
+    ] = ""
+    forwarded_header: Annotated[
+        ForwardedHeader,
+        Meta(
+            description="Header in which trusted proxies name the caller: `x-forwarded-for` or `forwarded`. The "
+            "other one is not read."
+        ),
+    ] = "x-forwarded-for"
+    ip_allowlists: Annotated[
+        bool,
+        Meta(
+            description="Enforce the IP allow-lists of organizations. `false` lets in an organization that locked "
+            "itself out."
+        ),
+    ] = True
     shutdown_timeout_s: Annotated[
         int, Meta(description="Seconds that requests under way have when the server is told to stop.", ge=1)
     ] = 30
@@ -192,6 +244,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "always does this. Anybody knows that code: set it only where nobody's keys are (logins.md)."
         ),
     ] = False
+    webhook_networks: Annotated[
+        str,
+        Meta(
+            description="Networks, separated by commas, to which webhooks may be sent besides public addresses, "
+            "such as `10.0.0.0/8`. `keystead dev` adds loopback addresses (webhooks.md)."
+        ),
+    ] = ""
+    webhook_ca_file: Annotated[
+        str, Meta(description="Certificates to trust for receivers of webhooks, as PEM; empty for the system's.")
+    ] = ""
+    webhooks_last_s: Annotated[
+        int, Meta(description="Seconds after which a webhook that could not be delivered is dropped.", ge=1)
+    ] = 3_600
     oauth2_issuer: Annotated[
         str,
         Meta(
@@ -213,13 +278,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "https://discord.com/api/users/@me"
     rate_limit: Annotated[
         int,
-        Meta(description="Requests per second that each organization has in each process; 0 for no limit.", ge=0),
+        Meta(
+            description="Requests per second that each organization has on each machine; 0 for no limit. Those "
+            "of its authentication proxies are counted apart, up to as many.",
+            ge=0,
+        ),
+    ] = 0
+    credential_rate_limit: Annotated[
+        int,
+        Meta(
+            description="Requests per second that each credential has on each machine: an API key, a passkey, a "
+            "session; 0 for no limit. Those of authentication proxies are not limited by it.",
+            ge=0,
+        ),
     ] = 0
     auth_proxy_rate_limit: Annotated[
         int,
         Meta(
-            description="Requests per second that each address may send to authentication proxies, in each "
-            "process; 0 for no limit.",
+            description="Requests per second that each address may send to the authentication proxies of a "
+            "machine; 0 for no limit.",
             ge=0,
         ),
     ] = 20

@@ -20,6 +20,7 @@ from keystead.server.logs import logger
 from keystead.server.metrics.serving import forget_process
 from keystead.server.opening import NotReady
 from keystead.server.pretty_logs import formatter
+from keystead.server.rate_table import RateTable, new_shared_file
 from keystead.server.run import serve_here
 from keystead.server.settings import SECRET_NAMES, Settings, SettingsError, from_environment
 from keystead.signer import confinement
@@ -28,7 +29,7 @@ from keystead.storage.open import sqlite_path
 
 _LOOK_S: Final = 0.5
 """How often the processes are checked."""
-_PAUSE_S: Final = 2.0
+PAUSE_S: Final = 2.0
 """The least time between two starts of a process."""
 _END_GRACE_S: Final = 5.0
 """How long after its time to stop a process is killed."""
@@ -60,10 +61,13 @@ class _Worker:
 
     def start_again_if_ended(self) -> None:
         code = self._process.poll()
-        if code is not None and time.monotonic() - self._started_s >= _PAUSE_S:
+        if code is not None and time.monotonic() - self._started_s >= PAUSE_S:
             logger.error("worker process %d ended with %d and is started again", self._process.pid, code)
             forget_process(self._process.pid)
             self._start()
+
+    def load_certificate_again(self) -> None:
+        self._process.send_signal(signal.SIGHUP)
 
     def stop(self) -> None:
         self._process.terminate()
@@ -80,17 +84,24 @@ class _Worker:
 def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], connector: socket.socket) -> None:
     """Serve in `settings.workers` processes until SIGTERM or SIGINT.
 
-    They read their settings from the environment, from which secrets are removed, and inherit the sockets and the
-    connector to the signer (`signer.connector`).
+    They read their settings from the environment, from which secrets are removed, and inherit the sockets, the
+    connector to the signer (`signer.connector`) and the memory in which they count requests (`rate_table`).
     """
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     for name in SECRET_NAMES:
         os.environ.pop(name, None)
-    descriptors = [connector.fileno(), *(listener.fileno() for listener in sockets)]
+    descriptors = [connector.fileno(), new_shared_file(), *(listener.fileno() for listener in sockets)]
     command = [sys.executable, "-m", "keystead.server.workers", str(os.getpid()), *map(str, descriptors)]
     workers = [_Worker(command, descriptors) for _ in range(settings.workers)]
+    if settings.tls_cert:
+
+        def load_certificate_again(_number: int, _frame: object) -> None:
+            for worker in workers:
+                worker.load_certificate_again()
+
+        signal.signal(signal.SIGHUP, load_certificate_again)
     while not stopping.wait(_LOOK_S):
         for worker in workers:
             worker.start_again_if_ended()
@@ -102,14 +113,15 @@ def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], conne
 
 def main(arguments: Sequence[str]) -> int:
     """The main function of each process. `arguments`: the parent's process id; the numbers of the inherited
-    descriptors, first the connector, then the listening sockets. Returns the exit code."""
-    parent, connector, *listeners = map(int, arguments)
+    descriptors: the connector, the memory for rate limits, the listening sockets. Returns the exit code."""
+    parent, connector, rates, *listeners = map(int, arguments)
     confinement.keep_memory_private()
     confinement.die_with_parent(parent)
     try:
         settings = from_environment(os.environ)
         logs.configure(settings.log_level, formatter(settings.log_format))
-        serve_here(settings, [inherited(number) for number in listeners], connector=inherited(connector))
+        sockets = [inherited(number) for number in listeners]
+        serve_here(settings, sockets, connector=inherited(connector), rates=RateTable(rates))
     except (NotReady, SettingsError) as refused:
         logger.error("%s", refused)
         return 1

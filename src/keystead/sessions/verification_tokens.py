@@ -43,12 +43,12 @@ class InvalidVerificationToken(Exception):
     """A token is not valid. The message says why and never holds the token."""
 
 
-class _Header(msgspec.Struct, frozen=True):
+class _VerificationHeader(msgspec.Struct, frozen=True):
     alg: Literal["ES256"]
     typ: Literal["JWT"]
 
 
-class _Claims(msgspec.Struct, frozen=True):
+class _VerificationClaims(msgspec.Struct, frozen=True):
     exp: str
     id: str
     organization_id: str
@@ -72,7 +72,7 @@ def verification_signing_input(token: VerificationToken) -> bytes:
 
 
 def claimed_contact(text: str) -> tuple[OtpType, str] | None:
-    """The contact that a token names, with nothing verified; None for a text that is no token."""
+    """The contact that a token names, with nothing verified; None for a text that is not a token."""
     claims = _claims(text)
     return None if claims is None else (claims.verification_type, claims.contact)
 
@@ -83,9 +83,11 @@ def claimed_id_without_key(text: str) -> str | None:
     return None if claims is None or claims.public_key is not None else claims.id
 
 
-def _claims(text: str) -> _Claims | None:
+def _claims(text: str) -> _VerificationClaims | None:
     try:
-        return msgspec.json.decode(read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=_Claims)
+        return msgspec.json.decode(
+            read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=_VerificationClaims
+        )
     except (MalformedToken, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -102,8 +104,8 @@ def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) ->
     if not is_signed_by(issuer_public_key, token.signature, token.signing_input):
         raise InvalidVerificationToken("the signature is not this server's")
     try:
-        msgspec.json.decode(token.header, type=_Header)
-        claims = msgspec.json.decode(token.payload, type=_Claims)
+        msgspec.json.decode(token.header, type=_VerificationHeader)
+        claims = msgspec.json.decode(token.payload, type=_VerificationClaims)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise InvalidVerificationToken("the header or a claim is not of the expected form") from None
     if not (claims.exp.isascii() and claims.exp.isdigit() and len(claims.exp) <= 15):

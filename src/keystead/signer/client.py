@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from keystead.api.errors import Unavailable
-from keystead.pipeline.ports import Signer
+from keystead.pipeline.signer_port import Signer
 from keystead.signer.connector import connect
 from keystead.signer.frame_batch import FrameBatch
 from keystead.signer.installation_keys import SealedInstallationKeys
@@ -138,6 +138,12 @@ class Channel:
     async def ready(self, master_key_id: str) -> None:
         """Raise Unavailable unless the signer answers now and has this master key."""
         await self.ask(self._ready, self._ready.parameters(master_key_id))
+
+    async def master_key_ids(self) -> tuple[str, ...]:
+        """The ids of the master keys that the signer has, first the one that seals. Raises Unavailable."""
+        call = calls()["master_key_ids"]
+        held: tuple[str, ...] = await self.ask(call, call.parameters())
+        return held
 
     def close(self) -> None:
         if self._connection is not None:

@@ -51,7 +51,7 @@ class FairQueue:
 
     def __init__(self) -> None:
         self._tasks: OrderedDict[str, deque[_Task]] = OrderedDict()
-        """By organization. The one whose turn is next is first."""
+        """By organization, in the order in which they are served."""
         self._waiting = 0
         self._running: asyncio.Task[None] | None = None
 

@@ -12,22 +12,27 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from keystead.api.enums import Curve
 from keystead.keys.sealing import Purpose, SealBroken, SealContext
-from keystead.pipeline.ports import Id, Sealed
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.signer_values import Id
 
 
 class InstallationKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A P-256 key of the installation.
+    """A key of the installation.
 
     `name`: its instance value in the database, and its published name. `use`: the published text about its use.
     `is_composite`: the value holds two keys, the encryption key and then the signing key, because some clients are
-    configured with both.
+    configured with both. `made_at_start`: installations of earlier versions lack it; the first server of this
+    version that starts makes it.
     """
 
     name: str
     purpose: Purpose
     use: str
+    curve: Curve = Curve.P256
     is_composite: bool = False
+    made_at_start: bool = False
 
     @property
     def context(self) -> SealContext:
@@ -56,6 +61,14 @@ IDENTITY_KEY: Final = InstallationKey(
     name="identity_key", purpose=Purpose.IDENTITY_KEY, use="signs ID tokens about people of OAuth2 providers"
 )
 
+WEBHOOK_KEY: Final = InstallationKey(
+    name="webhook_key",
+    purpose=Purpose.WEBHOOK_KEY,
+    use="signs webhooks",
+    curve=Curve.ED25519,
+    made_at_start=True,
+)
+
 INSTALLATION_KEYS: Final = (
     PROOF_KEY,
     BUNDLE_KEY,
@@ -63,6 +76,7 @@ INSTALLATION_KEYS: Final = (
     VERIFICATION_KEY,
     CLIENT_SECRET_KEY,
     IDENTITY_KEY,
+    WEBHOOK_KEY,
 )
 """Every key of an installation. A new key is added here and used in `local`."""
 
@@ -76,6 +90,10 @@ SEALED_VALUES: Final[Mapping[str, SealContext]] = {
     MASTER_KEY_CHECK: CHECK_CONTEXT,
 }
 """Every instance value that the master key seals, by name."""
+
+
+MADE_AT_START: Final = frozenset(key.name for key in INSTALLATION_KEYS if key.made_at_start)
+"""The values that an installation of an earlier version lacks until a server of this version has started."""
 
 
 class SealedInstallationKeys(msgspec.Struct, frozen=True):

@@ -113,6 +113,8 @@ class ServerConnection(asyncio.Protocol):
         if call.name == "unlock":
             self._signer = open_signer(self._master_key, queue=self._queue, **arguments)
             return self._master_key.key_id
+        if call.name == "master_key_ids":
+            return self._master_key.key_ids
         if call.name == "ready":
             return self._check_master_key(**arguments)
         if self._signer is None:

@@ -6,7 +6,7 @@ Not here: the list of the values and where they are stored (`server.rotation`).
 from __future__ import annotations
 
 from keystead.keys.sealing import Master, MasterKeys, SealBroken, SealContext, data_key_context
-from keystead.pipeline.ports import Sealed
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.signer.installation_keys import SEALED_VALUES
 
 

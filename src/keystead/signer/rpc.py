@@ -17,7 +17,8 @@ import msgspec
 from keystead.api import errors
 from keystead.api.errors import Internal, InvalidRequest, ServiceError, TooLarge
 from keystead.keys.sealing import MasterKeyMissing, SealBroken
-from keystead.pipeline.ports import Id, Signer
+from keystead.pipeline.signer_port import Signer
+from keystead.pipeline.signer_values import Id
 from keystead.signer.installation_keys import SealedInstallationKeys, WrongMasterKey
 
 FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -37,6 +38,10 @@ class Handshake(Protocol):
         """
         ...
 
+    async def master_key_ids(self) -> tuple[str, ...]:
+        """The ids of the master keys that the signer has, first the one that seals."""
+        ...
+
     async def ready(self, master_key_id: Id) -> None:
         """Raise Unavailable, which names both ids, unless the signer has this master key."""
         ...
@@ -51,14 +56,14 @@ class Request(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """`body`: the call's result, or a Refusal."""
+    """`body`: the call's result, or an ErrorReply."""
 
     number: int
     refused: bool
     body: msgspec.Raw
 
 
-class Refusal(msgspec.Struct, frozen=True, array_like=True):
+class ErrorReply(msgspec.Struct, frozen=True, array_like=True):
     """An error that the other side knows. Any other error is sent as Internal, without its text."""
 
     name: str
@@ -79,7 +84,7 @@ class Call(msgspec.Struct, frozen=True):
 _encoder = msgspec.msgpack.Encoder()
 _answers = msgspec.msgpack.Decoder(Answer)
 _requests = msgspec.msgpack.Decoder(Request)
-_refusals = msgspec.msgpack.Decoder(Refusal)
+_refusals = msgspec.msgpack.Decoder(ErrorReply)
 
 REFUSALS: Final[Mapping[str, type[Exception]]] = {
     one.__name__: one
@@ -138,11 +143,11 @@ def refusal_frame(number: int, refused: Exception) -> bytes:
     """Encode an error. One that is not in REFUSALS becomes Internal, because its text may hold anything."""
     known = type(refused).__name__ in REFUSALS
     if isinstance(refused, ServiceError) and known:
-        refusal = Refusal(type(refused).__name__, refused.message, refused.machine_code, refused.details)
+        refusal = ErrorReply(type(refused).__name__, refused.message, refused.machine_code, refused.details)
     elif known:
-        refusal = Refusal(type(refused).__name__, str(refused))
+        refusal = ErrorReply(type(refused).__name__, str(refused))
     else:
-        refusal = Refusal(Internal.__name__, "the signer failed", Internal.default_machine_code)
+        refusal = ErrorReply(Internal.__name__, "the signer failed", Internal.default_machine_code)
     return _framed(_encoder.encode(Answer(number, True, msgspec.Raw(_encoder.encode(refusal)))))
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import assert_never
 
 from keystead.keys.auth_proxy_keys import auth_proxy_key_context
-from keystead.keys.importing import import_target_context
+from keystead.keys.importing import import_target_context, secret_context
 from keystead.keys.material import open_wallet, private_key_context
 from keystead.keys.one_time_codes import message_context, otp_target_context
 from keystead.keys.sealing import DataKey, Master, SealBroken
-from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, SealedSecret
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, SECRET_PURPOSE, SealedSecret
 from keystead.organizations.kinds.auth_proxies import AuthProxy
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportTarget
 from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.outgoing_messages import OutgoingMessage
-from keystead.pipeline.ports import Sealed
 from keystead.signer.installation_keys import SEALED_VALUES
 
 Owner = SealedSecret | AuthProxy | ImportTarget | OneTimeCode | OutgoingMessage
@@ -45,6 +45,8 @@ class OrganizationSeals:
                 open_wallet(key, organization_id, record_id, sealed)
             case SealedSecret(record_id, purpose, sealed) if purpose == PRIVATE_KEY_PURPOSE:
                 key.open(sealed, private_key_context(organization_id, record_id))
+            case SealedSecret(record_id, purpose, sealed) if purpose == SECRET_PURPOSE:
+                key.open(sealed, secret_context(organization_id, record_id))
             case SealedSecret(record_id, purpose):
                 raise SealBroken(f"sealed secret of {record_id}: its purpose {purpose!a} is unknown")
             case AuthProxy():

@@ -54,6 +54,12 @@ class SignerProcess:
             raise
         return self
 
+    @property
+    def pid(self) -> int:
+        """The id of the process that runs, or that ended last."""
+        assert self._process is not None
+        return self._process.pid
+
     def wait_until_ready(self) -> None:
         """Wait until the signer is ready. Call it once. Raises MasterKeyError with the reason if a master key
         cannot be opened."""

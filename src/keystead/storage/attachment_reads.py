@@ -5,6 +5,7 @@ Here: these reads, for both databases. Not here: running a statement (`sqlite`, 
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +15,13 @@ from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attachments import SealedSecret, StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
+from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.pipeline.store import Page
 from keystead.storage import rows
 from keystead.storage.statements import Reads, Statement
+
+_ROWS_AT_ONCE = 500
+"""Accounts that one read looks at, while it leaves out those of deleted wallets."""
 
 LOWEST, HIGHEST = "", "~"
 """Cursors below and above every id, which is a UUID."""
@@ -127,7 +131,7 @@ class AttachmentReads(ABC):
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
-    ) -> list[EmailEvent] | None:
+    ) -> list[EmailEventRow] | None:
         place = {"organization_id": organization_id, "recipient": recipient.lower()}
         cursor = page.before or page.after
         if cursor is not None and not await self._select(self._reads.has_email_event, id=cursor, **place):
@@ -153,11 +157,34 @@ class AttachmentReads(ABC):
             question = self._reads.has_account if wallet_id is None else self._reads.has_account_of_wallet
             if not await self._select(question, id=cursor, **place):
                 return None
-        pages = self._reads.accounts if wallet_id is None else self._reads.accounts_of_wallet
-        statement = pages.below if page.before else pages.above
-        found = await self._select(statement, cursor=cursor or LOWEST, limit=page.limit, **place)
+        if wallet_id is None:
+            found = await self._accounts_of_wallets(organization_id, page)
+        else:
+            pages = self._reads.accounts_of_wallet
+            statement = pages.below if page.before else pages.above
+            found = await self._select(statement, cursor=cursor or LOWEST, limit=page.limit, **place)
         accounts = [rows.account_from(row) for row in found]
         return accounts[::-1] if page.before else accounts
+
+    async def _accounts_of_wallets(self, organization_id: str, page: Page) -> Sequence[Sequence[Any]]:
+        """A page of the accounts of all wallets, without those of deleted wallets, which go in steps."""
+        deleted = await self.unfinished_deletions_of(organization_id)
+        statement = self._reads.accounts.below if page.before else self._reads.accounts.above
+        cursor, kept = page.before or page.after or LOWEST, list[Sequence[Any]]()
+        limit = max(page.limit, _ROWS_AT_ONCE) if deleted else page.limit
+        while len(kept) < page.limit:
+            found = await self._select(statement, organization_id=organization_id, cursor=cursor, limit=limit)
+            kept += [row for row in found if row[1] not in deleted]
+            if len(found) < limit:
+                break
+            cursor = found[-1][2]
+            await asyncio.sleep(0)  # other requests run in between
+        return kept[: page.limit]
+
+    async def unfinished_deletions_of(self, organization_id: str) -> set[str]:
+        """The deleted wallets of an organization of which rows are left, or WHOLE_ORGANIZATION."""
+        found = await self._select(self._reads.unfinished_deletions_of, organization_id=organization_id)
+        return {wallet_id for (wallet_id,) in found}
 
     async def wallet_account(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None

@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
-from keystead.organizations.outgoing_messages import EmailEvent, OutgoingMessage
+from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import Commit, CommitOutcome, OrganizationLock
+from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
+from keystead.pipeline.store import Commit, CommitResult, OrganizationLock
 from keystead.storage import rows
 from keystead.storage.batch import Batch
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
+from keystead.storage.cleaning import Cleaner
 from keystead.storage.errors import unavailable
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
@@ -45,8 +47,12 @@ class DatabaseStore(DatabaseReads):
         self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
         self._messages_written: Callable[[], None] = lambda: None
+        self._deliveries_written: Callable[[Sequence[str]], None] = lambda _endpoint_ids: None
+        self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
         self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
+        self.cleaner = Cleaner(reads, self._select, self._write_set)
+        """Deletes in steps what is deleted already."""
         self.decisions: Counter[tuple[str, str]] = Counter()
         """How many decisions were handed in, by verdict and rule."""
 
@@ -66,7 +72,7 @@ class DatabaseStore(DatabaseReads):
         """Finish the commits that were handed in, then disconnect. Later commits raise Unavailable."""
 
     @abstractmethod
-    async def _write(self, batch: Batch) -> CommitOutcome | Exception:
+    async def _write(self, batch: Batch) -> CommitResult | Exception:
         """Run a transaction. Returns its outcome, or the error for its commits."""
 
     @abstractmethod
@@ -83,15 +89,17 @@ class DatabaseStore(DatabaseReads):
         return self._cache.answers(organization)
 
     async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
-        """The changes after this version; every record if the version is None. All of one moment. None if the
-        organization does not exist."""
+        """The changes after this version; every record if the version is None, or if it is no longer kept what was
+        removed since. All of one moment. None if the organization does not exist."""
         statement = self._reads.whole if version_number is None else self._reads.changed_since
         found = await self._select(statement, id=organization_id, version=version_number)
         if not found:
             return None
         number, changed_by = found[0][:2]
+        if version_number is not None and any(row[2] == rows.FORGOTTEN for row in found):
+            return await self.changed_since(organization_id, None)
         changes = [self._records.change(kind, id_, body) for _, _, kind, id_, body in found if kind is not None]
-        return ChangedSince(Version(number, changed_by), changes)
+        return ChangedSince(Version(number, changed_by), changes, is_whole=version_number is None)
 
     # What metrics read.
 
@@ -118,9 +126,14 @@ class DatabaseStore(DatabaseReads):
         found = await self._select(self._reads.due_message_count)
         return int(found[0][0])
 
+    async def oldest_due_message_ms(self) -> int | None:
+        """When the message was due that waits longest, in milliseconds since the epoch; None if none waits."""
+        found: int | None = (await self._select(self._reads.oldest_due_message))[0][0]
+        return found
+
     # Commits.
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
         for evaluation in commit.evaluations:
             self.decisions[evaluation.verdict, evaluation.rule] += 1
         return self._add(pending_commit(commit))
@@ -151,7 +164,7 @@ class DatabaseStore(DatabaseReads):
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
         written = rows.of_bootstrap(organization, attachments, lookups, named)
         outcome = await self._add(pending_write(organization.id, written, (organization,)))
-        return outcome is CommitOutcome.COMMITTED
+        return outcome is CommitResult.COMMITTED
 
     async def add_organization(
         self, organization: Organization, attachments: Iterable[Attachment], lookups: Iterable[Lookup]
@@ -162,9 +175,9 @@ class DatabaseStore(DatabaseReads):
         """
         written = rows.of_bootstrap(organization, attachments, lookups, {})
         outcome = await self._add(pending_write(organization.id, written, (organization,)))
-        return outcome is CommitOutcome.COMMITTED
+        return outcome is CommitResult.COMMITTED
 
-    def _add(self, pending: PendingCommit) -> asyncio.Future[CommitOutcome]:
+    def _add(self, pending: PendingCommit) -> asyncio.Future[CommitResult]:
         if self._is_closed:
             pending.future.set_exception(unavailable("is being closed"))
         else:
@@ -175,17 +188,31 @@ class DatabaseStore(DatabaseReads):
         """`call` is called after each commit of this process that writes an outgoing message."""
         self._messages_written = call
 
+    def when_deliveries_are_written(self, call: Callable[[Sequence[str]], None]) -> None:
+        """`call` is called after each commit of this process that writes webhook deliveries, with the ids of their
+        endpoints."""
+        self._deliveries_written = call
+
+    def when_records_are_removed(self, call: Callable[[str, bool], None]) -> None:
+        """`call` is called after each commit of this process that removes records, with the organization's id, and
+        whether rows of a deleted wallet or organization are left."""
+        self._records_removed = call
+
     def _settle(self, settled: Settled) -> None:
         """Report the outcomes to the callers of `commit`."""
         for pending, outcome in settled:
-            if outcome is CommitOutcome.COMMITTED:
+            if outcome is CommitResult.COMMITTED:
                 for organization in pending.organizations:
                     self._cache.keep(organization)
+                if pending.removes_records:
+                    self._records_removed(pending.organization_id, pending.begins_deletion)
                 if pending.has_messages:
                     self._messages_written()
+                if pending.webhook_endpoints:
+                    self._deliveries_written(pending.webhook_endpoints)
             if pending.future.done():  # its caller gave up
                 continue
-            if isinstance(outcome, CommitOutcome):
+            if isinstance(outcome, CommitResult):
                 pending.future.set_result(outcome)
             else:
                 pending.future.set_exception(outcome)
@@ -194,8 +221,13 @@ class DatabaseStore(DatabaseReads):
         """Lease due messages that no other process has leased, the oldest first."""
         found = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
         leased = [rows.outgoing_message_from(row).leased(now_ms + lease_ms) for row in found]
-        taken = await asyncio.gather(*[self._write_rows(each.organization_id, each) for each in leased])
-        return [each for each, is_mine in zip(leased, taken, strict=True) if is_mine]
+        writes = [self._write_rows(each.organization_id, each) for each in leased]
+        taken = await asyncio.gather(*writes, return_exceptions=True)
+        mine = [each for each, is_mine in zip(leased, taken, strict=True) if is_mine is True]
+        failed = [each for each in taken if isinstance(each, BaseException)]
+        if failed and not mine:
+            raise failed[0]
+        return mine  # those whose lease could not be written are leased later
 
     async def finished_messages(self, now_ms: int, limit: int) -> list[tuple[str, str]]:
         """The newest messages of all organizations that are done with: the ids of organization and message."""
@@ -206,10 +238,45 @@ class DatabaseStore(DatabaseReads):
         found = await self._select(self._reads.outgoing_message, organization_id=organization_id, id=message_id)
         return rows.outgoing_message_from(found[0]) if found else None
 
-    async def record_attempt(self, after: OutgoingMessage, event: EmailEvent | None) -> bool:
+    async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
         """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
         ended."""
         return await self._write_rows(after.organization_id, *filter(None, (after, event)))
+
+    async def waiting_endpoints(self, after: str, limit: int) -> list[str]:
+        """The ids of endpoints with deliveries that wait, in order, above the id `after`."""
+        found = await self._select(self._reads.waiting_endpoints, cursor=after, limit=limit)
+        return [endpoint_id for (endpoint_id,) in found]
+
+    async def waiting_deliveries(self, endpoint_id: str, limit: int) -> list[WebhookDelivery]:
+        """The first deliveries that wait for an endpoint, by activity and then in the order of its changes."""
+        found = await self._select(self._reads.waiting_deliveries, endpoint_id=endpoint_id, limit=limit)
+        return [rows.webhook_delivery_from(row) for row in found]
+
+    async def waiting_delivery_count(self, limit: int) -> int:
+        """The deliveries that wait for any endpoint, counted up to `limit`."""
+        found = await self._select(self._reads.waiting_delivery_count, limit=limit)
+        return int(found[0][0])
+
+    async def webhook_event(self, organization_id: str, id_: str) -> bytes | None:
+        """The bytes that endpoints get."""
+        found = await self._select(self._reads.webhook_event, organization_id=organization_id, id=id_)
+        return bytes(found[0][0]) if found else None
+
+    async def webhook_lease(self, organization_id: str, endpoint_id: str) -> WebhookLease | None:
+        found = await self._select(
+            self._reads.webhook_lease, organization_id=organization_id, endpoint_id=endpoint_id
+        )
+        return rows.webhook_lease_from(found[0]) if found else None
+
+    async def write_webhook_lease(self, lease: WebhookLease) -> bool:
+        """Write a lease. False if another process was faster."""
+        return await self._write_rows(lease.organization_id, lease)
+
+    async def record_deliveries(self, after: Sequence[WebhookDelivery]) -> bool:
+        """Write deliveries of one organization's activities after an attempt, all or none. False if one of them was
+        recorded meanwhile."""
+        return await self._write_rows(after[0].organization_id, *after)
 
     async def _write_rows(self, organization_id: str, *written: AttachedRow) -> bool:
         """Write rows that are new or follow the stored revision. False, with nothing written, if one does not."""
@@ -217,7 +284,10 @@ class DatabaseStore(DatabaseReads):
         for row in written:
             rows.write_row(organization_id, row, write_set)
         outcome = await self._add(pending_write(organization_id, write_set, ()))
-        return outcome is CommitOutcome.COMMITTED
+        return outcome is CommitResult.COMMITTED
+
+    async def _write_set(self, organization_id: str, written: WriteSet) -> None:
+        await self._add(pending_write(organization_id, written, ()))
 
     async def has_expired(self, table: str, before_ms: int) -> bool:
         """Whether the table has rows that expired before this moment, in milliseconds since the epoch."""
@@ -225,11 +295,33 @@ class DatabaseStore(DatabaseReads):
 
     async def purge(self, table: str, before_ms: int, limit: int) -> None:
         """Delete rows of the table that expired before this moment, the first of them, at most `limit`."""
-        written = WriteSet(purges=[Purge(table, before_ms, limit)])
-        await self._add(pending_write("", written, ()))
+        await self._write_set("", WriteSet(cleanings=[Purge(table, before_ms, limit)]))
+
+    async def write_process(self, process_id: str, expires_at_ms: int, body: bytes) -> None:
+        """Write or renew the row of a process that serves."""
+        await self._add(pending_write("", WriteSet(rows=[("process", (process_id, expires_at_ms, body))]), ()))
+
+    async def delete_process(self, process_id: str) -> None:
+        """Delete the row of a process that ends."""
+        await self._add(pending_write("", WriteSet(deleted=[("process", (process_id,))]), ()))
+
+    async def set_instance_value(self, name: str, value: bytes) -> None:
+        """Write a value of the instance, whatever it was before."""
+        while True:
+            before = await self.instance_value(name)
+            if before is None:
+                if await self.add_instance_value(name, value):
+                    return
+            elif before == value or await self.replace_instance_value(name, before, value):
+                return
+
+    async def add_instance_value(self, name: str, value: bytes) -> bool:
+        """Write a new value of the instance; False, with nothing changed, if it has one of this name."""
+        written = WriteSet(rows=[("instance", (name, value))])
+        return await self._add(pending_write("", written, ())) is CommitResult.COMMITTED
 
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Replace a value of the instance; False, with nothing changed, if `before` is no longer its value."""
         swap = SettingSwap(name, before, after)
         written = WriteSet(setting_swap=swap)
-        return await self._add(pending_write("", written, ())) is CommitOutcome.COMMITTED
+        return await self._add(pending_write("", written, ())) is CommitResult.COMMITTED

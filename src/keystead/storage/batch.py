@@ -13,12 +13,11 @@ import msgspec
 from keystead.organizations.organization import Version
 from keystead.storage.write_set import (
     ActivitySwap,
-    Purge,
+    Cleaning,
     Row,
     RowSwap,
     SettingSwap,
     VersionSwap,
-    WalletContents,
     WriteSet,
 )
 
@@ -46,9 +45,8 @@ class Batch(msgspec.Struct, frozen=True):
     rows: dict[str, list[Row]]
     deleted: dict[str, list[Row]]
     deleted_organizations: list[str]
-    emptied_wallets: list[WalletContents]
     setting_swaps: list[SettingSwap]
-    purges: list[Purge]
+    cleanings: list[Cleaning]
 
 
 def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch | None:
@@ -69,8 +67,7 @@ def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch 
     rows: dict[str, list[Row]] = {}
     last: dict[tuple[str, Row], Row | None] = {}
     deleted_organizations: list[str] = []
-    emptied_wallets: list[WalletContents] = []
-    purges: list[Purge] = []
+    cleanings: list[Cleaning] = []
     for commit in commits:
         for organization_id, version in commit.version_checks:
             swap = version_swaps.get((organization_id,))
@@ -106,8 +103,7 @@ def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch 
             else:
                 rows.setdefault(table, []).append(row)
         deleted_organizations.extend(commit.deleted_organizations)
-        emptied_wallets.extend(commit.emptied_wallets)
-        purges.extend(commit.purges)
+        cleanings.extend(commit.cleanings)
     deleted: dict[str, list[Row]] = {}
     for (table, key), last_row in last.items():
         if last_row is None:
@@ -125,9 +121,8 @@ def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch 
         rows,
         deleted,
         deleted_organizations,
-        emptied_wallets,
         [setting_swaps[key] for key in sorted(setting_swaps)],
-        purges,
+        cleanings,
     )
 
 

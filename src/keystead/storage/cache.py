@@ -27,20 +27,22 @@ class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
 class ChangedSince(msgspec.Struct, frozen=True):
     """The newest version of an organization, and the changes of its records after the given version.
 
-    The changes have no order. A removed record may be one that did not exist in the given version.
+    The changes have no order. A removed record may be one that did not exist in the given version. `is_whole`: they
+    are all records there are, whatever was there before.
     """
 
     version: Version
     changes: Sequence[Change]
+    is_whole: bool = False
 
 
-class Source(Protocol):
+class OrganizationSource(Protocol):
     """Both answers include everything that was committed before the call."""
 
     async def version(self, organization_id: str) -> Version | None: ...
 
     async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
-        """The changes after this version number; None asks for every record."""
+        """The changes after this version number, or every record; None asks for every record."""
         ...
 
 
@@ -71,7 +73,7 @@ class Answers:
 
 
 class OrganizationCache:
-    def __init__(self, source: Source, limits: CacheLimits, kinds: RecordKinds = RECORD_KINDS) -> None:
+    def __init__(self, source: OrganizationSource, limits: CacheLimits, kinds: RecordKinds = RECORD_KINDS) -> None:
         self._source = source
         self._kinds = kinds
         # The newest entry stays, however large. Otherwise it would be loaded again for each request.
@@ -136,7 +138,7 @@ class OrganizationCache:
             found = await self._source.changed_since(organization_id, known.version.number if known else None)
             if found is None:
                 return None
-            if known is None:
+            if known is None or found.is_whole:
                 records = [change.record for change in found.changes if isinstance(change, Put)]
                 return self.keep(from_records(organization_id, found.version, records, self._kinds))
             if clearings == self._clearings:

@@ -52,7 +52,7 @@ class FileLock:
             return False
         try:
             file = self._path.open("rb")
-        except OSError:  # nobody has ever taken it
+        except OSError:  # no process has taken it yet
             return False
         with file:
             return not _try_lock(file, fcntl.LOCK_SH)

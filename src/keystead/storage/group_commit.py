@@ -14,14 +14,14 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from keystead.api.errors import Unavailable
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch, merge
 from keystead.storage.pending import PendingCommit, Settled
 
 BATCH_MAX: Final = 256
 """Most commits in one transaction. The first of them waits for all."""
 
-Write = Callable[[Batch], Awaitable[CommitOutcome | Exception]]
+Write = Callable[[Batch], Awaitable[CommitResult | Exception]]
 
 
 class GroupCommit:
@@ -43,6 +43,11 @@ class GroupCommit:
     def waiting(self) -> int:
         """The commits that wait for the next transaction."""
         return len(self._queue)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a commit waits or is being written."""
+        return self._writer is not None
 
     def add(self, pending: PendingCommit) -> None:
         self._queue.append(pending)
@@ -71,7 +76,7 @@ class GroupCommit:
             count = len(self._queue)
             await asyncio.sleep(0)
 
-    async def _timed(self, batch: Batch, commits: int) -> CommitOutcome | Exception:
+    async def _timed(self, batch: Batch, commits: int) -> CommitResult | Exception:
         began_s = time.perf_counter()
         outcome = await self._write(batch)
         self.written(commits, time.perf_counter() - began_s)
@@ -81,10 +86,10 @@ class GroupCommit:
         """Write the commits together. If that fails, write those of each organization together; if that fails, one
         by one."""
         merged = merge((pending.write_set for pending in batch), self._key_lengths)
-        outcome = CommitOutcome.CONFLICT if merged is None else await self._timed(merged, len(batch))
-        if outcome is CommitOutcome.COMMITTED or isinstance(outcome, Unavailable) or len(batch) == 1:
+        outcome = CommitResult.CONFLICT if merged is None else await self._timed(merged, len(batch))
+        if outcome is CommitResult.COMMITTED or isinstance(outcome, Unavailable) or len(batch) == 1:
             return [(pending, outcome) for pending in batch]
-        settled: list[tuple[PendingCommit, CommitOutcome | Exception]] = []
+        settled: list[tuple[PendingCommit, CommitResult | Exception]] = []
         for part in _parts(batch):
             # While the database does not answer, each part would wait for the whole time limit.
             if isinstance(outcome, Unavailable):

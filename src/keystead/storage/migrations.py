@@ -1,14 +1,21 @@
-"""The list of migrations, and those that a database still needs.
+"""The list of migrations, those that a database still needs, and which servers may use which tables.
 
 Here: the numbered files `sql/DIALECT/NNNN_name.sql`, and the error for a database of a newer version. Not here:
 running them (`schema`).
+
+A migration only adds: tables, and columns that may be null or have a default. So servers of the version before it
+go on working while servers are replaced one after another. A migration that they could not bear says so in a line
+of its file, `-- oldest server: NNNN`, with the first version of the tables whose servers may go on.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -16,14 +23,20 @@ from keystead.api.errors import Unavailable
 from keystead.storage.base import DatabaseStore
 from keystead.storage.statements import SQL, Dialect
 
+OLDEST_SERVER: Final = "oldest_server"
+"""The name of the instance value with the oldest version of the tables whose servers may use the database."""
+
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
+_OLDEST = re.compile(r"^-- oldest server: (\d{4})$", re.MULTILINE)
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One migration, from version `number - 1` to version `number`."""
+    """One migration, from version `number - 1` to version `number`. `oldest_server`: servers that know the tables
+    of this version, or of a later one, may use the migrated tables."""
 
     number: int
     sql: str
+    oldest_server: int = 1
 
 
 class SchemaTooNew(Unavailable):
@@ -42,7 +55,23 @@ def migrations(dialect: Dialect, folder: Path = SQL) -> tuple[Migration, ...]:
     numbers = [int(file.name[:4]) for file in files]
     if numbers != list(range(1, len(files) + 1)):
         raise ValueError(f"the migrations in {folder / dialect} are not numbered 0001, 0002, …: {numbers}")
-    return tuple(Migration(number, file.read_text()) for number, file in zip(numbers, files, strict=True))
+    made: list[Migration] = []
+    for number, file in zip(numbers, files, strict=True):
+        sql = file.read_text()
+        stated = _OLDEST.search(sql)
+        oldest = max(made[-1].oldest_server if made else 1, int(stated[1]) if stated else 1)
+        made.append(Migration(number, sql, oldest))
+    return tuple(made)
+
+
+def statements_of(script: str) -> Iterator[str]:
+    """The statements of a migration, one after another: Citus sends each to other nodes as it is written."""
+    unfinished = ""
+    for line in script.splitlines(keepends=True):
+        unfinished += line
+        if sqlite3.complete_statement(unfinished):
+            yield unfinished.strip()
+            unfinished = ""
 
 
 @functools.cache
@@ -51,17 +80,35 @@ def newest() -> int:
     return len(migrations("sqlite"))
 
 
-def pending(steps: tuple[Migration, ...], version: int) -> tuple[Migration, ...]:
-    """The migrations that a database of this version needs (0: no tables). Raises SchemaTooNew."""
+def pending(steps: tuple[Migration, ...], version: int, oldest_server: bytes | None) -> tuple[Migration, ...]:
+    """The migrations that a database of this version needs (0: no tables). `oldest_server`: its value of that name.
+
+    A newer database that this version may use needs none. Raises SchemaTooNew for any other newer one.
+    """
     if version > len(steps):
-        raise SchemaTooNew(version)
+        _require_usable(version, oldest_server, len(steps))
     return steps[version:]
 
 
+def _require_usable(version: int, oldest_server: bytes | None, known: int) -> None:
+    if oldest_server is None or int(oldest_server) > known:
+        raise SchemaTooNew(version)
+
+
 async def is_current(store: DatabaseStore) -> bool:
-    """Whether the tables are those of this version. Raises Unavailable while the database does not answer, and
-    SchemaTooNew."""
+    """Whether the tables are exactly those of this version. Raises Unavailable while the database does not answer,
+    and SchemaTooNew."""
     version = await store.schema_version()
     if version > newest():
         raise SchemaTooNew(version)
+    return version == newest()
+
+
+async def is_usable(store: DatabaseStore) -> bool:
+    """Whether a server of this version may use the tables: they are those of this version, or newer ones that only
+    have additions. Raises Unavailable while the database does not answer, and SchemaTooNew."""
+    version = await store.schema_version()
+    if version > newest():
+        _require_usable(version, await store.instance_value(OLDEST_SERVER), newest())
+        return True
     return version == newest()

@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from keystead.organizations.organization import Organization, Version
+from keystead.organizations.attachments import RemovedOrganizationContents, RemovedWalletAccounts
+from keystead.organizations.organization import Organization, Remove, Version
 from keystead.organizations.outgoing_messages import OutgoingMessage
-from keystead.pipeline.store import Commit, CommitOutcome
+from keystead.organizations.webhooks import WebhookDelivery
+from keystead.pipeline.store import Commit, CommitResult
 from keystead.storage.rows import of_commit
 from keystead.storage.write_set import WriteSet
 
@@ -25,28 +27,39 @@ LOCK_S = 2.0
 class PendingCommit(msgspec.Struct, frozen=True):
     """A commit that was handed in. `organizations`: those it writes, as they are after it.
 
-    `has_messages`: whether it writes outgoing messages.
+    `has_messages`: whether it writes outgoing messages. `webhook_endpoints`: the ids of those for which it writes
+    deliveries. `removes_records`, `begins_deletion`: whether there is something to clean afterwards.
     """
 
     organization_id: str
     write_set: WriteSet
     organizations: tuple[Organization, ...]
-    future: asyncio.Future[CommitOutcome]
+    future: asyncio.Future[CommitResult]
     has_messages: bool = False
+    webhook_endpoints: tuple[str, ...] = ()
+    removes_records: bool = False
+    begins_deletion: bool = False
 
 
-Settled = Sequence[tuple[PendingCommit, CommitOutcome | Exception]]
+_DELETIONS = (RemovedWalletAccounts, RemovedOrganizationContents)
+
+Settled = Sequence[tuple[PendingCommit, CommitResult | Exception]]
 
 
 def pending_commit(commit: Commit) -> PendingCommit:
     """Encode a commit, on the event loop's thread."""
     organizations = tuple(change.after for change in (commit.change, commit.new_organization) if change is not None)
     pending = pending_write(commit.organization_id, of_commit(commit), organizations)
-    return replace(pending, has_messages=True) if _has_messages(commit) else pending
-
-
-def _has_messages(commit: Commit) -> bool:
-    return any(isinstance(row, OutgoingMessage) for row in commit.rows)
+    if commit.change is not None and any(isinstance(each, Remove) for each in commit.change.changes):
+        begins = any(isinstance(each, _DELETIONS) for each in commit.change.attachments)
+        pending = replace(pending, removes_records=True, begins_deletion=begins)
+    if not commit.rows:
+        return pending
+    return replace(
+        pending,
+        has_messages=any(isinstance(row, OutgoingMessage) for row in commit.rows),
+        webhook_endpoints=tuple(row.endpoint_id for row in commit.rows if isinstance(row, WebhookDelivery)),
+    )
 
 
 def pending_write(
@@ -120,7 +133,7 @@ class HeldLock:
     def is_released(self) -> bool:
         return self._request.released.done()
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitOutcome]:
+    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
         pending = pending_commit(commit)
         if not self._request.add(pending):
             self._commit_unlocked(pending)

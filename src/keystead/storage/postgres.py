@@ -18,17 +18,20 @@ import asyncpg
 from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.storage.base import DatabaseStore
 from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
+from keystead.storage.distributed_commits import TRANSACTIONS_AT_ONCE, DistributedCommits
+from keystead.storage.distribution import CITUS, DISTRIBUTION
 from keystead.storage.errors import unavailable, unwritten
 from keystead.storage.pending import LockRequest
-from keystead.storage.postgres_connections import Connections
+from keystead.storage.postgres_connections import ConnectionPool
 from keystead.storage.postgres_locks import PostgresLocks
+from keystead.storage.postgres_reconnection import Reconnection
 from keystead.storage.postgres_transactions import transacted, write
 from keystead.storage.statements import Statement, postgres_statements
-from keystead.storage.tables import tables_of
+from keystead.storage.tables import merged_key_lengths, tables_of
 
 _READ_CONNECTIONS = 6
 _WRITE_CONNECTIONS = 1
@@ -36,18 +39,27 @@ _LOCK_CONNECTIONS = 4
 
 
 class PostgresStore(DatabaseStore):
-    """Uses at most eleven connections: six to read, one to commit, four to lock organizations."""
+    """Uses at most eleven connections: six to read, one to commit, four to lock organizations. On a distributed
+    database, eight commit."""
 
     def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
         statements = postgres_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)
-        self._readers = Connections(url, size=_READ_CONNECTIONS, timeout_s=timeout_s, lost=self._lost)
-        self._writers = Connections(url, size=_WRITE_CONNECTIONS, timeout_s=timeout_s, lost=self._lost)
-        self._lockers = Connections(url, size=_LOCK_CONNECTIONS, timeout_s=timeout_s, lost=self._lost)
+        self._timeout_s = timeout_s
+        self._reconnection = Reconnection(url)
+        self._readers = self._pool(_READ_CONNECTIONS)
+        self._writers = self._pool(_WRITE_CONNECTIONS)
+        self._lockers = self._pool(_LOCK_CONNECTIONS)
+        self._tables = statements.tables
         self._statements = statements
+        key_lengths = merged_key_lengths(statements.tables)
+        self._group_commit = DistributedCommits(self._write, self._settle, key_lengths, self._is_distributed)
         self._locks = PostgresLocks(self._lockers, statements, self._settle, self._group_commit)
         self._askers: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._asking: asyncio.Task[None] | None = None
+
+    def _pool(self, size: int) -> ConnectionPool:
+        return ConnectionPool(self._reconnection, size=size, timeout_s=self._timeout_s, lost=self._lost)
 
     def connections(self) -> Mapping[str, tuple[int, int]]:
         pools = {"read": self._readers, "write": self._writers, "lock": self._lockers}
@@ -58,6 +70,23 @@ class PostgresStore(DatabaseStore):
         self._cache.clear()
         for connections in (self._readers, self._writers, self._lockers):
             connections.discard_idle()
+
+    async def _is_distributed(self) -> bool:
+        """Whether the tables are distributed over several nodes. If so, their statements are used from now on.
+
+        It does not change while servers run (`postgres_schema.distribute_postgres`).
+        """
+        if not self._statements.is_distributed and await self.instance_value(DISTRIBUTION) == CITUS:
+            self._statements = postgres_statements(self._tables, is_distributed=True)
+            self._reads = self._statements.reads
+            self._locks.statements = self._statements
+            self._writers.discard_idle()
+            self._writers = self._pool(TRANSACTIONS_AT_ONCE)
+        return self._statements.is_distributed
+
+    async def waiting_endpoints(self, after: str, limit: int) -> list[str]:
+        await self._is_distributed()
+        return await super().waiting_endpoints(after, limit)
 
     async def version(self, organization_id: str) -> Version | None:
         """While a query for versions is under way, calls collect; the next query answers them all."""
@@ -102,10 +131,15 @@ class PostgresStore(DatabaseStore):
     def _listed(self, values: Sequence[str]) -> list[str]:
         return list(values)
 
-    async def _write(self, batch: Batch) -> CommitOutcome | Exception:
+    async def _write(self, batch: Batch) -> CommitResult | Exception:
         try:
             async with self._writers.lend() as connection:
-                return await transacted(connection, lambda: write(connection, self._statements, batch))
+                return await transacted(
+                    connection,
+                    lambda: write(connection, self._statements, batch),
+                    begin=self._writers.begin,
+                    timeout_s=self._writers.timeout_s,
+                )
         except ServiceError as error:
             return error
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commit

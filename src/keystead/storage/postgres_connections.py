@@ -17,43 +17,59 @@ from keystead.api.errors import ServiceError
 from keystead.storage.errors import NotMigrated, already_there, unavailable, unwritten
 from keystead.storage.postgres_causes import cause_of
 from keystead.storage.postgres_hosts import PostgresHosts
+from keystead.storage.postgres_reconnection import DATABASE_AT_FAULT, Reconnection
+from keystead.storage.postgres_sessions import begin
 
-_SERVER_SETTINGS = {
-    "application_name": "keystead",
-    # A process that stops in the middle of a commit must not keep its organizations locked.
-    "idle_in_transaction_session_timeout": "10000",
-    # Every statement is short, so to compile it would take longer than to run it.
-    "jit": "off",
-}
+# Every statement is short, so to compile it would take longer than to run it.
+_SESSION_SETTINGS = {"jit": "off"}
 
-_STATEMENT_AT_FAULT = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, asyncpg.UndefinedTableError)
+# A process that stops in the middle of a commit must not keep its organizations locked.
+_LIMITS = {"idle_in_transaction_session_timeout": "10000"}
+
+_STATEMENT_LIMIT_SHARE = 0.9
+"""The server's time limit for a statement, as a share of the client's. The server must give up first: a statement
+without a caller must not get a lock later, and a connection stays usable if the server ends its statement."""
+
+_STATEMENT_AT_FAULT = (
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.DataError,
+    asyncpg.UndefinedTableError,
+    asyncpg.QueryCanceledError,
+)
 """After these errors of a statement the connection can be used again."""
 
-_DATABASE_AT_FAULT = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
-
-class Connections:
+class ConnectionPool:
     """At most `size` connections. `timeout_s` bounds the time to connect, each statement, and the wait for a
     connection.
 
-    `lost` is called after a connection was dropped because of an error.
+    Pools of one database share `reconnection`. `lost` is called after a connection was dropped because of an error.
     """
 
-    def __init__(self, url: str, *, size: int, timeout_s: float, lost: Callable[[], None]) -> None:
-        self._hosts = PostgresHosts(url)
-        self._timeout_s = timeout_s
+    def __init__(
+        self, reconnection: Reconnection, *, size: int, timeout_s: float, lost: Callable[[], None]
+    ) -> None:
+        self._reconnection = reconnection
+        self.timeout_s = timeout_s
         self._lost = lost
         self.size = size
         self.used = 0
         self._free = asyncio.Semaphore(size)
         self._idle: list[Any] = []
+        limit_ms = round(timeout_s * _STATEMENT_LIMIT_SHARE * 1000)
+        self._limits = {**_LIMITS, "statement_timeout": str(limit_ms)}
+
+    @property
+    def begin(self) -> str:
+        """The statement that begins a transaction on a connection of this pool."""
+        return begin(self._limits, is_pooled=self._reconnection.is_pooled)
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Any]:
         """A connection for the block. Errors inside it are translated to ServiceErrors. If the database is the
         cause, the error is Unavailable and the connection is not used again."""
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self.timeout_s):
                 await self._free.acquire()
         except TimeoutError as error:
             raise unavailable("is too busy") from error
@@ -65,7 +81,7 @@ class Connections:
             except _STATEMENT_AT_FAULT as error:
                 self._idle.append(connection)
                 raise translated(error) from error
-            except _DATABASE_AT_FAULT as error:
+            except DATABASE_AT_FAULT as error:
                 connection.terminate()
                 self._lost()
                 raise translated(error) from error
@@ -80,11 +96,9 @@ class Connections:
 
     async def _connected(self) -> Any:
         """A new connection. Raises Unavailable for every failure."""
-        # The same limit for the server: a statement whose caller has given up must not get a lock later.
-        limit = {"statement_timeout": str(round(self._timeout_s * 1000))}
         try:
-            return await self._hosts.connect(self._timeout_s, {**_SERVER_SETTINGS, **limit})
-        except _DATABASE_AT_FAULT as error:
+            return await self._reconnection.connect(self.timeout_s, {**_SESSION_SETTINGS, **self._limits})
+        except DATABASE_AT_FAULT as error:
             self._lost()
             raise unavailable(cause_of(error)) from error
 
@@ -105,7 +119,7 @@ class Connections:
         while self._idle:
             connection = self._idle.pop()
             try:
-                await connection.close(timeout=self._timeout_s)
+                await connection.close(timeout=self.timeout_s)
             except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
                 connection.terminate()
 
@@ -116,8 +130,8 @@ async def connect(url: str, timeout_s: float) -> Any:
     Raises Unavailable.
     """
     try:
-        return await PostgresHosts(url).connect(timeout_s, _SERVER_SETTINGS)
-    except _DATABASE_AT_FAULT as error:
+        return await PostgresHosts(url).connect(timeout_s, {**_SESSION_SETTINGS, **_LIMITS})
+    except DATABASE_AT_FAULT as error:
         raise unavailable(cause_of(error)) from error
 
 

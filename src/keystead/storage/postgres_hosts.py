@@ -13,6 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
+from keystead.storage.postgres_sessions import STARTUP_SETTINGS, set_for_session
+
 _DEFAULT_PORT = 5432
 
 _NEXT_HOST = (OSError, asyncpg.TargetServerAttributeNotMatched, asyncpg.CannotConnectNowError)
@@ -25,21 +27,40 @@ class PostgresHosts:
     def __init__(self, url: str) -> None:
         self._url = url
         self._hosts = hosts_of(url)
+        self._is_pooled: bool | None = None
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether there is a pooler between here and the server. Known once there was a connection."""
+        return self._is_pooled is True
 
     async def connect(self, timeout_s: float, settings: Mapping[str, str]) -> Any:
-        """`timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement.
+        """A connection. `settings` hold for its session, unless a pooler shares the sessions of the server.
 
-        Of several hosts, only a server that accepts writes will do, unless the URL says otherwise
-        (`target_session_attrs`). Raises what asyncpg raises for the last host.
+        `timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement. Of several
+        hosts, only a server that accepts writes will do, unless the URL says otherwise (`target_session_attrs`).
+        Raises what asyncpg raises for the last host.
         """
+        while True:
+            connection = await self._connect(timeout_s)
+            try:
+                is_pooled = not await set_for_session(connection, settings)
+            except BaseException:
+                connection.terminate()
+                raise
+            if self._is_pooled is is_pooled:
+                return connection
+            # Whether statements may have names is decided when a connection begins.
+            self._is_pooled = is_pooled
+            await connection.close(timeout=timeout_s)
+
+    async def _connect(self, timeout_s: float) -> Any:
         if len(self._hosts) < 2:
-            return await asyncpg.connect(
-                self._url, timeout=timeout_s, command_timeout=timeout_s, server_settings=dict(settings)
-            )
+            return await asyncpg.connect(self._url, **self._options(timeout_s))
         failed: Exception | None = None
         for place in tuple(self._hosts):
             try:
-                connection = await self._connect_to(place, timeout_s, settings)
+                connection = await self._connect_to(place, timeout_s)
             except _NEXT_HOST as error:
                 failed = error
             else:
@@ -49,18 +70,25 @@ class PostgresHosts:
         assert failed is not None
         raise failed
 
-    async def _connect_to(self, place: tuple[str, int], timeout_s: float, settings: Mapping[str, str]) -> Any:
+    async def _connect_to(self, place: tuple[str, int], timeout_s: float) -> Any:
         host, port = place
         chosen = "target_session_attrs" in parse_qs(urlsplit(self._url).query)
         return await asyncpg.connect(
             self._url,
             host=host,
             port=port,
-            timeout=timeout_s / len(self._hosts),
-            command_timeout=timeout_s,
-            server_settings=dict(settings),
             target_session_attrs=None if chosen else "read-write",
+            **self._options(timeout_s),
         )
+
+    def _options(self, timeout_s: float) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "timeout": timeout_s / max(len(self._hosts), 1),
+            "command_timeout": timeout_s,
+            "server_settings": STARTUP_SETTINGS,
+        }
+        # Without a cache, statements have no names. Until it is known whether there is a pooler, none may have one.
+        return options if self._is_pooled is False else {**options, "statement_cache_size": 0}
 
 
 def hosts_of(url: str) -> list[tuple[str, int]]:

@@ -15,12 +15,12 @@ from typing import Any
 
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.organizations.organization import Version
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import merge
 from keystead.storage.errors import unwritten
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import LockRequest, Settled
-from keystead.storage.postgres_connections import Connections
+from keystead.storage.postgres_connections import ConnectionPool
 from keystead.storage.postgres_transactions import transacted, write
 from keystead.storage.statements import PostgresStatements
 from keystead.storage.tables import merged_key_lengths
@@ -34,13 +34,13 @@ class PostgresLocks:
 
     def __init__(
         self,
-        connections: Connections,
+        connections: ConnectionPool,
         statements: PostgresStatements,
         settle: Callable[[Settled], None],
         group_commit: GroupCommit,
     ) -> None:
         self._connections = connections
-        self._statements = statements
+        self.statements = statements
         self._key_lengths = merged_key_lengths(statements.tables)
         self._settle = settle
         self._group_commit = group_commit
@@ -58,10 +58,15 @@ class PostgresLocks:
         await asyncio.gather(*self._tasks)
 
     async def _serve(self, request: LockRequest) -> None:
-        outcome: CommitOutcome | Exception
+        outcome: CommitResult | Exception
         try:
             async with self._connections.lend() as connection:
-                outcome = await transacted(connection, lambda: self._hold(connection, request))
+                outcome = await transacted(
+                    connection,
+                    lambda: self._hold(connection, request),
+                    begin=self._connections.begin,
+                    timeout_s=self._connections.timeout_s,
+                )
         except ServiceError as error:
             outcome = error
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commits
@@ -69,17 +74,17 @@ class PostgresLocks:
         if isinstance(outcome, Exception):
             request.fail(outcome)
         commits = request.released.result()
-        if len(commits) <= 1 or outcome is CommitOutcome.COMMITTED or isinstance(outcome, Unavailable):
+        if len(commits) <= 1 or outcome is CommitResult.COMMITTED or isinstance(outcome, Unavailable):
             self._settle([(pending, outcome) for pending in commits])
         else:
             for pending in commits:
                 self._group_commit.add(pending)
 
-    async def _hold(self, connection: Any, request: LockRequest) -> CommitOutcome:
-        found = await connection.fetchrow(self._statements.lock_organization.sql, request.organization_id)
+    async def _hold(self, connection: Any, request: LockRequest) -> CommitResult:
+        found = await connection.fetchrow(self.statements.lock_organization.sql, request.organization_id)
         request.grant(None if found is None else Version(*found))
         commits = await request.released
         batch = merge((pending.write_set for pending in commits), self._key_lengths)
         if batch is None or not commits:
-            return CommitOutcome.CONFLICT
-        return await write(connection, self._statements, batch)
+            return CommitResult.CONFLICT
+        return await write(connection, self.statements, batch)

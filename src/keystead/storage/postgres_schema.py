@@ -8,8 +8,9 @@ from typing import Any
 
 import asyncpg
 
-from keystead.storage.migrations import Migration, pending
+from keystead.storage.migrations import OLDEST_SERVER, Migration, pending, statements_of
 from keystead.storage.postgres_connections import connect, translated
+from keystead.storage.postgres_distribution import distribute_new_tables, distribute_tables, is_distributed
 
 _MIGRATION_LOCK = 0x6B657973
 """The number of the advisory lock that a migration holds. Nothing else may use this number on the database."""
@@ -25,25 +26,51 @@ async def migrate_postgres(url: str, steps: tuple[Migration, ...], *, connect_ti
         while True:
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATION_LOCK, timeout=None)
-                needed = pending(steps, await _version(connection))
+                needed = await _pending(steps, connection)
                 if not needed:
                     return has_changed
-                await connection.execute(needed[0].sql, timeout=None)
+                for statement in statements_of(needed[0].sql):
+                    await connection.execute(statement, timeout=None)
+                if await is_distributed(connection):
+                    await distribute_new_tables(connection)
                 await connection.execute("DELETE FROM schema_version")
                 await connection.execute("INSERT INTO schema_version (version) VALUES ($1)", needed[0].number)
+                oldest = str(needed[0].oldest_server).encode()
+                await connection.execute("DELETE FROM instance WHERE name = $1", OLDEST_SERVER)
+                await connection.execute(
+                    "INSERT INTO instance (name, value) VALUES ($1, $2)", OLDEST_SERVER, oldest
+                )
             has_changed = True
 
 
-async def postgres_version(url: str, *, connect_timeout_s: float) -> int:
-    """The number of the last migration that was run; 0 if there are no tables. Raises Unavailable."""
+async def distribute_postgres(url: str, *, connect_timeout_s: float) -> bool:
+    """Distribute the tables of a migrated database over the nodes of its Citus cluster, in one transaction. Returns
+    False if they are already.
+
+    Raises Unavailable and NotDistributable.
+    """
+    async with _connected(url, connect_timeout_s) as connection, connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATION_LOCK, timeout=None)
+        if await is_distributed(connection):
+            return False
+        await distribute_tables(connection)
+        return True
+
+
+async def pending_on_postgres(
+    url: str, steps: tuple[Migration, ...], *, connect_timeout_s: float
+) -> tuple[Migration, ...]:
+    """The migrations that the database needs. Changes nothing. Raises Unavailable and SchemaTooNew."""
     async with _connected(url, connect_timeout_s) as connection:
-        return await _version(connection)
+        return await _pending(steps, connection)
 
 
-async def _version(connection: Any) -> int:
+async def _pending(steps: tuple[Migration, ...], connection: Any) -> tuple[Migration, ...]:
     if not await connection.fetchval("SELECT to_regclass('schema_version') IS NOT NULL"):
-        return 0
-    return int(await connection.fetchval("SELECT version FROM schema_version") or 0)
+        return steps
+    version = int(await connection.fetchval("SELECT version FROM schema_version") or 0)
+    oldest = await connection.fetchval("SELECT value FROM instance WHERE name = $1", OLDEST_SERVER)
+    return pending(steps, version, oldest)
 
 
 @contextlib.asynccontextmanager

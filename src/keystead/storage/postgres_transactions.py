@@ -18,83 +18,140 @@ Why a commit is safe at READ COMMITTED:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import asyncpg
 
 from keystead.organizations.organization import Version
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.storage import write_set
 from keystead.storage.batch import Batch
-from keystead.storage.statements import PostgresStatements, Swap
-from keystead.storage.tables import postgres_insert
+from keystead.storage.statements import PostgresStatements, SwapStatements
+from keystead.storage.tables import Table, distributed_insert, postgres_insert
+
+_LONGER_THAN_ANY_COMMIT_S: Final = 3_600.0
+
+_ROWS_AT_ONCE: Final = (16, 4, 1)
+"""How many rows one statement inserts on a distributed database: few, so that few statements are prepared."""
 
 
-async def transacted(connection: Any, work: Callable[[], Awaitable[CommitOutcome]]) -> CommitOutcome:
+async def transacted(
+    connection: Any, work: Callable[[], Awaitable[CommitResult]], *, begin: str, timeout_s: float
+) -> CommitResult:
     """Run `work` in a transaction. If its outcome is COMMITTED, the transaction is committed, otherwise rolled
-    back."""
-    transaction = connection.transaction(isolation="read_committed")
-    await transaction.start()
+    back. `begin`: the statement that begins it. `timeout_s` bounds the commit."""
+    await connection.execute(begin)
     try:
         outcome = await work()
     except asyncpg.DeadlockDetectedError:  # the other transaction continues, this one may be repeated
-        outcome = CommitOutcome.CONFLICT
+        outcome = CommitResult.CONFLICT
     except BaseException:
         if not connection.is_closed():
-            await transaction.rollback()
+            await connection.execute("ROLLBACK")
         raise
-    if outcome is CommitOutcome.COMMITTED:
-        await transaction.commit()
+    if outcome is CommitResult.COMMITTED:
+        await _commit(connection, timeout_s)
     else:
-        await transaction.rollback()
+        await connection.execute("ROLLBACK")
     return outcome
 
 
-async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitOutcome:
+async def _commit(connection: Any, timeout_s: float) -> None:
+    """Commit, or close the connection after `timeout_s`.
+
+    A commit that waits for a synchronous standby must not be cancelled, as the driver does with a statement that
+    takes too long. PostgreSQL would then end the wait and show the transaction to everybody, although no standby
+    has it. The request, sent again, would be answered as done, and be lost with this server.
+    """
+    give_up = asyncio.get_running_loop().call_later(timeout_s, connection.terminate)
+    try:
+        done = await connection.execute("COMMIT", timeout=_LONGER_THAN_ANY_COMMIT_S)
+    finally:
+        give_up.cancel()
+    if done != "COMMIT":  # the answer to another statement: nothing on this connection can be trusted
+        raise ConnectionResetError("the database answered a commit with something else")
+
+
+async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitResult:
     """Write a batch inside a transaction. The caller must roll it back unless the outcome is COMMITTED."""
-    swaps: list[tuple[Swap, Sequence[write_set.Swap]]] = [
+    swaps: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
         (sql.swap_setting, batch.setting_swaps),
         *((sql.swap_rows[table], steps) for table, steps in batch.row_swaps.items()),
     ]
     for swap, steps in swaps:
-        if steps and not await _swapped(connection, swap, steps):
-            return CommitOutcome.CONFLICT
+        for together in _lockable(sql, steps):
+            if not await _swapped(connection, swap, together):
+                return CommitResult.CONFLICT
     tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
     if tables:
-        columns = [column for table in tables for column in zip(*batch.rows[table.name], strict=True)]
-        inserted = await connection.fetchrow(postgres_insert(tables), *columns)
+        insert = _inserted_by_table if sql.is_distributed else _inserted_together
+        inserted = await insert(connection, tables, batch.rows)
         for table, count in zip(tables, inserted, strict=True):
             if table.if_skipped is not None and count != len(batch.rows[table.name]):
                 return table.if_skipped
     for name, keys in batch.deleted.items():
         await connection.executemany(sql.deletions[name], keys)
-    for contents in batch.emptied_wallets:
-        for statement in sql.empty_wallet:
-            await connection.execute(statement.sql, *statement.arguments(contents.parameters()))
-    for purge in batch.purges:
-        statement = sql.purges[purge.table]
-        await connection.execute(statement.sql, *statement.arguments(purge.parameters()))
+    for cleaning in batch.cleanings:
+        for statement in sql.of_cleaning(cleaning):
+            await connection.execute(statement.sql, *statement.arguments(cleaning.parameters()))
     for organization_id in batch.deleted_organizations:
         for each in sql.delete_organization:
             await connection.execute(each, organization_id)
     if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
-        return CommitOutcome.CONFLICT
-    return CommitOutcome.COMMITTED
+        return CommitResult.CONFLICT
+    return CommitResult.COMMITTED
+
+
+async def _inserted_together(
+    connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[write_set.Row]]
+) -> Sequence[int]:
+    """Insert rows into these tables in one round trip. Returns how many were inserted into each."""
+    columns = [column for table in tables for column in zip(*rows[table.name], strict=True)]
+    inserted: Sequence[int] = await connection.fetchrow(postgres_insert(tables), *columns)
+    return inserted
+
+
+async def _inserted_by_table(
+    connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[write_set.Row]]
+) -> Sequence[int]:
+    """The same on a distributed database, with statements that name the values."""
+    inserted = []
+    for table in tables:
+        count, left = 0, rows[table.name]
+        while left:
+            size = next(size for size in _ROWS_AT_ONCE if size <= len(left))
+            values = itertools.chain.from_iterable(left[:size])
+            count += _count(await connection.execute(distributed_insert(table, size), *values))
+            left = left[size:]
+        inserted.append(count)
+    return inserted
 
 
 async def _versions_hold(connection: Any, sql: PostgresStatements, checks: Mapping[str, Version]) -> bool:
     """Whether these organizations have these versions. If so, they cannot change until the transaction ends."""
-    found = {
-        organization_id: Version(number, changed_by)
-        for organization_id, number, changed_by in await connection.fetch(sql.check_versions.sql, list(checks))
-    }
+    rows: list[Any] = []
+    for ids in [[each] for each in sorted(checks)] if sql.is_distributed else [list(checks)]:
+        rows += await connection.fetch(sql.check_versions.sql, ids)
+    found = {organization_id: Version(number, changed_by) for organization_id, number, changed_by in rows}
     return found == checks
 
 
-async def _swapped(connection: Any, swap: Swap, steps: Sequence[write_set.Swap]) -> bool:
+def _lockable(sql: PostgresStatements, steps: Sequence[write_set.Swap]) -> Iterator[Sequence[write_set.Swap]]:
+    """The steps whose rows one statement can lock: those of one organization if the tables are distributed."""
+    if not sql.is_distributed:
+        if steps:
+            yield steps
+        return
+    for _, together in itertools.groupby(steps, key=lambda step: step.key()[0]):
+        yield list(together)
+
+
+async def _swapped(connection: Any, swap: SwapStatements, steps: Sequence[write_set.Swap]) -> bool:
     arguments = [swap.update.arguments(step.parameters()) for step in steps]
     if len(arguments) == 1:
         return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1

@@ -12,7 +12,7 @@ import msgspec
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation
-from keystead.organizations.kinds.data_key import DataKey
+from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Page
@@ -28,6 +28,13 @@ class StoredVersions(msgspec.Struct, frozen=True):
     parent_id: str | None
     organization: int
     newest_record: int | None
+
+
+class DatabaseFacts(msgspec.Struct, frozen=True):
+    """`software`: its name and version. `size`: of this database, in bytes."""
+
+    software: str
+    size: int
 
 
 class DatabaseReads(AttachmentReads):
@@ -103,8 +110,30 @@ class DatabaseReads(AttachmentReads):
             self._reads.has_suborganization, parent_id=parent_id, id=cursor
         ):
             return None
+        if found_by is None or found_by[0] is not LookupKind.WALLET_ACCOUNT_ADDRESS:
+            return await self._page_of_suborganizations(parent_id, found_by, page)
+        kept: list[str] = []
+        while True:
+            found = await self._page_of_suborganizations(parent_id, found_by, page)
+            still = [each for each in found if await self._has_address(each, found_by[1])]
+            kept = [*still, *kept] if page.before else [*kept, *still]
+            if len(found) < page.limit or len(kept) >= page.limit:
+                return kept[-page.limit :] if page.before else kept[: page.limit]
+            page = Page(page.limit, before=found[0]) if page.before else Page(page.limit, after=found[-1])
+
+    async def _has_address(self, organization_id: str, address: str) -> bool:
+        """Whether the look-up of an address is of a wallet that is not deleted: such look-ups go in steps."""
+        deleted = await self.unfinished_deletions_of(organization_id)
+        if not deleted or rows.WHOLE_ORGANIZATION in deleted:
+            return not deleted
+        return await self.account_with_address(organization_id, address) is not None
+
+    async def _page_of_suborganizations(
+        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
+    ) -> list[str]:
         pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_with_value
         statement = pages.below if page.before else pages.above
+        cursor = page.before or page.after
         place = {"parent_id": parent_id, "cursor": cursor or LOWEST, "limit": page.limit}
         if found_by is None:
             found = {row[0] for row in await self._select(statement, **place)}
@@ -125,7 +154,7 @@ class DatabaseReads(AttachmentReads):
         found = await self._select(self._reads.instance_value, name=name)
         return found[0][0] if found else None
 
-    async def data_keys(self, page: Page) -> list[tuple[str, DataKey]]:
+    async def data_keys(self, page: Page) -> list[tuple[str, SealedDataKey]]:
         """The data key of every organization, with its id, in order of ids. `page.after` may be any id."""
         found = await self._select(self._reads.data_keys_above, cursor=page.after or LOWEST, limit=page.limit)
         return [(organization_id, rows.data_key_from(body)) for organization_id, body in found]
@@ -136,11 +165,23 @@ class DatabaseReads(AttachmentReads):
         return StoredVersions(*found[0]) if found else None
 
     async def lookups_of(self, organization_id: str) -> dict[Lookup, str]:
-        """Every look-up of an organization, with the parent under which it is stored; "" if it has none."""
+        """Every look-up of an organization, with the parent under which it is stored; "" without a parent."""
         found = await self._select(self._reads.lookups_of, organization_id=organization_id)
         return {
             Lookup(LookupKind(kind), value, holder_id): parent_id for kind, value, holder_id, parent_id in found
         }
+
+    async def processes(self, now_ms: int) -> list[bytes]:
+        """What each process that serves says about itself (`server.processes`)."""
+        return [body for (body,) in await self._select(self._reads.processes, now_ms=now_ms)]
+
+    async def organization_count(self, limit: int) -> int:
+        """How many organizations there are, deleted ones included, counted up to this number."""
+        return int((await self._select(self._reads.organization_count, cursor=LOWEST, limit=limit))[0][0])
+
+    async def database_facts(self) -> DatabaseFacts:
+        """The software of the database, and the size of this one."""
+        return DatabaseFacts(*(await self._select(self._reads.database_facts))[0])
 
     async def schema_version(self) -> int:
         """The number of the last migration that was run; 0 if there are no tables."""

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from keystead.storage.migrations import Migration, migrations, pending
+from keystead.storage.migrations import OLDEST_SERVER, Migration, migrations, pending, statements_of
 from keystead.storage.open import TIMEOUT_S, sqlite_path
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 
@@ -32,6 +32,20 @@ def migrate(database_url: str) -> bool:
     return asyncio.run(migrate_postgres(database_url, migrations("postgresql"), connect_timeout_s=TIMEOUT_S))
 
 
+def distribute(database_url: str) -> bool:
+    """Distribute the tables of a migrated database over the nodes of its Citus cluster. Returns False if they are
+    already.
+
+    No server may use the database. Raises Unavailable, NotDistributable, and ValueError for a URL of another
+    database. Blocks: see `migrate`.
+    """
+    if sqlite_path(database_url) is not None:
+        raise ValueError("tables of SQLite cannot be distributed: Citus is an extension of PostgreSQL")
+    from keystead.storage.postgres_schema import distribute_postgres
+
+    return asyncio.run(distribute_postgres(database_url, connect_timeout_s=TIMEOUT_S))
+
+
 def pending_migrations(database_url: str) -> tuple[Migration, ...]:
     """The migrations that `migrate` would run. Changes nothing. Raises the errors of `migrate`."""
     path = sqlite_path(database_url)
@@ -40,11 +54,10 @@ def pending_migrations(database_url: str) -> tuple[Migration, ...]:
         if not path.exists():
             return steps
         with _connected(path, create=False) as connection:
-            return pending(steps, _sqlite_version(connection))
-    from keystead.storage.postgres_schema import postgres_version
+            return _pending(steps, connection)
+    from keystead.storage.postgres_schema import pending_on_postgres
 
-    version = asyncio.run(postgres_version(database_url, connect_timeout_s=TIMEOUT_S))
-    return pending(migrations("postgresql"), version)
+    return asyncio.run(pending_on_postgres(database_url, migrations("postgresql"), connect_timeout_s=TIMEOUT_S))
 
 
 def _migrate_sqlite(path: Path, steps: tuple[Migration, ...]) -> bool:
@@ -53,12 +66,16 @@ def _migrate_sqlite(path: Path, steps: tuple[Migration, ...]) -> bool:
         while True:
             connection.execute("BEGIN EXCLUSIVE")
             try:
-                needed = pending(steps, _sqlite_version(connection))
+                needed = _pending(steps, connection)
                 if needed:
-                    for statement in _statements(needed[0].sql):
+                    for statement in statements_of(needed[0].sql):
                         connection.execute(statement)
                     connection.execute("DELETE FROM schema_version")
                     connection.execute("INSERT INTO schema_version (version) VALUES (?)", (needed[0].number,))
+                    oldest = str(needed[0].oldest_server).encode()
+                    connection.execute(
+                        "INSERT OR REPLACE INTO instance (name, value) VALUES (?, ?)", (OLDEST_SERVER, oldest)
+                    )
                 connection.execute("COMMIT")
             except BaseException:
                 connection.execute("ROLLBACK")
@@ -80,17 +97,9 @@ def _connected(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
         raise translated(error) from error
 
 
-def _sqlite_version(connection: sqlite3.Connection) -> int:
+def _pending(steps: tuple[Migration, ...], connection: sqlite3.Connection) -> tuple[Migration, ...]:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").fetchall():
-        return 0
-    found = connection.execute("SELECT version FROM schema_version").fetchall()
-    return int(found[0][0]) if found else 0
-
-
-def _statements(script: str) -> Iterator[str]:
-    unfinished = ""
-    for line in script.splitlines(keepends=True):
-        unfinished += line
-        if sqlite3.complete_statement(unfinished):
-            yield unfinished.strip()
-            unfinished = ""
+        return steps
+    versions = connection.execute("SELECT version FROM schema_version").fetchall()
+    oldest = connection.execute("SELECT value FROM instance WHERE name = ?", (OLDEST_SERVER,)).fetchall()
+    return pending(steps, int(versions[0][0]) if versions else 0, oldest[0][0] if oldest else None)

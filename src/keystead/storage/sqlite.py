@@ -20,7 +20,7 @@ import msgspec
 from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.storage.base import DatabaseStore
 from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
@@ -85,7 +85,7 @@ class SqliteStore(DatabaseStore):
     def _listed(self, values: Sequence[str]) -> str:
         return msgspec.json.encode(values).decode()
 
-    async def _write(self, batch: Batch) -> CommitOutcome | Exception:
+    async def _write(self, batch: Batch) -> CommitResult | Exception:
         return await self._writer.write(batch)
 
     def _settle(self, settled: Settled) -> None:

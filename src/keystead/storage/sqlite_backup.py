@@ -84,6 +84,9 @@ def _require_keystead(connection: sqlite3.Connection, path: Path) -> None:
         raise BackupRefused(
             f"the tables of {path} have version {version}, this version of Keystead knows {newest()}"
         )
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchone()
+    if found is not None:  # it would change what a server writes
+        raise BackupRefused(f"{path} has a trigger, {found[0][:100]!r}, which Keystead did not make")
 
 
 def _copy(source: sqlite3.Connection, target: Path, report: Report) -> None:

@@ -1,7 +1,7 @@
 """Snapshots of a SQLite database in memory, and putting one back, whole or for one organization.
 
 For development servers. Not here: their names (`server.development.snapshots`). The values of the installation (its
-keys) are left as they are: a snapshot is of the organizations.
+keys) and its processes are left as they are: a snapshot is of the organizations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from keystead.storage.sqlite import SqliteStore
 from keystead.storage.tables import TABLES, Table
 
-_TABLES = tuple(table for table in TABLES if table.name != "instance")
+_TABLES = tuple(table for table in TABLES if table.name not in ("instance", "process"))
 
 
 class Snapshot:

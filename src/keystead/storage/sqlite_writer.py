@@ -16,7 +16,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch
 from keystead.storage.errors import already_there, unwritten
 from keystead.storage.file_lock import FileLock
@@ -39,7 +39,7 @@ class SqliteWriter:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlite-writer")
         self._connection: sqlite3.Connection | None = None
 
-    async def write(self, batch: Batch) -> CommitOutcome | Exception:
+    async def write(self, batch: Batch) -> CommitResult | Exception:
         """Write a batch in one transaction. Returns its outcome, or the error for the callers that wait for it."""
         return await self._loop.run_in_executor(self._thread, self._write, batch)
 
@@ -48,7 +48,7 @@ class SqliteWriter:
         await self._loop.run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown()
 
-    def _write(self, batch: Batch) -> CommitOutcome | Exception:
+    def _write(self, batch: Batch) -> CommitResult | Exception:
         try:
             return self._transact(batch)
         except sqlite3.IntegrityError as error:
@@ -60,14 +60,14 @@ class SqliteWriter:
             self._disconnect()
             return unwritten(error)
 
-    def _transact(self, batch: Batch) -> CommitOutcome:
+    def _transact(self, batch: Batch) -> CommitResult:
         if batch.version_swaps and self._lock.is_held_by_another_process():
-            return CommitOutcome.CONFLICT  # the other process has lost a race before, and is next
+            return CommitResult.CONFLICT  # the other process has lost a race before, and is next
         connection = self._connected()
         self._file.begin(connection)
         try:
             outcome = _statements_of(batch, connection, self._statements)
-            connection.execute("COMMIT" if outcome is CommitOutcome.COMMITTED else "ROLLBACK")
+            connection.execute("COMMIT" if outcome is CommitResult.COMMITTED else "ROLLBACK")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -92,7 +92,7 @@ class SqliteWriter:
                 self._loop.call_soon_threadsafe(self._lost)
 
 
-def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitOutcome:
+def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitResult:
     """Write a batch inside a transaction. The caller must roll it back unless the outcome is COMMITTED."""
     swaps: list[tuple[Statement, Sequence[Swap]]] = [
         (sql.swap_version, batch.version_swaps),
@@ -103,7 +103,7 @@ def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStat
     for statement, steps in swaps:
         for step in steps:
             if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
-                return CommitOutcome.CONFLICT
+                return CommitResult.CONFLICT
     for table in sql.tables:
         if rows := batch.rows.get(table.name):
             inserted = _insert(connection, sql.inserts[table.name], rows)
@@ -111,20 +111,17 @@ def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStat
                 return table.if_skipped
     for name, keys in batch.deleted.items():
         connection.executemany(sql.deletions[name], keys)
-    for contents in batch.emptied_wallets:
-        for statement in sql.empty_wallet:
-            connection.execute(statement.sql, statement.arguments(contents.parameters()))
-    for purge in batch.purges:
-        statement = sql.purges[purge.table]
-        connection.execute(statement.sql, statement.arguments(purge.parameters()))
+    for cleaning in batch.cleanings:
+        for statement in sql.of_cleaning(cleaning):
+            connection.execute(statement.sql, statement.arguments(cleaning.parameters()))
     for organization_id in batch.deleted_organizations:
         for each in sql.delete_organization:
             connection.execute(each, (organization_id,))
     for organization_id, version in batch.version_checks.items():
         found = connection.execute(sql.reads.version.sql, (organization_id,)).fetchone()
         if found != (version.number, version.changed_by):
-            return CommitOutcome.CONFLICT
-    return CommitOutcome.COMMITTED
+            return CommitResult.CONFLICT
+    return CommitResult.COMMITTED
 
 
 def _insert(connection: sqlite3.Connection, inserts: dict[int, str], rows: Sequence[Row]) -> int:

@@ -7,9 +7,9 @@ running it (`sqlite`, `postgres`), what rows hold (`rows`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, assert_never, get_type_hints
 
 import msgspec
 
@@ -18,12 +18,15 @@ from keystead.storage.tables import (
     Table,
     deletion,
     deletion_of_organization,
+    emptying,
     expired_row,
     purge,
     row_lock,
+    row_of_organization,
     row_swap,
     sqlite_insert,
 )
+from keystead.storage.write_set import Cleaning, Emptying, Forgetting, Purge
 
 Dialect = Literal["sqlite", "postgresql"]
 
@@ -57,7 +60,7 @@ class Pages(msgspec.Struct, frozen=True):
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that read. `version` runs before every use of an organization; its one parameter is `id`.
-    `expired_rows` are by table."""
+    `expired_rows` and `rows_of_organization` are by table."""
 
     version: Statement
     versions: Statement
@@ -90,23 +93,39 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     data_keys_above: Statement
     stored_versions: Statement
     lookups_of: Statement
+    unfinished_deletions: Statement
+    unfinished_deletions_of: Statement
+    first_accounts: Statement
+    first_accounts_of_wallet: Statement
+    first_lookups: Statement
+    newest_forgotten: Statement
+    rows_of_organization: dict[str, Statement]
     instance_value: Statement
     schema_version: Statement
+    processes: Statement
+    organization_count: Statement
+    database_facts: Statement
     one_time_code: Statement
     one_time_codes: Statement
     code_count: Statement
     used_token: Statement
     due_messages: Statement
     due_message_count: Statement
+    oldest_due_message: Statement
     outgoing_message: Statement
     outgoing_messages: Statement
     finished_messages: Statement
     expired_rows: dict[str, Statement]
+    waiting_endpoints: Statement
+    waiting_deliveries: Statement
+    waiting_delivery_count: Statement
+    webhook_event: Statement
+    webhook_lease: Statement
     has_email_event: Statement
     email_events: Pages
 
 
-class Swap(msgspec.Struct, frozen=True):
+class SwapStatements(msgspec.Struct, frozen=True):
     """A compare-and-swap: `update` changes one row, or none if the row has changed.
 
     `locked` reads the rows of several swaps and locks them until the transaction ends, in order of keys. Its
@@ -120,18 +139,31 @@ class Swap(msgspec.Struct, frozen=True):
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that both databases have in the same form, and the tables in the order of writing.
 
-    `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes everything
-    of an organization except its records and its activities; the parameter of each statement is the organization's
-    id. `empty_wallet` deletes all accounts of a wallet and their look-ups: `write_set.WalletContents`. `purges`
-    delete expired rows, by table: `write_set.Purge`.
+    `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes what
+    must go in the transaction that deletes an organization; the parameter of each statement is the organization's
+    id. `purges` delete expired rows, by table: `write_set.Purge`; `emptyings` those of an organization: `Emptying`;
+    `forget` removed records: `Forgetting`.
     """
 
     tables: tuple[Table, ...]
     reads: Reads
     deletions: dict[str, str]
     delete_organization: tuple[str, ...]
-    empty_wallet: tuple[Statement, ...]
     purges: dict[str, Statement]
+    emptyings: dict[str, Statement]
+    forget: tuple[Statement, ...]
+
+    def of_cleaning(self, step: Cleaning) -> tuple[Statement, ...]:
+        """The statements of a step, in order."""
+        match step:
+            case Purge(table):
+                return (self.purges[table],)
+            case Emptying(table):
+                return (self.emptyings[table],)
+            case Forgetting():
+                return self.forget
+            case _:
+                assert_never(step)
 
 
 class SqliteStatements(Statements, frozen=True, kw_only=True):
@@ -155,26 +187,31 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
 
     `lock_organization` locks a row and gives its version; `check_versions` gives the versions of organizations and
     keeps them as they are until the transaction ends. Inserts: `tables.postgres_insert`.
+
+    `is_distributed`: for tables that are distributed over several nodes. A statement that locks rows takes those of
+    one organization there.
     """
 
-    swap_version: Swap
-    swap_activity: Swap
-    swap_setting: Swap
-    swap_rows: dict[str, Swap]
+    swap_version: SwapStatements
+    swap_activity: SwapStatements
+    swap_setting: SwapStatements
+    swap_rows: dict[str, SwapStatements]
     lock_organization: Statement
     check_versions: Statement
+    is_distributed: bool
 
 
 def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
     """The statements of a store with these tables. Raises ValueError if a statement is missing or unused."""
-    named = _Named("sqlite")
+    named = _NamedStatements("sqlite")
     statements = SqliteStatements(
         tables=tables,
         reads=_reads(named, tables, "sqlite"),
         deletions=_deletions(tables, "sqlite"),
         delete_organization=_delete_organization(named, tables, "sqlite"),
-        empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
-        purges=_purges(tables, "sqlite"),
+        purges=_purges(tables, "sqlite", skips_locked=False),
+        emptyings=_of_organizations(emptying, tables, "sqlite"),
+        forget=(named.take("note_forgotten"), named.take("forget_removed")),
         swap_version=named.take("swap_version"),
         swap_activity=named.take("swap_activity"),
         swap_setting=named.take("swap_setting"),
@@ -187,32 +224,39 @@ def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
     return statements
 
 
-def postgres_statements(tables: tuple[Table, ...] = TABLES) -> PostgresStatements:
+def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: bool = False) -> PostgresStatements:
     """The statements of a store with these tables. Raises ValueError if a statement is missing or unused."""
-    named = _Named("postgresql")
+    named = _NamedStatements("postgresql")
+    if is_distributed:
+        named.replace(SQL / "citus" / "statements.sql")
     statements = PostgresStatements(
         tables=tables,
         reads=_reads(named, tables, "postgresql"),
         deletions=_deletions(tables, "postgresql"),
         delete_organization=_delete_organization(named, tables, "postgresql"),
-        empty_wallet=(named.take("delete_wallet_lookups"), named.take("delete_wallet_accounts")),
-        purges=_purges(tables, "postgresql"),
-        swap_version=Swap(named.take("swap_version"), named.take("lock_organizations")),
-        swap_activity=Swap(named.take("swap_activity"), named.take("lock_activities")),
-        swap_setting=Swap(named.take("swap_setting"), named.take("lock_settings")),
+        # A statement over several nodes cannot lock what it reads.
+        purges=_purges(tables, "postgresql", skips_locked=not is_distributed),
+        emptyings=_of_organizations(emptying, tables, "postgresql"),
+        forget=(named.take("note_forgotten"), named.take("forget_removed")),
+        swap_version=SwapStatements(named.take("swap_version"), named.take("lock_organizations")),
+        swap_activity=SwapStatements(named.take("swap_activity"), named.take("lock_activities")),
+        swap_setting=SwapStatements(named.take("swap_setting"), named.take("lock_settings")),
         swap_rows={
-            table.name: Swap(compiled(row_swap(table), "postgresql"), compiled(row_lock(table), "postgresql"))
+            table.name: SwapStatements(
+                compiled(row_swap(table), "postgresql"), compiled(row_lock(table), "postgresql")
+            )
             for table in tables
             if table.has_revision
         },
         lock_organization=named.take("lock_organization"),
         check_versions=named.take("check_versions"),
+        is_distributed=is_distributed,
     )
     named.check_all_taken()
     return statements
 
 
-class _Named:
+class _NamedStatements:
     """The statements of a dialect's files, by name."""
 
     def __init__(self, dialect: Dialect) -> None:
@@ -225,6 +269,13 @@ class _Named:
                 if name in self._sql:
                     raise ValueError(f"{file}: statement {name} exists already")
                 self._sql[name] = sql
+
+    def replace(self, file: Path) -> None:
+        """Take the statements of this file in place of those of the same names."""
+        for name, sql in parse(file.read_text()).items():
+            if name not in self._sql:
+                raise ValueError(f"{file}: there is no statement {name} to replace")
+            self._sql[name] = sql
 
     def take(self, name: str) -> Statement:
         if name not in self._sql:
@@ -256,12 +307,14 @@ def compiled(sql: str, dialect: Dialect) -> Statement:
     return Statement(_PARAMETER.sub(lambda found: f"${numbered[found[1]]}", sql), tuple(numbered))
 
 
-def _reads(named: _Named, tables: tuple[Table, ...], dialect: Dialect) -> Reads:
+def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect) -> Reads:
     values: dict[str, Statement | Pages | dict[str, Statement]] = {}
     for name, kind in get_type_hints(Reads).items():
         if name == "expired_rows":
             expiring = [table for table in tables if table.expires]
             values[name] = {table.name: compiled(expired_row(table), dialect) for table in expiring}
+        elif name == "rows_of_organization":
+            values[name] = _of_organizations(row_of_organization, tables, dialect)
         elif kind is Pages:
             values[name] = Pages(named.take(f"{name}_below"), named.take(f"{name}_above"))
         else:
@@ -269,8 +322,7 @@ def _reads(named: _Named, tables: tuple[Table, ...], dialect: Dialect) -> Reads:
     return msgspec.convert(values, Reads)
 
 
-def _purges(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, Statement]:
-    skips_locked = dialect == "postgresql"
+def _purges(tables: tuple[Table, ...], dialect: Dialect, *, skips_locked: bool) -> dict[str, Statement]:
     expiring = [table for table in tables if table.expires]
     return {table.name: compiled(purge(table, skips_locked=skips_locked), dialect) for table in expiring}
 
@@ -279,7 +331,14 @@ def _deletions(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, str]:
     return {table.name: compiled(deletion(table), dialect).sql for table in tables if table.is_merged}
 
 
-def _delete_organization(named: _Named, tables: tuple[Table, ...], dialect: Dialect) -> tuple[str, ...]:
-    deleted = [table for table in tables if table.is_deleted_with_organization]
+def _delete_organization(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect) -> tuple[str, ...]:
+    deleted = [table for table in tables if table.is_deleted_with_organization and table.goes_at_once]
     deletions = [compiled(deletion_of_organization(table), dialect).sql for table in deleted]
     return (named.take("detach_organization").sql, *deletions)
+
+
+def _of_organizations(
+    sql_of: Callable[[Table], str], tables: tuple[Table, ...], dialect: Dialect
+) -> dict[str, Statement]:
+    deleted = [table for table in tables if table.is_deleted_with_organization]
+    return {table.name: compiled(sql_of(table), dialect) for table in deleted}

@@ -15,7 +15,7 @@ import msgspec
 
 from keystead.organizations.attached_rows import EXPIRY, AttachedTable
 from keystead.organizations.attachments import ATTACHED_TABLES
-from keystead.pipeline.store import CommitOutcome
+from keystead.pipeline.store import CommitResult
 
 
 class IfPresent(Enum):
@@ -33,7 +33,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     the primary key. `is_merged`: if several commits share a transaction, only the last row of each key is written.
     `has_revision`: rows are changed by compare-and-swap of the column `revision`, the first after the key.
     `if_skipped`: the outcome of a commit whose row a unique index skips; None if the row need not be written.
-    `is_deleted_with_organization`: False for the tables whose rows stay.
+    `is_deleted_with_organization`: False for the tables whose rows stay. `goes_at_once`: rows are deleted in the
+    transaction that deletes their organization, not afterwards in steps.
     """
 
     name: str
@@ -42,8 +43,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     if_present: IfPresent
     is_merged: bool = False
     has_revision: bool = False
-    if_skipped: CommitOutcome | None = None
+    if_skipped: CommitResult | None = None
     is_deleted_with_organization: bool = False
+    goes_at_once: bool = False
     expires: bool = False
 
     @property
@@ -71,8 +73,9 @@ def table_of(table: AttachedTable) -> Table:
         if_present=IfPresent.SKIP if table.has_revision else if_present,
         is_merged=not table.has_revision,
         has_revision=table.has_revision,
-        if_skipped=CommitOutcome.CONFLICT if table.has_revision else None,
-        is_deleted_with_organization=True,
+        if_skipped=CommitResult.CONFLICT if table.has_revision else None,
+        is_deleted_with_organization=not table.outlives_organization,
+        goes_at_once=table.goes_at_once,
         expires=table.expires,
     )
 
@@ -83,14 +86,22 @@ _OWN_TABLES = (
         columns=_columns(name=str, value=bytes),
         key_length=1,
         if_present=IfPresent.SKIP,
-        if_skipped=CommitOutcome.CONFLICT,
+        if_skipped=CommitResult.CONFLICT,
+    ),
+    Table(
+        name="process",
+        columns=_columns(id=str, expires_at_ms=int, body=bytes),
+        key_length=1,
+        if_present=IfPresent.REPLACE,
+        is_merged=True,
+        expires=True,
     ),
     Table(
         name="organization",
         columns=_columns(id=str, parent_id=str, version=int, changed_by=str),
         key_length=1,
         if_present=IfPresent.SKIP,
-        if_skipped=CommitOutcome.CONFLICT,
+        if_skipped=CommitResult.CONFLICT,
     ),
     Table(
         name="activity",
@@ -113,7 +124,7 @@ _OWN_TABLES = (
         ),
         key_length=2,
         if_present=IfPresent.SKIP,
-        if_skipped=CommitOutcome.DUPLICATE,
+        if_skipped=CommitResult.DUPLICATE,
     ),
     Table(
         name="snapshot",
@@ -155,6 +166,13 @@ _OWN_TABLES = (
         if_present=IfPresent.REPLACE,
         is_merged=True,
     ),
+    Table(
+        name="unfinished_deletion",
+        columns=_columns(organization_id=str, wallet_id=str),
+        key_length=2,
+        if_present=IfPresent.SKIP,
+        is_merged=True,
+    ),
 )
 
 _LOOKUP = Table(
@@ -163,7 +181,7 @@ _LOOKUP = Table(
     key_length=5,
     if_present=IfPresent.SKIP,
     is_merged=True,
-    if_skipped=CommitOutcome.CREDENTIAL_HELD,
+    if_skipped=CommitResult.CREDENTIAL_HELD,
     is_deleted_with_organization=True,
 )
 
@@ -212,6 +230,18 @@ def postgres_insert(tables: tuple[Table, ...]) -> str:
         inserts.append(f"into_{table.name} AS ({insert} RETURNING 1)")
     counts = [f"(SELECT count(*) FROM into_{table.name})" for table in tables]  # noqa: S608
     return f"WITH {', '.join(inserts)} SELECT {', '.join(counts)}"
+
+
+@functools.cache
+def distributed_insert(table: Table, rows: int) -> str:
+    """Inserts this number of rows into a distributed table. Parameters: the values of the rows, one after another.
+
+    Citus finds the node of each row by its values. What a subquery returns it would collect first, which takes much
+    longer.
+    """
+    numbers = itertools.count(1)
+    values = [f"({', '.join(f'${next(numbers)}' for _ in table.columns)})" for _ in range(rows)]
+    return _insert(table, f"VALUES {', '.join(values)}")
 
 
 def _insert(table: Table, rows: str) -> str:
@@ -272,3 +302,16 @@ def deletion(table: Table) -> str:
 def deletion_of_organization(table: Table) -> str:
     """Deletes all rows of an organization. Parameter: `organization_id`."""
     return f"DELETE FROM {table.name} WHERE organization_id = :organization_id"  # noqa: S608
+
+
+def row_of_organization(table: Table) -> str:
+    """Whether the table has a row of an organization. Parameter: `organization_id`."""
+    return f"SELECT 1 FROM {table.name} WHERE organization_id = :organization_id LIMIT 1"  # noqa: S608
+
+
+def emptying(table: Table) -> str:
+    """Deletes rows of an organization, some at a time. Parameters: `organization_id`, `limit`."""
+    of_organization = "organization_id = :organization_id"
+    key = ", ".join(table.key)
+    first = f"SELECT {key} FROM {table.name} WHERE {of_organization} ORDER BY {key} LIMIT :limit"  # noqa: S608
+    return f"DELETE FROM {table.name} WHERE {of_organization} AND ({key}) IN ({first})"  # noqa: S608

@@ -122,16 +122,6 @@ class SettingSwap(msgspec.Struct, frozen=True):
 Swap = VersionSwap | ActivitySwap | RowSwap | SettingSwap
 
 
-class WalletContents(msgspec.Struct, frozen=True):
-    """A wallet of which all accounts are deleted."""
-
-    organization_id: str
-    wallet_id: str
-
-    def parameters(self) -> dict[str, str]:
-        return {"organization_id": self.organization_id, "wallet_id": self.wallet_id}
-
-
 class Purge(msgspec.Struct, frozen=True):
     """At most `limit` rows of a table that expired before a moment, in milliseconds since the epoch: deleted."""
 
@@ -143,12 +133,39 @@ class Purge(msgspec.Struct, frozen=True):
         return {"before_ms": self.before_ms, "limit": self.limit}
 
 
+class Emptying(msgspec.Struct, frozen=True):
+    """At most `limit` rows of an organization in a table: deleted."""
+
+    table: str
+    organization_id: str
+    limit: int
+
+    def parameters(self) -> dict[str, str | int]:
+        return {"organization_id": self.organization_id, "limit": self.limit}
+
+
+class Forgetting(msgspec.Struct, frozen=True):
+    """At most `limit` records of an organization that were removed in this version or before: it is no longer kept
+    that they were."""
+
+    organization_id: str
+    version: int
+    limit: int
+
+    def parameters(self) -> dict[str, str | int | bytes]:
+        return {"organization_id": self.organization_id, "version": self.version, "limit": self.limit, "body": b""}
+
+
+Cleaning = Purge | Emptying | Forgetting
+"""A small step that deletes what nobody reads any more."""
+
+
 class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
 
     `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). If a deleted key is
-    also in `rows`, its row exists afterwards. All accounts of the `emptied_wallets` are deleted. Everything of the
-    `deleted_organizations` is deleted except their records and activities. `version_checks`: other organizations,
+    also in `rows`, its row exists afterwards. Of the `deleted_organizations`, the secrets are deleted, and
+    they are no longer sub-organizations. `version_checks`: other organizations,
     with the version that must be the newest of each.
     """
 
@@ -159,6 +176,5 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     activity_swap: ActivitySwap | None = None
     row_swaps: list[RowSwap] = []
     deleted_organizations: list[str] = []
-    emptied_wallets: list[WalletContents] = []
     setting_swap: SettingSwap | None = None
-    purges: list[Purge] = []
+    cleanings: list[Cleaning] = []

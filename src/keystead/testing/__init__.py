@@ -12,10 +12,19 @@ from contextlib import AbstractContextManager
 import pytest
 
 from keystead.client.dev_controls import DevClock, DevFaults
-from keystead.client.dev_outbox import Outbox, SentMessage
+from keystead.client.dev_outbox import DevelopmentOutbox, SentMessage
+from keystead.client.dev_webhooks import DevWebhooks, SentWebhook
 from keystead.testing.servers import DevelopmentServer, TestOrganization, development_server
 
-__all__ = ["DevelopmentServer", "Outbox", "SentMessage", "TestOrganization", "development_server"]
+__all__ = [
+    "DevWebhooks",
+    "DevelopmentOutbox",
+    "DevelopmentServer",
+    "SentMessage",
+    "SentWebhook",
+    "TestOrganization",
+    "development_server",
+]
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +36,7 @@ def keystead() -> Iterator[DevelopmentServer]:
 
 @pytest.fixture(scope="session")
 def keystead_server() -> Callable[..., AbstractContextManager[DevelopmentServer]]:
-    """`with keystead_server() as server:` starts another server, with an organization nobody else has."""
+    """`with keystead_server() as server:` starts another server, with an organization that no other test uses."""
     return development_server
 
 
@@ -52,6 +61,12 @@ def keystead_faults(keystead: DevelopmentServer) -> Iterator[DevFaults]:
 
 
 @pytest.fixture
-def keystead_outbox(keystead: DevelopmentServer) -> Outbox:
+def keystead_outbox(keystead: DevelopmentServer) -> DevelopmentOutbox:
     """The messages that the session's server kept in place of sending them."""
     return keystead.outbox
+
+
+@pytest.fixture
+def keystead_webhooks(keystead: DevelopmentServer) -> DevWebhooks:
+    """The webhooks that the session's server sent, and what became of them."""
+    return keystead.webhooks

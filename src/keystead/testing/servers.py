@@ -19,7 +19,8 @@ import httpx
 from keystead.client.client import Client
 from keystead.client.credentials import Credentials, credentials_in
 from keystead.client.dev_controls import DevControls
-from keystead.client.dev_outbox import Outbox
+from keystead.client.dev_outbox import DevelopmentOutbox
+from keystead.client.dev_webhooks import DevWebhooks
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
@@ -54,9 +55,14 @@ class DevelopmentServer:
     http: httpx.Client = field(repr=False)
 
     @property
-    def outbox(self) -> Outbox:
+    def outbox(self) -> DevelopmentOutbox:
         """Every e-mail and SMS that the server would have sent."""
         return self.controls.outbox
+
+    @property
+    def webhooks(self) -> DevWebhooks:
+        """Every webhook that the server sent lately."""
+        return self.controls.webhooks
 
     def new_organization(self, name: str = "Test", *, wallet: bool = False) -> TestOrganization:
         """One more organization, in a few milliseconds; see `DevControls.new_organization`."""

@@ -1,7 +1,7 @@
 // Activities in the console: what waits, what it asks, why, and the votes of a person.
 import assert from "node:assert/strict";
 import { generateP256KeyPair } from "@turnkey/crypto";
-import { clientOf, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
+import { clientOf, enter, fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
 
 const { KEYSTEAD_USER_ID } = process.env;
 const MARKUP = `<img src=x onerror="window.ran=1">`;
@@ -48,8 +48,12 @@ const cases = {
     await inspect(page);
     await press(page, "Create user tag 'Treasury'");
     await shows(page, "Waits: a policy allows once more users approve.");
-    await shows(page, "not enough approvals yet");
     await shows(page, "Still missing");
+    await page.waitForSelector(".part .badge"); // the parts are asked of the server once the policy is open
+    const missing = await page.$$eval(".part", (parts) => parts.filter((part) => part.textContent.includes("missing")).map((part) => part.querySelector("code").textContent));
+    assert.deepEqual(missing, [`approvers.any(user, user.id == '${KEYSTEAD_USER_ID}')`]);
+    await shows(page, "approvers is Requester");
+    await shows(page, "is the user Developer");
     await shows(page, "1 of the root quorum: Developer");
     await inspect(page);
     await press(page, "Approve with a passkey");
@@ -80,6 +84,8 @@ const cases = {
     await logIn(page);
     await open(page, `#/activities/${first}`);
     await shows(page, "1 other activity that waits asks for exactly the same");
+    await open(page, "#/activities");
+    await shows(page, "asked 2 times");
   },
 
   async several_are_approved_together_after_each_was_shown(page) {
@@ -99,6 +105,41 @@ const cases = {
     for (const id of ids) assert.equal(await statusOf(id), "ACTIVITY_STATUS_COMPLETED");
   },
 
+  async several_are_approved_with_a_passkey_that_stamps_each(page) {
+    const ids = [await waits(asking, "One of three"), await waits(asking, "Two of three"), await waits(asking, "Three of three")];
+    await logIn(page);
+    await open(page, `#/users/${KEYSTEAD_USER_ID}`);
+    await press(page, "Add a passkey");
+    await shows(page, "The passkey was added.");
+    for (const id of ids) {
+      await open(page, `#/activities/${id}`);
+      await shows(page, "As it was sent");
+    }
+    await open(page, "#/activities");
+    for (const name of ["One", "Two", "Three"]) await (await page.waitForSelector(`input[aria-label*="${name} of three"]`)).click();
+    await shows(page, "a passkey is asked for 3 times");
+    await inspect(page);
+    // The second ceremony is refused once, as when the person closes the dialogue.
+    await page.evaluate(() => {
+      const get = navigator.credentials.get.bind(navigator.credentials);
+      window.ceremonies = 0;
+      navigator.credentials.get = async (options) => {
+        window.ceremonies += 1;
+        if (window.ceremonies === 2) throw new DOMException("closed", "NotAllowedError");
+        return get(options);
+      };
+    });
+    await press(page, "Approve 3 with a passkey");
+    await shows(page, "Approved 1 of 3, then: The passkey was not used");
+    await press(page, "Approve 2 with a passkey");
+    await shows(page, "Approved 2 activities.");
+    assert.equal(await page.evaluate(() => window.ceremonies), 4);
+    for (const id of ids) {
+      const { activity } = await rootClient().getActivity({ activityId: id });
+      assert.deepEqual([activity.status, activity.votes.at(-1).scheme], ["ACTIVITY_STATUS_COMPLETED", "SIGNATURE_SCHEME_TK_WEBAUTHN"]);
+    }
+  },
+
   async proofs_that_an_mfa_policy_asks_for_are_named_and_given(page) {
     await logIn(page);
     await open(page, `#/users/${KEYSTEAD_USER_ID}`);
@@ -114,6 +155,30 @@ const cases = {
     await inspect(page);
     await press(page, "Approve with a passkey");
     await shows(page, "Approved: now completed.");
+  },
+
+  async a_request_that_was_refused_is_explained(page) {
+    const error = await asking.createWallet({ walletName: "Refused", accounts: [] }).catch((refused) => refused);
+    const id = /"activityId":"([^"]+)"/.exec(error.message)[1];
+    await logIn(page);
+    await (await page.waitForSelector("input[type=search]")).type(id);
+    await press(page, "Open the activity, or the refused request, of this id");
+    await shows(page, "A request that was refused");
+    await shows(page, "Denied: nothing allows it.");
+    await shows(page, "does not apply: its condition is false");
+    await inspect(page);
+    await open(page, "#/activities");
+    await press(page, "Refused requests");
+    await shows(page, "You don't have sufficient permissions");
+    await inspect(page);
+    await press(page, "Create wallet", ".row-link");
+    await shows(page, "Denied: nothing allows it.");
+    await open(page, "#/activities/refused");
+    await fill(page, "Value of “activityId”", id);
+    await press(page, "Why?");
+    await shows(page, "Denied: nothing allows it.");
+    await open(page, `#/activities/${KEYSTEAD_USER_ID}`);
+    await shows(page, "There is no such activity");
   },
 
   async what_people_typed_is_text(page) {
@@ -141,15 +206,18 @@ const cases = {
     await shows(page, "Create user tag 'Refused'");
   },
 
-  async a_keyboard_alone_opens_an_activity(page) {
+  async a_keyboard_alone_opens_an_activity_and_approves(page) {
+    const id = await waits(asking, "By keyboard");
     await logIn(page);
-    await settled(page);
-    for (let presses = 0; presses < 60; presses += 1) {
-      await page.keyboard.press("Tab");
-      if (await page.evaluate(() => document.activeElement?.className === "row-link")) break;
-    }
-    await page.keyboard.press("Enter");
+    await shows(page, "Create user tag 'By keyboard'");
+    await enter(page, "Skip to the content");
+    await enter(page, "Create user tag 'By keyboard'");
     await shows(page, "What it asks");
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1"); // a screen reader says where one is
+    await page.waitForFunction(() => document.title.startsWith("Create user tag 'By keyboard'"));
+    await enter(page, "Approve with this browser’s key");
+    await shows(page, "Approved: now completed.");
+    assert.equal(await statusOf(id), "ACTIVITY_STATUS_COMPLETED");
   },
 };
 

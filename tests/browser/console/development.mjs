@@ -1,6 +1,7 @@
 // The development screen, an approval from nothing in a few clicks, and the pictures of what happened.
 import assert from "node:assert/strict";
-import { inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
+import { createServer } from "node:http";
+import { fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
 
 const { KEYSTEAD_BASE_URL, KEYSTEAD_USER_ID } = process.env;
 const MARKUP = `<img src=x onerror="window.ran=1">`;
@@ -36,6 +37,14 @@ const cases = {
     await shows(page, "unable to find wallet");
     await press(page, "Get wallet");
     await shows(page, "SIGNATURE_SCHEME_TK_API_P256");
+    await shows(page, "compare both ids"); // what to do
+    await rootClient().getWallets();
+    await press(page, "List wallets");
+    await shows(page, "of published clients");
+    await press(page, "Refused ones only", "label");
+    await page.waitForFunction(() => ![...document.querySelectorAll("tbody button")].some((each) => each.textContent === "List wallets"));
+    await press(page, "Whoami");
+    await shows(page, "Stamp the request");
     await inspect(page);
     assert.equal(await page.evaluate(() => window.ran), undefined);
   },
@@ -49,6 +58,32 @@ const cases = {
     await press(page, "Text");
     await inspect(page);
     assert.equal(await page.evaluate(() => window.ran), undefined);
+  },
+
+  async webhooks_that_were_sent_are_listed(page) {
+    const receiver = createServer((_, response) => response.writeHead(418).end());
+    await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    receiver.unref(); // whatever fails, it does not hold the process
+    const { port } = receiver.address();
+    await logIn(page);
+    await open(page, "#/development/webhooks");
+    await shows(page, "No webhooks yet");
+    await inspect(page);
+    await open(page, "#/actions/create_webhook_endpoint");
+    await fill(page, "URL", `http://127.0.0.1:${port}/hook`);
+    await fill(page, "Name", MARKUP);
+    await press(page, "Add subscription");
+    await press(page, "Every activity");
+    await press(page, "Create webhook endpoint", "button");
+    await shows(page, "Completed");
+    await rootClient().createUserTag({ userTagName: MARKUP, userIds: [] });
+    await open(page, "#/development/webhooks");
+    await press(page, `http://127.0.0.1:${port}/hook`);
+    await shows(page, "it answered 418");
+    await shows(page, "CREATE_USER_TAG");
+    await inspect(page);
+    assert.equal(await page.evaluate(() => window.ran), undefined);
+    receiver.closeAllConnections();
   },
 
   async the_clock_moves_and_snapshots_go_back(page) {
@@ -75,7 +110,7 @@ const cases = {
   async what_happened_is_drawn_with_its_numbers(page) {
     await logIn(page);
     await open(page, "#/overview");
-    await shows(page, "Activities over time");
+    for (const title of ["Activities by outcome", "Activities by type", "Signatures and refusals", "Approvals waiting, by age"]) await shows(page, title);
     await page.waitForSelector("svg.plot rect.bar");
     await press(page, "As a table");
     await inspect(page);

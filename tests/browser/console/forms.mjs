@@ -1,6 +1,6 @@
 // The forms that are made from the operation catalogue.
 import assert from "node:assert/strict";
-import { fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
+import { enter, fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
 
 const cases = {
   async a_form_of_the_catalogue_creates_changes_and_deletes(page) {
@@ -28,6 +28,32 @@ const cases = {
     await page.select("select", "true");
     await press(page, "Delete wallets", "button");
     await shows(page, "Completed");
+  },
+
+  async a_keyboard_alone_fills_a_form_and_tries_a_policy(page) {
+    await logIn(page);
+    await enter(page, "Wallets");
+    await settled(page);
+    await enter(page, "New wallet");
+    await settled(page);
+    await enter(page, "Wallet name", "Typed by keyboard");
+    await enter(page, "Create wallet");
+    await shows(page, "Result");
+    await enter(page, "Policies");
+    await settled(page);
+    await enter(page, "New policy");
+    await settled(page);
+    await enter(page, "Name", "By keyboard");
+    await enter(page, "Condition", "activity.kind == 'CREATE_WALLET'");
+    await shows(page, "The server accepts it");
+    await enter(page, "Try it");
+    await shows(page, "It applies to");
+    await enter(page, "Create policy");
+    await shows(page, "Completed");
+    await enter(page, "Dark");
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await enter(page, "Log out");
+    await shows(page, "Log in to Keystead");
   },
 
   async an_approver_is_added_with_a_passkey_and_a_key_pair(page) {
@@ -67,6 +93,19 @@ const cases = {
       const name = address.split("/").at(-1);
       if (["create_users", "create_policies", "create_sub_organization", "sign_transaction"].includes(name)) await inspect(page);
     }
+  },
+
+  async what_is_typed_is_kept_over_a_reload(page) {
+    await logIn(page);
+    await open(page, "#/actions/create_wallet");
+    await fill(page, "Wallet name", "Half typed");
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.$eval("form input", (node) => node.value), "Half typed");
+    await shows(page, "What you typed before is still here.");
+    await inspect(page);
+    await press(page, "Start afresh");
+    await page.waitForFunction(() => document.querySelector("form input").value === "");
   },
 
   async a_refusal_is_shown_in_the_form_and_nothing_typed_is_lost(page) {

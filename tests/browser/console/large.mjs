@@ -61,6 +61,29 @@ const cases = {
     assert.ok(asked.includes(id(ACTIVITIES - 49)), String(asked));
     assert.equal(await rows(target), 100);
   },
+
+  async an_answer_that_comes_after_the_filter_changed_is_not_shown(target) {
+    const polls = [];
+    let filtered = 0;
+    await target.setRequestInterception(true);
+    target.on("request", (request) => {
+      if (!request.url().endsWith("list_activities")) return request.continue();
+      const body = JSON.parse(request.postData());
+      const answer = () => request.respond({ contentType: "application/json", body: JSON.stringify({ activities: body.filterByStatus ? [] : page(body) }) });
+      if (body.filterByStatus?.length === 1) filtered += 1;
+      if (body.filterByStatus || !polls.length) answer();
+      if (!body.filterByStatus) polls.push(answer);
+    });
+    await logIn(target);
+    await shows(target, "Wallet 100000");
+    while (polls.length < 2) await target.waitForRequest((request) => request.url().endsWith("list_activities"));
+    await target.select("select[aria-label=Status]", "ACTIVITY_STATUS_FAILED");
+    await shows(target, "Nothing of this kind has been asked for yet.");
+    await target.evaluate(() => new MutationObserver(() => (window.wasShown ||= document.body.innerText.includes("Wallet 100000"))).observe(document.body, { childList: true, subtree: true }));
+    polls.slice(1).forEach((answer) => answer());
+    for (const before = filtered; filtered === before;) await target.waitForResponse((response) => response.url().endsWith("list_activities"));
+    assert.equal(await target.evaluate(() => window.wasShown), undefined);
+  },
 };
 
 await run(cases);

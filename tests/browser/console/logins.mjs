@@ -1,8 +1,11 @@
 // Logging in to the console: by the link of `keystead dev`, by an API key file, by a passkey; and logging out.
 import assert from "node:assert/strict";
-import { credentialsFile, dropFile, inspect, logIn, open, press, run, settled, shows } from "./pages.mjs";
+import { credentialsFile, dropFile, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
 
-const { KEYSTEAD_CONSOLE_URL, KEYSTEAD_ORGANIZATION_ID, KEYSTEAD_USER_ID, KEYSTEAD_API_PRIVATE_KEY } = process.env;
+const { KEYSTEAD_BASE_URL, KEYSTEAD_CONSOLE_URL, KEYSTEAD_ORGANIZATION_ID, KEYSTEAD_USER_ID, KEYSTEAD_API_PRIVATE_KEY } = process.env;
+
+/** Moves the server's clock. */
+const clock = (change) => fetch(`${KEYSTEAD_BASE_URL}/dev/v1/clock`, { method: "POST", headers: { "Content-Type": "application/json", "X-Keystead-Dev": "1" }, body: JSON.stringify(change) });
 
 /** Everything that the page keeps, as text: a key that can be exported would show itself. */
 const kept = (page) => page.evaluate(async () => {
@@ -11,7 +14,7 @@ const kept = (page) => page.evaluate(async () => {
   const [login] = await new Promise((resolve) => (asked.onsuccess = () => resolve(asked.result)));
   database.close();
   const exported = await crypto.subtle.exportKey("jwk", login.key.privateKey).then(() => "exported", (error) => error.name);
-  return { kind: login.kind, exported, text: JSON.stringify([login, { ...localStorage }, { ...sessionStorage }]) };
+  return { kind: login.kind, expiresAtMs: login.expiresAtMs, exported, text: JSON.stringify([login, { ...localStorage }, { ...sessionStorage }]) };
 });
 
 const cases = {
@@ -70,6 +73,28 @@ const cases = {
     await settled(page);
   },
 
+  async a_code_by_email_logs_in(page) {
+    const contact = "developer@example.org";
+    await rootClient().updateUserEmail({ userId: KEYSTEAD_USER_ID, userEmail: contact });
+    await rootClient().setOrganizationFeature({ name: "FEATURE_NAME_OTP_EMAIL_AUTH" });
+    await page.waitForSelector("#contact");
+    await page.type("#organization", KEYSTEAD_ORGANIZATION_ID);
+    await page.type("#contact", contact);
+    await press(page, "Send a code");
+    await shows(page, "A code is on its way");
+    await inspect(page);
+    await page.type("#code", "WRONG1");
+    await press(page, "Log in with the code");
+    await page.waitForSelector(".notice.bad");
+    await page.$eval("#code", (node) => node.select());
+    await press(page, "Take the code from its outbox");
+    await page.waitForFunction(() => document.getElementById("code").value !== "WRONG1");
+    await press(page, "Log in with the code");
+    await page.waitForSelector(".frame");
+    assert.deepEqual([(await kept(page)).kind, (await kept(page)).exported], ["session", "InvalidAccessError"]);
+    await shows(page, "Developer");
+  },
+
   async a_session_that_the_server_ends_leads_to_the_log_in(page) {
     await logIn(page);
     await page.setRequestInterception(true);
@@ -79,6 +104,36 @@ const cases = {
       else request.continue();
     });
     await shows(page, "The session has ended: the key has expired");
+  },
+
+  async a_session_that_is_about_to_end_says_so_and_goes_on(page) {
+    await logIn(page);
+    await open(page, `#/users/${KEYSTEAD_USER_ID}`);
+    await press(page, "Add a passkey");
+    await shows(page, "The passkey was added.");
+    await press(page, "Log out");
+    await press(page, "Log in with a passkey");
+    await page.waitForSelector(".frame");
+    const ends = async () => (await kept(page)).expiresAtMs;
+    const [first, leftMs] = [await ends(), 120_000];
+    const aheadMs = first - leftMs - Date.now();
+    await clock({ advanceMs: aheadMs });
+    await page.evaluateOnNewDocument((aheadMs) => {
+      const now = Date.now;
+      Date.now = () => now() + aheadMs;
+    }, aheadMs);
+    await page.reload();
+    await shows(page, "This session ends in 2 minutes.");
+    await inspect(page);
+    await press(page, "Stay logged in");
+    await page.waitForFunction(() => !document.body.innerText.includes("This session ends"));
+    assert.ok((await ends()) >= first + 43_200_000 - 2 * leftMs, String([first, await ends()]));
+    await page.reload();
+    await settled(page);
+    await clock({ advanceMs: 2 * 43_200_000 });
+    await shows(page, "The session has ended:");
+    await inspect(page);
+    await clock({ system: true });
   },
 
   async the_page_runs_no_script_but_its_own(page) {

@@ -105,22 +105,48 @@ export async function fill(page, label, text) {
   }
 }
 
-const WIDTHS = [360, 2560];
-const THEMES = ["light", "dark"];
+const TABS_MAX = 120;
+
+/** Reaches what has this name by Tab alone, sees that it shows the focus, and types into it or presses Enter. */
+export async function enter(page, name, text) {
+  for (let presses = 0; presses < TABS_MAX; presses += 1) {
+    await page.keyboard.press("Tab");
+    const found = await page.evaluate((name) => {
+      const node = document.activeElement;
+      const label = node.labels?.[0]?.textContent.replace(/\(optional\)/, "") ?? node.getAttribute("aria-label") ?? node.textContent;
+      if (label.trim() !== name) return null;
+      const seen = [node, node.closest(".editor"), "::after"].some((each) => {
+        const style = each === "::after" ? getComputedStyle(node, each) : each && getComputedStyle(each);
+        return style && style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+      });
+      return { seen };
+    }, name);
+    if (!found) continue;
+    assert.ok(found.seen, `“${name}” does not show the focus`);
+    if (text === undefined) await page.keyboard.press("Enter");
+    else await page.keyboard.type(text);
+    await page.keyboard.press("Escape"); // completions that were offered
+    return;
+  }
+  assert.fail(`Tab does not reach “${name}”`);
+}
+
+const LOOKS = ["light", "dark"].flatMap((theme) => [360, 2560].map((width) => [theme, width]));
 
 /** What holds on every screen, in both themes, narrow and wide: axe finds nothing, and nothing is wider than the page. */
 export async function inspect(page) {
-  for (const theme of THEMES) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  for (const [theme, width] of LOOKS) {
     await page.evaluate((theme) => (document.documentElement.dataset.theme = theme), theme);
-    for (const width of WIDTHS) {
-      await page.setViewport({ width, height: 900 });
-      const where = `${await page.evaluate(() => location.hash)} ${theme} ${width}`;
-      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${where}: wider than the page`);
-      await page.evaluate(AXE);
-      const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
-      const found = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).slice(0, 3).join(" ")}`);
-      assert.deepEqual(found, [], where);
-    }
+    await page.setViewport({ width, height: 900 });
+    const where = `${await page.evaluate(() => location.hash)} ${theme} ${width}`;
+    const { violations, isTooWide } = await page.evaluate(async () => {
+      const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+      return { violations, isTooWide: document.documentElement.scrollWidth > innerWidth };
+    });
+    assert.ok(!isTooWide, `${where}: wider than the page`);
+    const found = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).slice(0, 3).join(" ")}`);
+    assert.deepEqual(found, [], where);
   }
   await page.setViewport(WINDOW);
 }

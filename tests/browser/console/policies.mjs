@@ -1,6 +1,7 @@
 // Policies: the list with its warnings, and the editor that the server checks as one types.
 import assert from "node:assert/strict";
-import { fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
+import { generateP256KeyPair } from "@turnkey/crypto";
+import { clientOf, fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
 
 const MARKUP = `<img src=x onerror="window.ran=1">`;
 
@@ -37,6 +38,46 @@ const cases = {
     assert.deepEqual([made.condition, made.consensus, made.effect], ["eth.tx.value < 5", "approvers.count() >= 2", "EFFECT_ALLOW"]);
   },
 
+  async an_example_is_a_beginning(page) {
+    await logIn(page);
+    await open(page, "#/policies/new");
+    await press(page, "Transfers to one address, up to an amount");
+    await shows(page, "The server accepts it");
+    await page.waitForFunction(() => document.querySelector(".editor textarea").value.includes("eth.tx.to =="));
+    await fill(page, "To the address", "0x1234");
+    await shows(page, "An address is 0x and 40 characters");
+    await fill(page, "To the address", `0x${"ab".repeat(20)}`);
+    await fill(page, "At most, in ETH", "0.25");
+    await inspect(page);
+    await press(page, "Write the condition");
+    await page.waitForFunction((condition) => document.querySelector(".editor textarea").value === condition, {},
+      `activity.kind == 'SIGN_TRANSACTION' && eth.tx.to == '0x${"ab".repeat(20)}' && eth.tx.value <= 250000000000000000`);
+    await shows(page, "The server accepts it");
+    await page.waitForFunction(() => ![...document.querySelectorAll("button")].find((each) => each.textContent === "Create policy").disabled);
+  },
+
+  async a_user_becomes_an_approver(page) {
+    const { publicKey } = generateP256KeyPair();
+    const { userIds } = await rootClient().createUsers({ users: [{ userName: "Approver", userTags: [], authenticators: [], oauthProviders: [], apiKeys: [{ apiKeyName: "key", publicKey, curveType: "API_KEY_CURVE_P256" }] }] });
+    await logIn(page);
+    await open(page, `#/users/${userIds[0]}`);
+    await shows(page, "Do not count in the root quorum.");
+    await press(page, "Policy that counts this user");
+    await fill(page, "Name", "Approver signs");
+    await shows(page, "The server accepts it");
+    await press(page, "Create policy");
+    await shows(page, "Completed");
+    await open(page, `#/users/${userIds[0]}`);
+    await shows(page, "Count in the policy Approver signs");
+    await inspect(page);
+    await press(page, "Add to the root quorum");
+    await settled(page);
+    await press(page, "Update root quorum", "button");
+    await shows(page, "Completed");
+    await open(page, `#/users/${userIds[0]}`);
+    await shows(page, "Count in the root quorum: 1 of 2 decide everything.");
+  },
+
   async a_policy_is_tried_on_the_record(page) {
     await rootClient().createUserTag({ userTagName: "tried", userIds: [] });
     await logIn(page);
@@ -47,7 +88,27 @@ const cases = {
     await settled(page);
     await press(page, "Try it");
     await shows(page, "It applies to 1 activity of");
+    await shows(page, "and changes no decision"); // the root quorum decided
     await shows(page, "Create user tag 'tried'");
+    await inspect(page);
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.$eval(".editor textarea", (node) => node.value), "activity.kind == 'CREATE_USER_TAG'");
+  },
+
+  async a_policy_is_tried_among_the_others(page) {
+    const key = generateP256KeyPair();
+    const { userIds } = await rootClient().createUsers({ users: [{ userName: "Tagger", userTags: [], authenticators: [], oauthProviders: [], apiKeys: [{ apiKeyName: "key", publicKey: key.publicKey, curveType: "API_KEY_CURVE_P256" }] }] });
+    const { policyId } = await rootClient().createPolicy({ policyName: "Tagger tags", effect: "EFFECT_ALLOW", condition: "activity.kind == 'CREATE_USER_TAG'", consensus: `approvers.any(user, user.id == '${userIds[0]}')`, notes: "" });
+    await clientOf(key).createUserTag({ userTagName: "by Tagger", userIds: [] });
+    await logIn(page);
+    await open(page, `#/policies/${policyId}`);
+    await press(page, "Deny", "label");
+    await shows(page, "The server accepts it");
+    await press(page, "Try it");
+    await shows(page, "and changes 1 decision");
+    await shows(page, "Create user tag 'by Tagger'");
+    assert.deepEqual(await page.$eval(".change", (node) => [node.querySelector("s").textContent, node.querySelector(".badge").textContent]), ["Allowed", "Denied"]);
     await inspect(page);
   },
 

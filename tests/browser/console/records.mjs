@@ -1,7 +1,7 @@
 // Reading every kind of record.
 import assert from "node:assert/strict";
 import { generateP256KeyPair } from "@turnkey/crypto";
-import { inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
+import { fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
 
 const { KEYSTEAD_USER_ID } = process.env;
 const MARKUP = `<img src=x onerror="window.ran=1">`;
@@ -21,7 +21,9 @@ async function makeRecords() {
     label: MARKUP, notes: MARKUP, type: "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM", smartContractAddress: "0x5fbdb2315678afecb367f032d93f642f64180aa3", smartContractInterface: ABI });
   const { subOrganizationId } = await root.createSubOrganization({
     subOrganizationName: MARKUP, rootQuorumThreshold: 1, rootUsers: [{ userName: MARKUP, apiKeys: [{ apiKeyName: MARKUP, publicKey: generateP256KeyPair().publicKey, curveType: "API_KEY_CURVE_P256" }], authenticators: [], oauthProviders: [] }] });
-  return { walletId, privateKeyId: privateKeyIds[0], smartContractInterfaceId, subOrganizationId };
+  const { sessionProfileId } = await root.createSessionProfile({ sessionProfileName: MARKUP, scope: "activity.action == 'SIGN'", notes: MARKUP });
+  const { invitationIds } = await root.createInvitations({ invitations: [{ receiverUserName: MARKUP, receiverUserEmail: "someone@example.org", receiverUserTags: [], accessType: "ACCESS_TYPE_WEB", senderUserId: KEYSTEAD_USER_ID }] });
+  return { sessionProfileId, invitationId: invitationIds[0], walletId, privateKeyId: privateKeyIds[0], smartContractInterfaceId, subOrganizationId };
 }
 
 const cases = {
@@ -42,6 +44,16 @@ const cases = {
       ["#/sub-organizations", made.subOrganizationId],
       [`#/sub-organizations/${made.subOrganizationId}`, MARKUP],
       ["#/organization", "Root quorum"],
+      ["#/records/session_profiles", MARKUP],
+      [`#/records/session_profiles/${made.sessionProfileId}`, MARKUP],
+      ["#/records/invitations", MARKUP],
+      [`#/records/invitations/${made.invitationId}`, "someone@example.org"],
+      ["#/records/auth_proxy_configs", "Auth proxy configs"],
+      ["#/records/oauth2_credentials", "No oauth2 credentials"],
+      ["#/records/nothing", "There are no such records"],
+      ["#/audit", MARKUP],
+      ["#/audit?question=keys", MARKUP],
+      ["#/overview", "Activities by outcome"],
       ["#/actions", "Create wallet"],
       ["#/nowhere", "There is no such screen"],
     ]) {
@@ -50,6 +62,41 @@ const cases = {
       await inspect(page);
       assert.equal(await page.evaluate(() => window.ran), undefined, address);
     }
+  },
+
+  async an_auditor_finds_who_exported_a_key(page) {
+    const { walletId } = await rootClient().createWallet({ walletName: "Exported", accounts: [] });
+    await rootClient().exportWallet({ walletId, targetPublicKey: generateP256KeyPair().publicKeyUncompressed });
+    await logIn(page);
+    await press(page, "Audit");
+    await page.waitForSelector("#audit-question");
+    await page.select("#audit-question", "exports");
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+    await shows(page, "Export the mnemonic of the wallet 'Exported'");
+    await shows(page, "with the key “Development key”");
+    await page.select("#audit-user", KEYSTEAD_USER_ID);
+    await page.type("#audit-from", "01012020");
+    await shows(page, "1 activity of 1");
+    await page.reload();
+    await settled(page);
+    await shows(page, "1 activity of 1");
+    await page.type("#audit-search", "nothing like this");
+    await shows(page, "Nothing found");
+    await inspect(page);
+  },
+
+  async a_record_without_a_screen_of_its_own_is_made_and_deleted(page) {
+    await logIn(page);
+    await press(page, "Session profiles");
+    await press(page, "New session profile");
+    await fill(page, "Session profile name", "Signers");
+    await fill(page, "Scope", "activity.action == 'SIGN'");
+    await inspect(page);
+    await press(page, "Create session profile", "button");
+    await shows(page, "Completed");
+    await press(page, "Session profiles");
+    await press(page, "Signers");
+    await shows(page, "activity.action == 'SIGN'");
   },
 
   async an_address_is_shown_as_a_qr_code(page) {

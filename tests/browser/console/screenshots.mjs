@@ -25,6 +25,19 @@ await root.createUserTag({ userTagName: "Finance", userIds: [] });
 await root.createWallet({ walletName: "Treasury", accounts: [{ curve: "CURVE_ED25519", pathFormat: "PATH_FORMAT_BIP32", path: "m/44'/501'/0'/0'", addressFormat: "ADDRESS_FORMAT_SOLANA" }] });
 await root.createPolicy({ policyName: "No exports", effect: "EFFECT_DENY", condition: "activity.action == 'EXPORT'", consensus: "", notes: "Keys stay here." });
 
+/** A day of signatures, some of them of an hour; then an export. */
+const clock = (change) => fetch(`${credentials.baseUrl}/dev/v1/clock`, { method: "POST", headers: { "Content-Type": "application/json", "X-Keystead-Dev": "1" }, body: JSON.stringify(change) });
+const HOUR_MS = 3_600_000;
+const [{ accounts: [{ address }] }] = [await root.getWalletAccounts({ walletId: (await root.getWallets()).wallets[0].walletId })];
+for (let hour = 24; hour > 0; hour -= 1) {
+  await clock({ system: true, advanceMs: -hour * HOUR_MS });
+  for (let signed = 0; signed < (hour * 7) % 5; signed += 1) {
+    await root.signRawPayload({ signWith: address, payload: `payload ${hour} ${signed}`, encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_KECCAK256" });
+  }
+  if (hour % 6 === 0) await root.createWallet({ walletName: `Branch ${hour}`, accounts: [] });
+}
+await clock({ system: true });
+
 await mkdir(FOLDER, { recursive: true });
 const browser = await launch();
 const page = await browser.newPage();
@@ -39,7 +52,7 @@ await logIn(page);
 await open(page, "#/development/server");
 await press(page, "Make an activity that waits");
 await shows(page, "0.05 ETH");
-await shows(page, "not enough approvals yet");
+await shows(page, "missing");
 await picture("approval", "light");
 await open(page, "#/activities");
 await shows(page, "Send 0.05 ETH");
@@ -50,6 +63,9 @@ await fill(page, "Condition", "eth.tx.to == '0x70997970C51812dc3A010C7d01b50e0d1
 await page.waitForSelector(".offer:not([hidden]) li");
 await shows(page, "cannot be read yet");
 await picture("policy", "dark");
+await open(page, "#/overview");
+await shows(page, "Signatures and refusals");
+await picture("overview", "light");
 await browser.close();
 server.kill();
 await once(server, "exit");

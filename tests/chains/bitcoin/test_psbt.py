@@ -35,6 +35,7 @@ from tests.chains.bitcoin.psbts import (
     unsigned_psbt,
 )
 from tests.chains.signing_vectors import SIGNING, account, party
+from tests.support.examples import examples
 from tests.support.hanging import not_hanging
 
 SIGNER = bitcoin_party("P2WPKH")
@@ -254,7 +255,7 @@ MUTATED = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(MUTATED), st.data())
 def test_altered_bytes_are_refused_or_kept(row: tuple[str, Party], data: st.DataObject) -> None:
     altered = bytearray.fromhex(row[0])

@@ -18,6 +18,7 @@ from keystead.chains.signatures import SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction
 from keystead.keys.signatures import sign
 from tests.chains.signing_vectors import SIGNING, account, party
+from tests.support.examples import examples
 from tests.support.independent_ethereum import Account
 
 ADDRESS = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
@@ -191,7 +192,7 @@ ANY_TRANSACTION = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(ANY_TRANSACTION)
 def test_whatever_the_independent_library_builds(transaction: dict[str, Any]) -> None:
     """It signs as we do, recovers the sender from what we sign, and policies see what it put in."""

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from keystead.chains.ethereum.abi import NESTING_MAX
 from keystead.chains.ethereum.interfaces import ContractAbi, check_abi
 from tests.chains.ethereum.test_ethereum import mutated
+from tests.support.examples import examples
 from tests.support.hanging import not_hanging
 
 ALICE = "0x" + "a1" * 20
@@ -172,7 +173,7 @@ MALFORMED = [
     ("a length beyond the end", "bytes", words(32, 2**200)),
     ("a list longer than its bytes", "uint256[]", words(32, 2, 1)),
     ("a list without end", "uint256[]", words(32, 2**255)),
-    ("text that is no UTF-8", "string", words(32, 1) + b"\xff" + bytes(31)),
+    ("text that is not UTF-8", "string", words(32, 1) + b"\xff" + bytes(31)),
     ("padding that is not zero", "bytes", words(32, 1) + b"\1\1" + bytes(30)),
     (
         "lists that share their items a million times",
@@ -286,7 +287,7 @@ def ours(kind: str, arguments: bytes) -> Any:
     return None if found is None else found["contract_call_args"]["x"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(kinds, st.data())
 def test_every_type_as_eth_abi_encodes_it(kind: str, data: st.DataObject) -> None:
     arguments = encode([kind], [data.draw(get_abi_strategy(kind))])
@@ -295,7 +296,7 @@ def test_every_type_as_eth_abi_encodes_it(kind: str, data: st.DataObject) -> Non
     assert found == theirs(kind, arguments)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(kinds, st.data())
 def test_what_is_read_from_altered_bytes_eth_abi_reads_alike(kind: str, data: st.DataObject) -> None:
     arguments = bytearray(encode([kind], [data.draw(get_abi_strategy(kind))]))

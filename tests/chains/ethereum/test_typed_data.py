@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.typed_data import BYTES_MAX, TypedData, parse_typed_data
 from tests.chains.signing_vectors import SIGNING
+from tests.support.examples import examples
 from tests.support.hanging import not_hanging
 from tests.support.independent_ethereum import encode_typed_data
 
@@ -344,7 +345,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(documents())
 def test_any_digest_is_that_of_the_independent_library(document: dict[str, Any]) -> None:
     data = parsed(document)

@@ -25,6 +25,7 @@ from keystead.chains.solana.message import LOOKED_UP, read_message
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.transaction import Party
 from tests.chains.signing_vectors import SIGNING, account, party
+from tests.support.examples import examples
 
 VECTORS = SIGNING["solanaTransactions"]
 SIGNER, OTHER, TABLE = (Keypair.from_seed(bytes([number]) * 32) for number in (1, 2, 3))
@@ -108,7 +109,7 @@ REFUSED: list[tuple[str, bytes, str]] = [
     ("no signers", header(0, 0, 1), "no writable signer"),
     ("only read-only signers", header(1, 1, 1), "no writable signer"),
     ("more accounts than keys", header(3, 0, 1), "more accounts than its 3 keys"),
-    ("a version that is none", TRANSFER[:65] + b"\x81" + TRANSFER[65:], ""),
+    ("an unknown version", TRANSFER[:65] + b"\x81" + TRANSFER[65:], ""),
     (
         "a key twice",
         wire(Message.new_with_compiled_instructions(1, 0, 1, [SIGNER.pubkey(), A, A], Hash(bytes(32)), [ONE])),
@@ -267,7 +268,7 @@ def test_every_signer_in_turn_completes_the_transaction(
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(VECTORS), st.data())
 def test_altered_bytes_are_refused_or_signed_as_they_are(vector: dict[str, Any], data: st.DataObject) -> None:
     altered = bytearray.fromhex(vector["unsignedTransaction"])
@@ -303,7 +304,7 @@ def _read_by_solders(unsigned: bytes) -> Message | MessageV0 | None:
 WIRE_FORMS = [*(bytes.fromhex(vector["unsignedTransaction"]) for vector in VECTORS), with_table(ONE)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(WIRE_FORMS), st.data())
 def test_the_wire_form_is_read_as_solders_reads_it(unsigned: bytes, data: st.DataObject) -> None:
     altered = bytearray(unsigned)

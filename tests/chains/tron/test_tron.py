@@ -20,6 +20,7 @@ from tests.chains.signing_vectors import SIGNING, account, party
 from tests.chains.tron import independent
 from tests.chains.tron.independent import write
 from tests.support import secp256k1
+from tests.support.examples import examples
 
 (VECTOR,) = SIGNING["tronTransactions"]
 PRIVATE_KEY, SIGNER = account(VECTOR["signWith"])
@@ -167,7 +168,7 @@ REFUSED = [
         bytes.fromhex(WRITTEN["WithdrawExpireUnfreezeContract"]["raw_data_hex"]),
         "contract type 56",
     ),
-    ("a type that is none", contract(-1), "contract type -1"),
+    ("an unknown type", contract(-1), "contract type -1"),
     ("another type in the parameter", contract(31), "a TriggerSmartContract whose parameter"),
     ("an unknown field in the parameter", contract(value=TRANSFER + b"\x20\x01"), "TransferContract .* is unknown"),
     ("no parameter", b"\x5a\x02\x08\x01", "without a parameter"),
@@ -205,7 +206,7 @@ def test_key_of_another_curve_is_refused() -> None:
         parse_tron(contract(), party("CURVE_P256", "01" * 32))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from([row["raw_data_hex"] for row in WRITTEN.values()]), st.data())
 def test_altered_bytes_are_refused_or_signed_as_they_are(raw_data_hex: str, data: st.DataObject) -> None:
     altered = bytearray.fromhex(raw_data_hex)
@@ -259,7 +260,7 @@ def messages(draw: st.DrawFn, name: str) -> dict[str, Any]:
     return values
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(sorted(MESSAGES)), st.data())
 def test_messages_are_read_as_the_protobuf_library_reads_them(name: str, data: st.DataObject) -> None:
     written = bytearray(write(name, **data.draw(messages(name))))

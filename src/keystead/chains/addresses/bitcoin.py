@@ -27,7 +27,7 @@ _PUSH_33 = b"\x21"
 _CHECKSIG = b"\xac"
 
 
-class Network(msgspec.Struct, frozen=True):
+class AddressPrefixes(msgspec.Struct, frozen=True):
     """The prefixes of a network's addresses: version bytes of base 58, prefix of bech32."""
 
     p2pkh: bytes
@@ -35,15 +35,15 @@ class Network(msgspec.Struct, frozen=True):
     prefix: str
 
 
-NETWORKS: Final[Mapping[str, Network]] = {
-    "MAINNET": Network(b"\x00", b"\x05", "bc"),
-    "TESTNET": Network(b"\x6f", b"\xc4", "tb"),
-    "SIGNET": Network(b"\x6f", b"\xc4", "tb"),
-    "REGTEST": Network(b"\x6f", b"\xc4", "bcrt"),
+NETWORKS: Final[Mapping[str, AddressPrefixes]] = {
+    "MAINNET": AddressPrefixes(b"\x00", b"\x05", "bc"),
+    "TESTNET": AddressPrefixes(b"\x6f", b"\xc4", "tb"),
+    "SIGNET": AddressPrefixes(b"\x6f", b"\xc4", "tb"),
+    "REGTEST": AddressPrefixes(b"\x6f", b"\xc4", "bcrt"),
 }
 
 
-def network_of(address: str) -> Network:
+def network_of(address: str) -> AddressPrefixes:
     """The network that writes this address; the main network for any other text. Test networks share prefixes."""
     witness = segwit_decoded(address)
     payload = base58check_decoded(address, 21) or b""
@@ -66,28 +66,28 @@ def single_key_script(compressed: bytes) -> bytes:
     return _PUSH_33 + compressed + _CHECKSIG
 
 
-def p2pkh(key: PublicKey, network: Network) -> str:
+def p2pkh(key: PublicKey, network: AddressPrefixes) -> str:
     return base58check(network.p2pkh + hash160(key.compressed))
 
 
-def p2sh(key: PublicKey, network: Network) -> str:
+def p2sh(key: PublicKey, network: AddressPrefixes) -> str:
     return base58check(network.p2sh + hash160(single_key_script(key.compressed)))
 
 
-def p2wpkh(key: PublicKey, network: Network) -> str:
+def p2wpkh(key: PublicKey, network: AddressPrefixes) -> str:
     return segwit(network.prefix, 0, hash160(key.compressed))
 
 
-def p2wsh(key: PublicKey, network: Network) -> str:
+def p2wsh(key: PublicKey, network: AddressPrefixes) -> str:
     return segwit(network.prefix, 0, hashlib.sha256(single_key_script(key.compressed)).digest())
 
 
-def p2tr(key: PublicKey, network: Network) -> str:
+def p2tr(key: PublicKey, network: AddressPrefixes) -> str:
     """To the key tweaked as BIP-341 says for an output without scripts."""
     return segwit(network.prefix, 1, taproot_public_key(key.compressed[1:])[1:])
 
 
-_KINDS: Mapping[str, Callable[[PublicKey, Network], str]] = {
+_KINDS: Mapping[str, Callable[[PublicKey, AddressPrefixes], str]] = {
     "P2PKH": p2pkh,
     "P2SH": p2sh,
     "P2WPKH": p2wpkh,
@@ -99,7 +99,9 @@ _KINDS: Mapping[str, Callable[[PublicKey, Network], str]] = {
 def encoders() -> dict[AddressFormat, Callable[[PublicKey], str]]:
     """By format, of every network and kind."""
 
-    def encoder(kind: Callable[[PublicKey, Network], str], network: Network) -> Callable[[PublicKey], str]:
+    def encoder(
+        kind: Callable[[PublicKey, AddressPrefixes], str], network: AddressPrefixes
+    ) -> Callable[[PublicKey], str]:
         return lambda key: kind(key, network)
 
     return {

@@ -29,7 +29,7 @@ TRANSACTION_BYTES_MAX: Final = 100_000
 """Of the unsigned transaction: nodes relay no more than 400,000 units of weight, four for each of these bytes."""
 
 
-class Field(IntEnum):
+class InputKeyType(IntEnum):
     """The types of an input's records that signing reads."""
 
     NON_WITNESS_UTXO = 0x00
@@ -46,7 +46,11 @@ class Field(IntEnum):
     TAP_MERKLE_ROOT = 0x18
 
 
-_KEYLESS = frozenset(Field) - {Field.PARTIAL_SIG, Field.TAP_SCRIPT_SIG, Field.TAP_LEAF_SCRIPT}
+_KEYLESS = frozenset(InputKeyType) - {
+    InputKeyType.PARTIAL_SIG,
+    InputKeyType.TAP_SCRIPT_SIG,
+    InputKeyType.TAP_LEAF_SCRIPT,
+}
 
 # Fields of version 2 only, which version 0 must not have (BIP-370).
 _GLOBAL_LATER = range(0x02, 0x07)
@@ -73,18 +77,18 @@ class PsbtInput:
     def refuse(self, why: str) -> Exception:
         return unparsable(f"input {self.number}: {why}")
 
-    def get(self, field: Field) -> bytes | None:
+    def get(self, field: InputKeyType) -> bytes | None:
         """The value of a field that can occur once."""
         return self._records.values.get(bytes([field]))
 
-    def has(self, field: Field) -> bool:
+    def has(self, field: InputKeyType) -> bool:
         return any(key[0] == field for key in self._records.values)
 
     def check_keys(self) -> None:
         for key in self._records.values:
             if key[0] in _KEYLESS and len(key) != 1:
-                raise self.refuse(f"field {Field(key[0]).name.lower()} has key data")
-            if key[0] == Field.PARTIAL_SIG and len(key) not in (34, 66):
+                raise self.refuse(f"field {InputKeyType(key[0]).name.lower()} has key data")
+            if key[0] == InputKeyType.PARTIAL_SIG and len(key) not in (34, 66):
                 raise self.refuse("the key of a partial signature is not a public key")
 
     def place(self, key: bytes) -> tuple[int, int]:
@@ -170,11 +174,11 @@ def _spent(each: PsbtInput, transaction: Transaction) -> Output:
     agree."""
     spends = transaction.inputs[each.number]
     told = []
-    if (witness_utxo := each.get(Field.WITNESS_UTXO)) is not None:
+    if (witness_utxo := each.get(InputKeyType.WITNESS_UTXO)) is not None:
         reader = Reader(witness_utxo, f"input {each.number}: witness_utxo")
         told.append(reader.output())
         reader.finish()
-    if (non_witness_utxo := each.get(Field.NON_WITNESS_UTXO)) is not None:
+    if (non_witness_utxo := each.get(InputKeyType.NON_WITNESS_UTXO)) is not None:
         txid, outputs = read_previous(non_witness_utxo, f"input {each.number}: non_witness_utxo")
         if txid != spends.txid:
             raise each.refuse(

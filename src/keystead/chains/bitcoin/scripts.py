@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from keystead.api.enums import AddressFormat
-from keystead.chains.addresses.bitcoin import NETWORKS, Network, hash160
+from keystead.chains.addresses.bitcoin import NETWORKS, AddressPrefixes, hash160
 from keystead.chains.addresses.text import base58check, segwit
 from keystead.chains.taproot import taproot_public_key
 
@@ -20,7 +20,7 @@ OP_CODESEPARATOR: Final = 0xAB
 P2PKH, P2SH, P2WPKH, P2WSH, P2TR = "P2PKH", "P2SH", "P2WPKH", "P2WSH", "P2TR"
 
 
-def network_and_kind(address_format: AddressFormat | None) -> tuple[Network, str] | None:
+def network_and_kind(address_format: AddressFormat | None) -> tuple[AddressPrefixes, str] | None:
     """The network and kind of ADDRESS_FORMAT_BITCOIN_<network>_<kind>; None for a format of another chain."""
     chain, _, named = (address_format or "").removeprefix("ADDRESS_FORMAT_").partition("_")
     network, _, kind = named.partition("_")
@@ -57,7 +57,7 @@ def kind_of(script: bytes) -> str:
     return {(0, 20): P2WPKH, (0, 32): P2WSH, (1, 32): P2TR}.get(_witness_shape(script), "")
 
 
-def address_of(script: bytes, network: Network) -> str:
+def address_of(script: bytes, network: AddressPrefixes) -> str:
     """The address that pays to this script; "" if there is no such address."""
     kind = kind_of(script)
     if kind == P2PKH:

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.addresses.bitcoin import Network, hash160, single_key_script
+from keystead.chains.addresses.bitcoin import AddressPrefixes, hash160, single_key_script
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
-from keystead.chains.bitcoin.psbt import Field, Psbt, PsbtInput, read_psbt
+from keystead.chains.bitcoin.psbt import InputKeyType, Psbt, PsbtInput, read_psbt
 from keystead.chains.bitcoin.scripts import (
     OP_CODESEPARATOR,
     P2PKH,
@@ -34,7 +34,7 @@ from keystead.chains.bitcoin.scripts import (
     p2wpkh,
     p2wsh,
 )
-from keystead.chains.contract_interfaces import ContractInterface
+from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.curves import GROUP_ORDERS
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
@@ -62,28 +62,29 @@ _WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
 class _Rules(msgspec.Struct, frozen=True):
     """The records that an own input of one kind must have and must not have."""
 
-    must: tuple[Field, ...]
-    must_not: tuple[Field, ...]
+    must: tuple[InputKeyType, ...]
+    must_not: tuple[InputKeyType, ...]
     sighash: int = SIGHASH_ALL
 
 
-_FINAL = (Field.FINAL_SCRIPTSIG, Field.FINAL_SCRIPTWITNESS)
-_SCRIPTS = (Field.REDEEM_SCRIPT, Field.WITNESS_SCRIPT)
+_FINAL = (InputKeyType.FINAL_SCRIPTSIG, InputKeyType.FINAL_SCRIPTWITNESS)
+_SCRIPTS = (InputKeyType.REDEEM_SCRIPT, InputKeyType.WITNESS_SCRIPT)
 _RULES: Final[Mapping[str, _Rules]] = {
-    P2PKH: _Rules((Field.NON_WITNESS_UTXO,), (Field.WITNESS_UTXO, *_SCRIPTS, *_FINAL)),
+    P2PKH: _Rules((InputKeyType.NON_WITNESS_UTXO,), (InputKeyType.WITNESS_UTXO, *_SCRIPTS, *_FINAL)),
     P2SH: _Rules(
-        (Field.NON_WITNESS_UTXO, Field.REDEEM_SCRIPT), (Field.WITNESS_UTXO, Field.WITNESS_SCRIPT, *_FINAL)
+        (InputKeyType.NON_WITNESS_UTXO, InputKeyType.REDEEM_SCRIPT),
+        (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT, *_FINAL),
     ),
     # Wallets give the previous transaction too, since the signature does not vouch for other inputs' amounts.
-    P2WPKH: _Rules((Field.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
-    P2WSH: _Rules((Field.WITNESS_UTXO, Field.WITNESS_SCRIPT), (Field.REDEEM_SCRIPT, *_FINAL)),
+    P2WPKH: _Rules((InputKeyType.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
+    P2WSH: _Rules((InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
     P2TR: _Rules(
-        (Field.WITNESS_UTXO,),
+        (InputKeyType.WITNESS_UTXO,),
         (
-            Field.NON_WITNESS_UTXO,
-            Field.TAP_LEAF_SCRIPT,
-            Field.TAP_MERKLE_ROOT,
-            Field.TAP_SCRIPT_SIG,
+            InputKeyType.NON_WITNESS_UTXO,
+            InputKeyType.TAP_LEAF_SCRIPT,
+            InputKeyType.TAP_MERKLE_ROOT,
+            InputKeyType.TAP_SCRIPT_SIG,
             *_SCRIPTS,
             *_FINAL,
         ),
@@ -97,7 +98,7 @@ class _Account(msgspec.Struct, frozen=True):
 
     party: Party
     kind: str
-    network: Network
+    network: AddressPrefixes
     script: bytes
 
 
@@ -136,7 +137,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     )
 
 
-def view_bitcoin(unsigned: bytes, network: Network) -> TransactionView:
+def view_bitcoin(unsigned: bytes, network: AddressPrefixes) -> TransactionView:
     """What a PSBT says, its addresses as this network writes them.
 
     Raises InvalidRequest as `parse_bitcoin` does.
@@ -150,12 +151,12 @@ def _read(unsigned: bytes) -> Psbt:
     return read_psbt(unsigned)
 
 
-def _view(psbt: Psbt, network: Network) -> TransactionView:
+def _view(psbt: Psbt, network: AddressPrefixes) -> TransactionView:
     fee = sum(one.satoshis for one in psbt.spent) - sum(one.satoshis for one in psbt.transaction.outputs)
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
-    def describe(_: Mapping[str, ContractInterface]) -> Description:
+    def describe(_: Mapping[str, ParsedInterface]) -> Description:
         return Description({"bitcoin": {"tx": _keywords(psbt, network, fee)}})
 
     return TransactionView(describe=describe)
@@ -194,7 +195,7 @@ def _is_own(account: _Account, each: PsbtInput, psbt: Psbt) -> bool:
 
 def _has_key(account: _Account, each: PsbtInput, spent: bytes) -> bool:
     key = account.party.compressed
-    redeem_script, witness_script = each.get(Field.REDEEM_SCRIPT), each.get(Field.WITNESS_SCRIPT)
+    redeem_script, witness_script = each.get(InputKeyType.REDEEM_SCRIPT), each.get(InputKeyType.WITNESS_SCRIPT)
     if account.kind == P2WSH:
         return witness_script is not None and p2wsh(witness_script) == spent and key in witness_script
     nested = p2wpkh(hash160(key))
@@ -215,7 +216,7 @@ def _check_own(account: _Account, each: PsbtInput) -> None:
     for field in rules.must_not:
         if each.has(field):
             raise each.refuse(f"a {account.kind} input is not signed with {field.name.lower()}")
-    sighash = each.get(Field.SIGHASH_TYPE)
+    sighash = each.get(InputKeyType.SIGHASH_TYPE)
     if sighash is not None and sighash != rules.sighash.to_bytes(4, "little"):
         raise each.refuse(f"sighash type {sighash[:8].hex()}; {account.kind} is signed with {rules.sighash} only")
 
@@ -228,20 +229,20 @@ def _digest(account: _Account, each: PsbtInput, psbt: Psbt, digests: Digests) ->
         case "P2WPKH":
             return digests.segwit(each.number, p2pkh(spent[2:]))
         case "P2SH":
-            return digests.legacy(each.number, _script(each, Field.REDEEM_SCRIPT, spent))
+            return digests.legacy(each.number, _script(each, InputKeyType.REDEEM_SCRIPT, spent))
         case "P2WSH":
-            return digests.segwit(each.number, _script(each, Field.WITNESS_SCRIPT, spent))
+            return digests.segwit(each.number, _script(each, InputKeyType.WITNESS_SCRIPT, spent))
         case "P2TR":
             return digests.taproot(each.number)
         case _:
             raise AssertionError(account.kind)
 
 
-def _script(each: PsbtInput, field: Field, spent: bytes) -> bytes:
+def _script(each: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
     """The script of an own input. Raises InvalidRequest unless it is the one paid to, of a form that is signed."""
     script, name = each.get(field), field.name.lower()
     assert script is not None  # as the rules say
-    legacy = field is Field.REDEEM_SCRIPT
+    legacy = field is InputKeyType.REDEEM_SCRIPT
     limit = _REDEEM_SCRIPT_BYTES_MAX if legacy else _WITNESS_SCRIPT_BYTES_MAX
     if len(script) > limit:
         raise each.refuse(f"its {name} has {len(script)} bytes, at most {limit} are possible")
@@ -257,14 +258,14 @@ def _script(each: PsbtInput, field: Field, spent: bytes) -> bytes:
 def _record(account: _Account, signature: Signature) -> tuple[bytes, bytes]:
     """The key and the value of the record of a signature."""
     if account.kind == P2TR:
-        return bytes([Field.TAP_KEY_SIG]), signature.r + signature.s
+        return bytes([InputKeyType.TAP_KEY_SIG]), signature.r + signature.s
     r, s = int.from_bytes(signature.r), int.from_bytes(signature.s)
     # Nodes relay only the lower of the two possible s (BIP-146).
     der = encode_dss_signature(r, min(s, GROUP_ORDERS[Curve.SECP256K1] - s))
-    return bytes([Field.PARTIAL_SIG]) + account.party.compressed, der + bytes([SIGHASH_ALL])
+    return bytes([InputKeyType.PARTIAL_SIG]) + account.party.compressed, der + bytes([SIGHASH_ALL])
 
 
-def _keywords(psbt: Psbt, network: Network, fee: int) -> dict[str, Any]:
+def _keywords(psbt: Psbt, network: AddressPrefixes, fee: int) -> dict[str, Any]:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
     return {

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from keystead.api.enums import Curve
-from keystead.chains.contract_interfaces import ContractInterface
+from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
 from keystead.chains.ethereum.rlp import Item
@@ -112,7 +112,7 @@ def _view(items: Sequence[Item], sender: str) -> TransactionView:
     )
 
 
-def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, ContractInterface]) -> Description:
+def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, ParsedInterface]) -> Description:
     calls = [
         {
             "to": envelope.address_text(call["to"]),

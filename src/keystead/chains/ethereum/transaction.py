@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.enums import Curve
-from keystead.chains.contract_interfaces import ContractInterface
+from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi
 from keystead.chains.ethereum.rlp import Item
@@ -177,7 +177,7 @@ def _typed(unsigned: bytes) -> _Read:
     return _Read(kind, name, items, envelope.read_fields(items, fields))
 
 
-def _describe(read: _Read, sender: str, interfaces: Mapping[str, ContractInterface]) -> Description:
+def _describe(read: _Read, sender: str, interfaces: Mapping[str, ParsedInterface]) -> Description:
     """The documented fields of eth.tx; fields that this kind of transaction does not have are absent."""
     fields = read.fields
     numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 
 from keystead.chains.addresses.text import base58
 from keystead.chains.solana.idl import IdlGeneric, IdlType
 
-VALUES_MAX: Final = 16_384
+VALUES_MAX: Final = 8_192
 """Values read from one transaction. Its size does not bound values without bytes, such as empty structs."""
 _NESTING_MAX: Final = 32
 
@@ -46,7 +46,7 @@ _OPTION_LAYOUTS: Final = (
 
 
 class ValueMeter:
-    """Counts the values, and the generic arguments, that are read from one transaction."""
+    """Counts the values, members of structures and generic arguments that are read from one transaction."""
 
     def __init__(self) -> None:
         self._left = VALUES_MAX
@@ -70,7 +70,7 @@ def read_arguments(
     readings: list[dict[str, Any]] = []
     is_exact = False
     for layout in _OPTION_LAYOUTS:
-        reader = _Reader(data, at, types, layout, meter)
+        reader = _BorshReader(data, at, types, layout, meter)
         try:
             readings.append(reader.named(arguments, {}))
             is_exact = is_exact or reader.is_finished
@@ -133,7 +133,7 @@ def _length(written: Any, scope: _Scope) -> int:
             raise _Undecodable
 
 
-class _Reader:
+class _BorshReader:
     """Reads values of IDL types from Borsh. It refuses bytes that an encoder would not write."""
 
     def __init__(
@@ -211,11 +211,18 @@ class _Reader:
                     raise _Undecodable
                 variant = kind.type.variants[index]
                 return {variant.name: self._members(variant.fields, inside, depth) if variant.fields else {}}
-            case _:
+            case "alias" | "type":
                 return self.read(kind.type.target, inside, depth + 1)
+            case _:
+                assert_never(kind.type.kind)
 
     def _members(self, fields: Sequence[Any], scope: _Scope, depth: int) -> Any:
-        """Members with names as a map, members without names as a list."""
+        """Members with names as a map, members without names as a list.
+
+        They are counted before they are looked at: a structure may have thousands, and a transaction may name it
+        hundreds of times.
+        """
+        self._meter.count(len(fields))
         if all(isinstance(field, dict) and "name" in field and "type" in field for field in fields):
             return self.named([(field["name"], field["type"]) for field in fields], scope, depth + 1)
         return [self.read(field, scope, depth + 1) for field in fields]

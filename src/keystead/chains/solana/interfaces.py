@@ -56,12 +56,12 @@ class ProgramIdl(msgspec.Struct, frozen=True):
         enum a map of its name to its fields, or to an empty map.
         """
         lengths = range(min(len(data), DISCRIMINATOR_BYTES_MAX) + 1)
-        matching = [one for length in lengths for one in self.instructions.get(data[:length], ())]
-        if not matching:
+        matching = (one for length in lengths for one in self.instructions.get(data[:length], ()))
+        instruction = next(matching, None)
+        if instruction is None:
             return {}
-        if len(matching) != 1:
+        if next(matching, None) is not None:
             return None
-        (instruction,) = matching
         start = len(instruction.discriminator)
         arguments = read_arguments(instruction.arguments, data, start, self.types, meter)
         if arguments is None or len(accounts) < len(instruction.accounts):

@@ -46,7 +46,7 @@ class Instruction(msgspec.Struct, frozen=True):
         return [account.key for account in self.accounts]
 
 
-class Table(msgspec.Struct, frozen=True):
+class LookedUpAccounts(msgspec.Struct, frozen=True):
     """Accounts taken from an address lookup table, by their indexes there."""
 
     key: str
@@ -54,7 +54,7 @@ class Table(msgspec.Struct, frozen=True):
     readonly: bytes
 
 
-class Message(msgspec.Struct, frozen=True):
+class SolanaMessage(msgspec.Struct, frozen=True):
     """`signed`: the bytes that each signer signs. `signers`: how many of the keys, from the first on, must sign.
 
     `accounts`: in the order that indexes count, first those of the keys.
@@ -66,10 +66,10 @@ class Message(msgspec.Struct, frozen=True):
     accounts: tuple[Account, ...]
     recent_blockhash: str
     instructions: tuple[Instruction, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[LookedUpAccounts, ...]
 
 
-class _Call(msgspec.Struct, frozen=True):
+class _RawInstruction(msgspec.Struct, frozen=True):
     """An instruction as the wire has it: indexes in place of accounts."""
 
     program: int
@@ -77,13 +77,13 @@ class _Call(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class _Header(msgspec.Struct, frozen=True):
+class _MessageHeader(msgspec.Struct, frozen=True):
     signers: int
     readonly_signers: int
     readonly_others: int
 
 
-class _Reader:
+class _MessageReader:
     """Reads from the front of `data`. Raises InvalidRequest."""
 
     def __init__(self, data: bytes) -> None:
@@ -123,29 +123,29 @@ class _Reader:
             raise unparsable(f"not a Solana transaction: {len(self._data) - self.at} trailing bytes")
 
 
-def read_message(unsigned: bytes) -> Message:
+def read_message(unsigned: bytes) -> SolanaMessage:
     """The message of a transaction: a `compact-u16` array of signatures, empty or present, then the message.
 
     Raises InvalidRequest unless the bytes are that, in one spelling, and keep the rules of the network.
     """
     if len(unsigned) > TRANSACTION_BYTES_MAX:
         raise unparsable(f"{len(unsigned)} bytes; a Solana transaction has at most {TRANSACTION_BYTES_MAX}")
-    reader = _Reader(unsigned)
+    reader = _MessageReader(unsigned)
     signature_count = reader.count()
     reader.take(SIGNATURE_BYTES * signature_count)
     begin = reader.at
     versioned = reader.peek() >= _VERSION_FLAG
     if versioned and reader.byte() != _VERSION_FLAG:
         raise unparsable("only legacy messages and version 0 are supported")
-    header = _Header(reader.byte(), reader.byte(), reader.byte())
+    header = _MessageHeader(reader.byte(), reader.byte(), reader.byte())
     keys = tuple(reader.take(KEY_BYTES) for _ in range(reader.count()))
     blockhash = reader.take(KEY_BYTES)
-    calls = tuple(_Call(reader.byte(), reader.sized(), reader.sized()) for _ in range(reader.count()))
+    calls = tuple(_RawInstruction(reader.byte(), reader.sized(), reader.sized()) for _ in range(reader.count()))
     tables = tuple(_table(reader) for _ in range(reader.count())) if versioned else ()
     reader.finish()
     _check(header, keys, calls, tables, signature_count)
     accounts = _accounts(header, [base58(key) for key in keys], calls, tables)
-    return Message(
+    return SolanaMessage(
         signed=unsigned[begin:],
         signers=header.signers,
         keys=keys,
@@ -159,15 +159,15 @@ def read_message(unsigned: bytes) -> Message:
     )
 
 
-def _table(reader: _Reader) -> Table:
-    return Table(base58(reader.take(KEY_BYTES)), reader.sized(), reader.sized())
+def _table(reader: _MessageReader) -> LookedUpAccounts:
+    return LookedUpAccounts(base58(reader.take(KEY_BYTES)), reader.sized(), reader.sized())
 
 
 def _check(
-    header: _Header,
+    header: _MessageHeader,
     keys: tuple[bytes, ...],
-    calls: tuple[_Call, ...],
-    tables: tuple[Table, ...],
+    calls: tuple[_RawInstruction, ...],
+    tables: tuple[LookedUpAccounts, ...],
     signature_count: int,
 ) -> None:
     """The rules of the network's own `sanitize`; and no key twice."""
@@ -197,7 +197,10 @@ def _check(
 
 
 def _accounts(
-    header: _Header, keys: list[str], calls: tuple[_Call, ...], tables: tuple[Table, ...]
+    header: _MessageHeader,
+    keys: list[str],
+    calls: tuple[_RawInstruction, ...],
+    tables: tuple[LookedUpAccounts, ...],
 ) -> list[Account]:
     """In the order of the indexes: the keys, the writable accounts of tables, the read-only ones of tables."""
     signed_writable = header.signers - header.readonly_signers

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from keystead.api.enums import Curve
-from keystead.chains.contract_interfaces import ContractInterface
+from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, Message, read_message
+from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
 from keystead.chains.solana.token_program import expanded, token_transfer
 from keystead.chains.transaction import (
     Description,
@@ -61,14 +61,14 @@ def view_solana(unsigned: bytes) -> TransactionView:
     return _view(read_message(unsigned))
 
 
-def _view(message: Message) -> TransactionView:
+def _view(message: SolanaMessage) -> TransactionView:
     instructions = [inner for each in message.instructions for inner in expanded(each)]
     programs = tuple(dict.fromkeys(each.program for each in instructions))
     transfers = [_transfer(each) for each in instructions if _is_transfer(each)]
     spl_transfers = [moved for each in instructions if (moved := token_transfer(each)) is not None]
     keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
 
-    def describe(interfaces: Mapping[str, ContractInterface]) -> Description:
+    def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
         meter = ValueMeter()
         idls = {program: idl for program, idl in interfaces.items() if isinstance(idl, ProgramIdl)}
         calls = [

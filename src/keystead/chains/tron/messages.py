@@ -108,7 +108,7 @@ def read(name: str, data: bytes) -> Message:
     the canonical one: fields in ascending order, the shortest numbers, defaults left out."""
     fields = _FIELDS[name]
     values: dict[str, Any] = {field.name: field.absent for field in fields.values()}
-    reader, last = _Reader(data, name), 0
+    reader, last = _ProtobufReader(data, name), 0
     while reader.at < len(data):
         number, wire_type = divmod(reader.varint(), 8)
         field = fields.get(number)
@@ -128,7 +128,7 @@ def read(name: str, data: bytes) -> Message:
     return values
 
 
-def _value(field: _Field, reader: _Reader) -> Any:
+def _value(field: _Field, reader: _ProtobufReader) -> Any:
     match field.kind:
         case "int64" | "int32":
             return reader.integer(32 if field.kind == "int32" else 64)
@@ -148,7 +148,7 @@ def _value(field: _Field, reader: _Reader) -> Any:
             return read(message, reader.sized())
 
 
-class _Reader:
+class _ProtobufReader:
     """Reads the wire form of protobuf from the front of `data`. Raises InvalidRequest."""
 
     def __init__(self, data: bytes, message: str) -> None:

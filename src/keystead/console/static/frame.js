@@ -4,8 +4,11 @@ import { Icon } from "./parts/icons.js";
 import { place, to } from "./router.js";
 import { current, logOut } from "./session/session.js";
 import { switchTheme, theme } from "./theme.js";
-import { useRepeated } from "./parts/loaded.js";
+import { useLoaded, useRepeated } from "./parts/loaded.js";
+import { collections } from "./api/collections.js";
 import { loadWaiting, waitingForMe } from "./api/waiting.js";
+import { SessionEnd } from "./session_end.js";
+import { sentence } from "./words.js";
 
 const EVERY_MS = 3000;
 
@@ -16,7 +19,6 @@ const RECORDS = [
   ["private-keys", "Private keys", "key"],
   ["contracts", "Contract interfaces", "contract"],
   ["sub-organizations", "Sub-organizations", "layers"],
-  ["organization", "Organization", "organization"],
 ];
 
 /** @param {{children?: any}} properties */
@@ -28,8 +30,9 @@ export function Frame({ children }) {
   useEffect(look, []);
   useRepeated(look, EVERY_MS, []);
   const { userId, userName, organizationName } = current();
+  const further = useLoaded(collections, []);
   const link = (/** @type {string} */ name, /** @type {string} */ title, /** @type {import("./parts/icons.js").IconName} */ icon, count = 0) =>
-    html`<a href=${to([name])} aria-current=${(parts[0] ?? "activities") === name ? "page" : undefined}>
+    html`<a href=${to(name.split("/"))} aria-current=${parts.slice(0, name.split("/").length).join("/") === name || (!parts.length && name === "activities") ? "page" : undefined}>
       <${Icon} name=${icon} />${title}${count ? html`<span class="count" aria-label=${`${count} wait for you`}>${count}</span>` : null}</a>`;
   return html`<div class="frame">
     <header class=${`side ${isOpen ? "open" : ""}`}>
@@ -46,8 +49,12 @@ export function Frame({ children }) {
         ${link("activities", "Activities", "activity", waitingForMe.value)}
         ${link("policies", "Policies", "policy")}
         ${link("overview", "Overview", "chart")}
+        ${link("audit", "Audit", "audit")}
         <div class="group">Records</div>
         ${RECORDS.map(([name, title, icon]) => link(name, title, icon))}
+        <div class="group">Settings</div>
+        ${link("organization", "Organization", "organization")}
+        ${further.value?.map(({ name }) => link(`records/${name}`, sentence(name), "list"))}
         <div class="group">More</div>
         ${link("actions", "All actions", "bolt")}
         ${document.documentElement.dataset.mode === "dev" ? link("development", "Development", "tools") : null}
@@ -62,6 +69,6 @@ export function Frame({ children }) {
         </div>
       </div>
     </header>
-    <main id="main" class="main" tabindex="-1"><div class="page">${children}</div></main>
+    <main id="main" class="main" tabindex="-1"><div class="page"><${SessionEnd} />${children}</div></main>
   </div>`;
 }

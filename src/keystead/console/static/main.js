@@ -1,11 +1,13 @@
 // The beginning: takes up the session, then shows the screen that the address names.
 import { html, render, useEffect, useState } from "./vendor/preact.js";
+import { submit } from "./api/calls.js";
 import { Frame } from "./frame.js";
-import { Notice, Toasts, messageOf } from "./parts/notice.js";
+import { Notice, Toasts, messageOf, tell } from "./parts/notice.js";
 import { Empty, Heading } from "./parts/texts.js";
-import { place } from "./router.js";
+import { go, place, to } from "./router.js";
 import { LoginScreen } from "./screens/login.js";
-import { logInByLink, logOut, resume, session } from "./session/session.js";
+import { issuersAnswer, takeIssuersAnswer } from "./session/proxy_logins.js";
+import { current, logInByLink, logOut, resume, session } from "./session/session.js";
 
 /** The screens by the first part of the address; each is fetched when it is first shown. */
 /** @type {Record<string, () => Promise<any>>} */
@@ -20,6 +22,8 @@ const SCREENS = {
   contracts: async () => (await import("./screens/contracts.js")).ContractsScreen,
   "sub-organizations": async () => (await import("./screens/sub_organizations.js")).SubOrganizationsScreen,
   organization: async () => (await import("./screens/organization.js")).OrganizationScreen,
+  audit: async () => (await import("./screens/audit.js")).AuditScreen,
+  records: async () => (await import("./screens/collection.js")).CollectionScreen,
   actions: async () => (await import("./screens/actions.js")).ActionsScreen,
 };
 
@@ -40,7 +44,7 @@ function Screen() {
   if (shown.name !== name) return html`<div class="loading" role="status">Loading…</div>`;
   if (shown.error) return html`<${Notice} kind="bad">${messageOf(shown.error)}<//>`;
   if (!shown.Component) return html`<${Heading} title="Not found" /><${Empty} title="There is no such screen">The address names none.<//>`;
-  return html`<${shown.Component} key=${name} />`;
+  return html`<${shown.Component} key=${name === "records" ? parts[1] : name} />`;
 }
 
 function Console() {
@@ -50,29 +54,47 @@ function Console() {
   return html`<${Frame} key=${who.userId}><${Screen} /><//><${Toasts} />`;
 }
 
-/** The secret of a link is taken out of the address at once: neither history nor a copied address has it. */
-function takeLinkSecret() {
-  const secret = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
-  if (secret) {
-    history.replaceState(null, "", "#/activities");
-    dispatchEvent(new HashChangeEvent("hashchange"));
-  }
-  return secret;
+/** Replaces the address at once: neither history nor a copied address has the secret. @param {string} address */
+function setAddress(address) {
+  history.replaceState(null, "", address || "#/activities");
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+/** A log-in that the address names: of a link of `keystead dev`, or of an issuer that the person comes back from. */
+function namedLogin() {
+  const fragment = location.hash;
+  const secret = /^#login=([\w-]+)$/.exec(fragment)?.[1];
+  if (secret) return () => logInByLink(secret);
+  const answer = issuersAnswer(fragment);
+  return answer ? () => comeBack(answer) : undefined;
+}
+
+/** @param {URLSearchParams} answer of an issuer */
+async function comeBack(answer) {
+  const { address, token, name } = await takeIssuersAnswer(answer);
+  setAddress(address);
+  if (!token) return;
+  await resume();
+  const parameters = { userId: current().userId, oauthProviders: [{ providerName: name, oidcToken: token }] };
+  const activity = await submit("create_oauth_providers", "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2", parameters);
+  go(to(["activities", activity.id]));
 }
 
 async function start() {
-  const secret = takeLinkSecret();
-  if (!secret) return resume();
+  const logIn = namedLogin();
+  if (!logIn) return resume();
+  setAddress("");
   try {
-    await logInByLink(secret);
+    await logIn();
   } catch (refused) {
     await resume();
-    if (!session.value) await logOut(messageOf(refused));
+    if (session.value) tell(messageOf(refused), "bad");
+    else await logOut(messageOf(refused));
   }
 }
 
 addEventListener("hashchange", () => {
-  if (location.hash.startsWith("#login=")) start();
+  if (namedLogin()) start();
 });
 const root = document.getElementById("console");
 if (root) render(html`<${Console} />`, root);

@@ -19,9 +19,22 @@ function decoded(part) {
 }
 
 export const place = signal(read());
+
+/** Whether the person came here from another screen, whose heading had the focus or not: the new heading takes it. */
+let isArrival = false;
+
 addEventListener("hashchange", () => {
+  const before = place.value.path;
   place.value = read();
+  isArrival ||= place.value.path !== before;
 });
+
+/** Once after each way to another screen. */
+export function takeArrival() {
+  const was = isArrival;
+  isArrival = false;
+  return was;
+}
 
 /**
  * The address of a screen.

@@ -60,6 +60,13 @@ export function timeInWords(ms, nowMs) {
   return "now";
 }
 
+/** Day and time; the year where it is another. @param {number} ms */
+export function dateInWords(ms) {
+  const date = new Date(ms);
+  const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: /** @type {const} */ ("numeric") };
+  return date.toLocaleString("en", { month: "short", day: "numeric", ...year, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+}
+
 /** @param {string} text @param {number} [kept] characters at each end */
 export function shortened(text, kept = 6) {
   return text.length > 2 * kept + 3 ? `${text.slice(0, kept + 2)}…${text.slice(-kept)}` : text;
@@ -67,7 +74,7 @@ export function shortened(text, kept = 6) {
 
 /** A sentence whose addresses and ids are shortened, for lists. @param {string} text */
 export function withShortAddresses(text) {
-  return text.replace(/\b[\w]{32,}\b/g, (word) => shortened(word));
+  return text.replace(/\b(\w{32,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/g, (word) => shortened(word));
 }
 
 /** @param {number} count @param {string} one @param {string} [many] */

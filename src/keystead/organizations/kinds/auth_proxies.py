@@ -60,7 +60,7 @@ class AuthProxySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthProxy(msgspec.Struct, frozen=True, kw_only=True):
-    """A proxy. `user_id`: the user as whom it acts, and the id of its configuration.
+    """A proxy. `user_id`: the user that it acts as, and the id of its configuration.
 
     `sealed_key`: the private half of that user's API key; `public_key` is P-256, compressed, in hex. `policy_id`:
     the policy that allows the user what a proxy does.

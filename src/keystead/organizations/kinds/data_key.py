@@ -17,13 +17,13 @@ class Sealed(msgspec.Struct, frozen=True):
     ciphertext: Annotated[bytes, Meta(max_length=65_536)]
 
 
-class DataKey(msgspec.Struct, frozen=True):
+class SealedDataKey(msgspec.Struct, frozen=True):
     """The key that seals this organization's secrets, itself sealed under the master key."""
 
     sealed: Sealed
 
 
-class DataKeys(RecordMap[DataKey], frozen=True):
+class DataKeys(RecordMap[SealedDataKey], frozen=True):
     word = "data_key"
-    record = DataKey
+    record = SealedDataKey
     id_field = None

@@ -17,17 +17,19 @@ class ImportKind(StrEnum):
 
     WALLET = "wallet"
     PRIVATE_KEY = "private-key"
+    SECRET = "secret"  # noqa: S105 (a name, not a secret)
 
 
 class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A key that its user may seal one import to. `sealed` is its private half; the first import that it opens
-    deletes it."""
+    deletes it. `public_key`: lower-case hex of 65 bytes; only the import of a secret names its target by it."""
 
     id: Annotated[str, Meta(max_length=128)]
     kind: ImportKind
     user_id: Annotated[str, Meta(max_length=128)]
     sealed: Sealed
     created_at_ms: Annotated[int, Meta(ge=0, le=2**53)]
+    public_key: Annotated[str, Meta(max_length=130)] = ""
 
 
 class ImportTargets(RecordMap[ImportTarget], frozen=True):

@@ -9,7 +9,8 @@ from keystead.organizations.record_map import RecordMap
 
 
 class VerifiedContacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one user. A contact is here only while it is the user's own: whoever changes that changes this."""
+    """Of one user. A contact is here only while it is the user's own: code that changes a user's contact changes
+    this too."""
 
     user_id: str
     email: str | None = None

@@ -15,19 +15,14 @@ import msgspec
 from keystead.api.enums import CredentialType, HashFunction, PayloadEncoding, TransactionType
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.api.spelling import did_you_mean
+from keystead.policies.field_paths import path_of, scoped_parts
 from keystead.policies.resources import SUBJECTS
 from keystead.policies.syntax import (
     Comparison,
     Contains,
-    Field,
-    Index,
-    ListFunction,
     ListLiteral,
     Literal,
-    Name,
     Node,
-    Slice,
-    parts,
 )
 
 
@@ -140,23 +135,15 @@ def impossible_literals(tree: Node, known: Known) -> Iterator[str]:
 def compared_literals(node: Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Every text that a field is compared with: the path of the field, and the text. `scope` maps the variables of
     the enclosing list functions to the paths of their items."""
-    match node:
-        case Comparison(operator="in", left=left, right=right):
-            yield from _pairs(left, right, scope)
-        case Comparison(left=left, right=right):
-            yield from _pairs(left, ListLiteral(node.at, (right,)), scope)
-            yield from _pairs(right, ListLiteral(node.at, (left,)), scope)
-        case Contains(of=of, value=value):
-            yield from _pairs(value, of, scope)
-        case ListFunction(of=of, variable=variable, predicate=predicate):
-            yield from compared_literals(of, scope)
-            items = path_of(of, scope)
-            yield from compared_literals(predicate, {**scope, variable: f"{items}[]" if items else ""})
-            return
-        case _:
-            pass
-    for part in parts(node):
-        yield from compared_literals(part, scope)
+    if isinstance(node, Comparison) and node.operator == "in":
+        yield from _pairs(node.left, node.right, scope)
+    elif isinstance(node, Comparison):
+        yield from _pairs(node.left, ListLiteral(node.at, (node.right,)), scope)
+        yield from _pairs(node.right, ListLiteral(node.at, (node.left,)), scope)
+    elif isinstance(node, Contains):
+        yield from _pairs(node.value, node.of, scope)
+    for part, inner in scoped_parts(node, scope):
+        yield from compared_literals(part, inner)
 
 
 def _pairs(sought: Node, among: Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -168,20 +155,3 @@ def _pairs(sought: Node, among: Node, scope: Mapping[str, str]) -> Iterator[tupl
                 yield path, item.value
     elif isinstance(sought, Literal) and isinstance(sought.value, str) and (path := path_of(among, scope)):
         yield f"{path}[]", sought.value
-
-
-def path_of(node: Node, scope: Mapping[str, str]) -> str:
-    """The path of a field, such as solana.tx.transfers[].to; "" for anything else, such as a part of a string."""
-    match node:
-        case Name(name=name):
-            return scope.get(name, name)
-        case Field(of=of, name=name):
-            path = path_of(of, scope)
-            return f"{path}.{name}" if path else ""
-        case Index(of=of, index=Literal(value=int())):
-            path = path_of(of, scope)
-            return f"{path}[]" if path else ""
-        case ListFunction(of=of, function="filter") | Slice(of=of):
-            return path_of(of, scope)
-        case _:
-            return ""

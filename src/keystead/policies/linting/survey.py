@@ -8,13 +8,14 @@ fills) decides many of its parts. Not here: the shapes (`activity_shapes`), the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from keystead.api.catalogue import activity_kind
 from keystead.policies.activity_shapes import OPTIONAL, ActivityShapes
 from keystead.policies.syntax import (
     Comparison,
     Contains,
+    Count,
     Field,
     Index,
     Junction,
@@ -25,6 +26,8 @@ from keystead.policies.syntax import (
     Node,
     Not,
     Slice,
+    TimeFunction,
+    keyword_path,
     parts,
     spelled,
 )
@@ -82,8 +85,10 @@ class Survey:
                 return Surveyed(
                     each.true if function == "all" else 0, each.false if function == "any" else 0, fails
                 )
-            case _:
+            case Literal() | ListLiteral() | Name() | Field() | Index() | Slice() | Count() | TimeFunction():
                 return Surveyed(0, 0, self._fails(node, variables))
+            case _:
+                assert_never(node)
 
     def _junction(self, operator: str, operands: list[Surveyed]) -> Surveyed:
         true, false, fails = (self._among.everywhere,) * 2 + (0,)
@@ -144,11 +149,4 @@ class Survey:
 
 def _path(node: Node, variables: frozenset[str]) -> str:
     """A keyword and the fields that lead from it, eth.tx.to; "" for anything else."""
-    match node:
-        case Name(name=name) if name not in variables:
-            return name
-        case Field(of=of, name=name):
-            path = _path(of, variables)
-            return f"{path}.{name}" if path else ""
-        case _:
-            return ""
+    return ".".join(each.name for each in keyword_path(node, variables))

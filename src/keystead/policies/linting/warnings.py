@@ -1,4 +1,5 @@
-"""Warnings for the author of a policy: it never applies, denies nothing, allows everything, or can be bypassed.
+"""Warnings for the author of a policy or MFA policy: it never applies, denies nothing, allows everything, or can be
+bypassed.
 
 Here: the warnings of a set of policies. Not here: where they are shown (`operations.policy_warnings`, `server`,
 `cli`).
@@ -6,14 +7,15 @@ Here: the warnings of a set of policies. Not here: where they are shown (`operat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.enums import Effect
-from keystead.api.records import Policy
+from keystead.api.records import MfaPolicy, Policy
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, OPTIONAL
 from keystead.policies.expression import is_transaction_named
 from keystead.policies.grammar import parse
@@ -27,6 +29,9 @@ DENY_RAW_PAYLOADS: Final = (
     f"activity.kind in {list(RAW_PAYLOAD_KINDS)} && activity.params.encoding in {list(map(str, RAW_ENCODINGS))}"
 )
 """The condition that denies payloads that may be transactions."""
+
+MFA_CHARACTERS_MAX: Final = 200_000
+"""Characters of MFA conditions that are looked at for all warnings of an organization: some 2 s of work."""
 
 _SAME_EFFECT: Final = (
     RAW_PAYLOAD_KINDS,
@@ -79,10 +84,13 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Analyzed(msgspec.Struct, frozen=True):
+    """`policy`: for an MFA policy, one that denies under the same condition, which reads and misses the same."""
+
     policy: Policy
     tree: Node | None
     survey: Survey
     found: Surveyed
+    is_mfa: bool = False
 
 
 def policy_warnings(
@@ -90,19 +98,17 @@ def policy_warnings(
     known: Known,
     settings: ServerSettings,
     of_policies: Collection[str] | None = None,
+    mfa_policies: Iterable[Sequence[MfaPolicy]] = (),
 ) -> Iterator[list[PolicyWarning]]:
-    """The warnings of the policies of an organization, or of those with these ids only, policy by policy.
+    """The warnings of the policies of an organization, policy by policy; then those of its MFA policies, which are
+    given user by user, up to MFA_CHARACTERS_MAX. With `of_policies`, of the policies with these ids only.
 
     The caller may let other tasks run between two steps: a step takes some milliseconds for a long policy.
     """
-    wanted = [policy for policy in policies if of_policies is None or policy.policy_id in of_policies]
     denials: list[_Analyzed] | None = None
-    for policy in wanted:
-        try:
-            analyzed = _analyzed(policy, settings)
-        except ExpressionRefused as refused:
-            yield [_warning(policy, WarningCode.UNREADABLE, f"cannot be read: {refused}")]
-            continue
+
+    def of_one(analyzed: _Analyzed, also: Sequence[_Analyzed]) -> Iterator[list[PolicyWarning]]:
+        nonlocal denials
         warnings = list(_own_warnings(analyzed, known, settings))
         passed_by = list(_ways_past(analyzed, settings))
         if passed_by and denials is None:
@@ -111,8 +117,45 @@ def policy_warnings(
                 if other.effect is Effect.DENY:
                     denials += _readable(other, settings)
                     yield []
-        warnings += [warning for warning, shapes in passed_by if not _denied(shapes, denials or [])]
+        warnings += [warning for warning, shapes in passed_by if not _denied(shapes, [*(denials or ()), *also])]
         yield warnings
+
+    for policy in policies:
+        if of_policies is None or policy.policy_id in of_policies:
+            try:
+                analyzed = _analyzed(policy, settings)
+            except ExpressionRefused as refused:
+                yield [_unreadable(policy, refused)]
+                continue
+            yield from of_one(analyzed, ())
+    characters = 0
+    for own in mfa_policies:
+        if of_policies is not None and not any(policy.mfa_policy_id in of_policies for policy in own):
+            continue
+        characters += sum(len(policy.condition) for policy in own)
+        if characters > MFA_CHARACTERS_MAX:
+            return
+        of_user: list[_Analyzed] = []
+        for mfa_policy in own:
+            of_user += _readable(_as_denial(mfa_policy), settings, is_mfa=True)
+            yield []
+        for analyzed in of_user:
+            if of_policies is None or analyzed.policy.policy_id in of_policies:
+                yield from of_one(analyzed, of_user)
+
+
+def _as_denial(policy: MfaPolicy) -> Policy:
+    """A policy that denies what the MFA policy asks further proofs for."""
+    return Policy(
+        policy_id=policy.mfa_policy_id,
+        policy_name=policy.mfa_policy_name,
+        effect=Effect.DENY,
+        created_at=policy.created_at,
+        updated_at=policy.updated_at,
+        notes="",
+        consensus="",
+        condition=policy.condition,
+    )
 
 
 def _analyzed(policy: Policy, settings: ServerSettings) -> _Analyzed:
@@ -125,9 +168,9 @@ def _analyzed(policy: Policy, settings: ServerSettings) -> _Analyzed:
     return _Analyzed(policy, tree, survey, survey.of(tree))
 
 
-def _readable(policy: Policy, settings: ServerSettings) -> list[_Analyzed]:
+def _readable(policy: Policy, settings: ServerSettings, *, is_mfa: bool = False) -> list[_Analyzed]:
     try:
-        return [_analyzed(policy, settings)]
+        return [replace(_analyzed(policy, settings), is_mfa=is_mfa)]
     except ExpressionRefused:
         return []
 
@@ -146,17 +189,19 @@ def _own_warnings(analyzed: _Analyzed, known: Known, settings: ServerSettings) -
     never = found.false | (found.fails if is_allow else 0)
     if never == everywhere:
         how = "is false or fails" if is_allow and found.fails else "is false"
-        yield _warning(policy, WarningCode.NEVER_APPLIES, f"never applies: its condition {how} for every activity")
+        yield _warning(
+            analyzed, WarningCode.NEVER_APPLIES, f"never applies: its condition {how} for every activity"
+        )
     if is_allow and found.true == everywhere and not policy.consensus:
         yield _warning(
-            policy,
+            analyzed,
             WarningCode.ALLOWS_EVERYTHING,
             "allows every activity to every user: give it a condition or a consensus",
         )
     for text in (policy.condition, policy.consensus):
         for sentence in impossible_literals(parse(text), known) if text else ():
-            yield _warning(policy, WarningCode.IMPOSSIBLE_LITERAL, f"may never apply: {sentence}")
-    if not is_allow:
+            yield _warning(analyzed, WarningCode.IMPOSSIBLE_LITERAL, f"may never apply: {sentence}")
+    if not is_allow and not analyzed.is_mfa:  # an MFA condition may fail: it then asks for no proofs
         denies = "it denies everything" if settings.fails_closed else "it denies nothing"
         for where in failing(analyzed.survey, found):
             yield PolicyWarning(
@@ -178,7 +223,7 @@ def _ways_past(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[
         for one, other in (pair, pair[::-1]):
             if possible & kinds[one] and not possible & kinds[other]:
                 sentence = f"speaks of {one} and not of {other}, which can do the same: name both kinds"
-                yield _warning(policy, WarningCode.OTHER_KIND, sentence), kinds[other]
+                yield _warning(analyzed, WarningCode.OTHER_KIND, sentence), kinds[other]
     names = {node.name for node in walk(tree) if isinstance(node, Name | Field)}
     raw = 0
     for encoding in RAW_ENCODINGS:
@@ -186,21 +231,28 @@ def _ways_past(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[
     is_of_transactions_alone = bool(possible & kinds["SIGN_TRANSACTION"]) and not possible & raw
     if (is_transaction_named(names) or is_of_transactions_alone) and not settings.refuses_raw_payloads:
         sentence = (
-            "can be passed by: the same transaction can be signed as a raw payload. Deny those, too: "
-            f"{DENY_RAW_PAYLOADS}"
+            "can be passed by: the same transaction can be signed as a raw payload. "
+            f"{'Ask for proofs of' if analyzed.is_mfa else 'Deny'} those, too: {DENY_RAW_PAYLOADS}"
         )
-        yield _warning(policy, WarningCode.RAW_PAYLOAD, sentence), raw
+        yield _warning(analyzed, WarningCode.RAW_PAYLOAD, sentence), raw
     if any(path == "wallet_account.address" for path, _ in compared_literals(tree, {})):
         sentence = (
             "can be passed by: the key of this account may have addresses of other formats, or sign for other "
             "accounts. Name wallet.id instead"
         )
-        yield _warning(policy, WarningCode.OTHER_ADDRESS, sentence), shapes.present["wallet_account"]
+        yield _warning(analyzed, WarningCode.OTHER_ADDRESS, sentence), shapes.present["wallet_account"]
 
 
-def _warning(policy: Policy, code: WarningCode, what: str) -> PolicyWarning:
-    effect = policy.effect.removeprefix("EFFECT_")
-    return PolicyWarning(policy.policy_id, policy.policy_name, code, f"{effect} policy {_called(policy)} {what}")
+def _warning(analyzed: _Analyzed, code: WarningCode, what: str) -> PolicyWarning:
+    policy = analyzed.policy
+    kind = "MFA" if analyzed.is_mfa else policy.effect.removeprefix("EFFECT_")
+    return PolicyWarning(policy.policy_id, policy.policy_name, code, f"{kind} policy {_called(policy)} {what}")
+
+
+def _unreadable(policy: Policy, refused: ExpressionRefused) -> PolicyWarning:
+    effect, sentence = policy.effect.removeprefix("EFFECT_"), f"cannot be read: {refused}"
+    message = f"{effect} policy {_called(policy)} {sentence}"
+    return PolicyWarning(policy.policy_id, policy.policy_name, WarningCode.UNREADABLE, message)
 
 
 def _called(policy: Policy) -> str:

@@ -31,7 +31,7 @@ from keystead.policies.request import (
 )
 from keystead.policies.resources import OWN_RIGHTS
 from keystead.policies.testing.organization import OrganizationUnderTest, named_user
-from keystead.policies.testing.schema import MalformedTable, Table, check_params, check_resources, read
+from keystead.policies.testing.schema import MalformedTable, TomlTable, check_params, check_resources, read
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Expectation = Literal["allow", "needs consensus", "deny"]
@@ -45,7 +45,7 @@ EXPECTATIONS: Mapping[Verdict, Expectation] = {
 _VOTES = frozenset({"APPROVE_ACTIVITY", "REJECT_ACTIVITY"})
 
 
-class CaseFile(Table, frozen=True):
+class CaseFile(TomlTable, frozen=True):
     """A file of cases. `policies` are paths, or policies; `at` is the time of cases without a time of their own."""
 
     cases: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
@@ -57,14 +57,14 @@ class CaseFile(Table, frozen=True):
     at: Moment | None = None
 
 
-class ApprovalTable(Table, frozen=True):
+class ApprovalTable(TomlTable, frozen=True):
     """`with` is the id or the type of a credential."""
 
     who: str
     with_: str = msgspec.field(default="", name="with")
 
 
-class CaseTable(Table, frozen=True):
+class CaseTable(TomlTable, frozen=True):
     """One case. `by`: the policy that must decide. `owner`: the user whose own credentials the activity is about.
     `scope`: that of the session profile, if a session under one submits it."""
 
@@ -108,7 +108,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_cases(file: CaseFile, organization: OrganizationUnderTest, now_ms: int, where: str) -> list[PolicyCase]:
-    """The cases of a file, on this organization. `now_ms` is the time of cases that have none. Raises
+    """The cases of a file, on this organization. `now_ms` is the time of cases that do not state one. Raises
     MalformedTable."""
     default_ms = now_ms if file.at is None else _ms(file.at)
     return [

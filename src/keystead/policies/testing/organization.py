@@ -20,7 +20,7 @@ from keystead.policies.expression import compile_stored
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.policies.request import Approval, CredentialUsed, credential_values
-from keystead.policies.testing.schema import MalformedTable, Table, read
+from keystead.policies.testing.schema import MalformedTable, TomlTable, read
 
 _UNDATED = Timestamp.from_ms(0)
 API_KEY, PASSKEY = "api-key", "passkey"
@@ -37,14 +37,14 @@ _LASTING = frozenset(
 """The types of credentials that are registered with a user. Keys of the other types are made by logins."""
 
 
-class CredentialTable(Table, frozen=True):
+class CredentialTable(TomlTable, frozen=True):
     type: str
     id: str = ""
     public_key: str = ""
     credential_id: str = ""
 
 
-class UserTable(Table, frozen=True):
+class UserTable(TomlTable, frozen=True):
     """Without an `id`, the name is the id."""
 
     name: str
@@ -54,14 +54,14 @@ class UserTable(Table, frozen=True):
     credentials: tuple[str | CredentialTable, ...] = (API_KEY,)
 
 
-class QuorumTable(Table, frozen=True):
+class QuorumTable(TomlTable, frozen=True):
     """`users` by name or id."""
 
     threshold: int = 1
     users: tuple[str, ...] = ()
 
 
-class PolicyTable(Table, frozen=True, rename="camel"):
+class PolicyTable(TomlTable, frozen=True, rename="camel"):
     """The parameters of create_policy."""
 
     policy_name: str
@@ -186,7 +186,7 @@ def read_quorum(table: Any, users: Iterable[User], where: str) -> RootQuorum:
 
 
 def named_user(users: Mapping[str, User], called: str, where: str) -> User:
-    """The user of this id, else of this name. Raises MalformedTable if there is none, or more than one."""
+    """The user of this id, else of this name. Raises MalformedTable unless exactly one user matches."""
     if called in users:
         return users[called]
     found = [user for user in users.values() if user.user_name == called]

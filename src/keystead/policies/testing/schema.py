@@ -17,7 +17,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.choices import choices
 from keystead.api.spelling import did_you_mean
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type, named
+from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type, named
 from keystead.policies.values import is_integer
 
 _ANY = "a string, an integer, a boolean, a list or a table"
@@ -27,7 +27,7 @@ _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
 _WORD = re.compile(r"Invalid enum value '(?P<word>.*)'(?: - at .*)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
 
-TableT = TypeVar("TableT", bound="Table")
+TableT = TypeVar("TableT", bound="TomlTable")
 
 
 class MalformedTable(ValueError):
@@ -37,7 +37,7 @@ class MalformedTable(ValueError):
         super().__init__(f"{where}: {reason}")
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TomlTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of the tables."""
 
 
@@ -56,7 +56,7 @@ def read(value: Any, kind: type[TableT], where: str) -> TableT:
         raise MalformedTable(where + path, words) from None
 
 
-def _fields(kind: type[Table]) -> str:
+def _fields(kind: type[TomlTable]) -> str:
     return ", ".join(field.encode_name for field in msgspec.structs.fields(kind))
 
 
@@ -114,14 +114,18 @@ def _members(value: Any, where: str) -> list[tuple[str, Any]]:
 
 
 def _is_scalar(value: Any, kind: Scalar) -> bool:
-    if kind in TEXTS:
-        return isinstance(value, str)
     match kind:
+        case Scalar.STRING | Scalar.ACTIVITY_TYPE | Scalar.HEX | Scalar.ADDRESS:
+            return isinstance(value, str)
         case Scalar.BOOL:
             return isinstance(value, bool)
         case Scalar.INT | Scalar.TIMESTAMP:
             return is_integer(value)
         case Scalar.NUMERAL:
             return isinstance(value, str) or is_integer(value)
-        case _:
+        case Scalar.NOTHING:
+            return False  # the items of an empty list literal, which no field has
+        case Scalar.DYNAMIC:
             return isinstance(value, bool | int | str | list | Mapping)
+        case _:
+            assert_never(kind)

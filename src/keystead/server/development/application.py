@@ -15,8 +15,9 @@ import msgspec
 
 from keystead.api.decoding import decoder
 from keystead.api.errors import Internal, MethodNotAllowed, NotFound, ServiceError
-from keystead.api.rendering import error_answer
+from keystead.api.rendering import Form, error_answer
 from keystead.pipeline.ports import Clock
+from keystead.server.answer_form import form_of
 from keystead.server.connection import Answer
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.cors import CorsPolicy
@@ -36,9 +37,12 @@ _OF_APPLICATION = (OUTBOX, CONSOLE_LOGIN)
 _OF_CLIENTS = ("/public/", "/auth-proxy/")
 """Paths whose requests may fail by choice, and are seen."""
 
+_OF_OPERATIONS = "/public/"
+"""Paths whose answers have the form that the caller reads. The authentication proxy has one form."""
+
 
 class DevelopmentApplication:
-    """`application` answers what is no control."""
+    """`application` answers every request that is not to a control."""
 
     def __init__(
         self,
@@ -49,6 +53,7 @@ class DevelopmentApplication:
         seen: RequestsSeen,
         clock: Clock,
         cors: CorsPolicy,
+        answer_form: str,
     ) -> None:
         self._application = application
         self._controls = {f"{PREFIX}/{name}": control for name, control in controls.items()}
@@ -60,6 +65,7 @@ class DevelopmentApplication:
         self._seen = seen
         self._clock = clock
         self._cors = cors
+        self._answer_form = answer_form
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """Raises nothing but CancelledError, which cuts the connection."""
@@ -76,10 +82,11 @@ class DevelopmentApplication:
             try:
                 chosen = await self._failed(request, fault)
             except asyncio.CancelledError:
-                self._seen.add(request, None, at_ms, _ms_since(started_s), fault=True)
+                self._seen.add(request, None, at_ms, _ms_since(started_s), fault=True, form=None)
                 raise
         answer = chosen or await self._application(request)
-        self._seen.add(request, answer, at_ms, _ms_since(started_s), fault=chosen is not None)
+        form = form_of(request, self._answer_form) if path.startswith(_OF_OPERATIONS) else Form.SDK
+        self._seen.add(request, answer, at_ms, _ms_since(started_s), fault=chosen is not None, form=form)
         return answer
 
     def _limited(self, request: HttpRequest) -> HttpAnswer | None:

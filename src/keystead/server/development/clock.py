@@ -13,14 +13,14 @@ from msgspec import Meta
 from keystead.api.errors import InvalidRequest
 from keystead.pipeline.ports import ServerClock
 from keystead.server.clock import SystemClock
-from keystead.server.development.control import Change, Control, State
+from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 
 YEAR_10000_MS = 253_402_300_800_000
 Moment = Annotated[int, Meta(ge=0, lt=YEAR_10000_MS)]
 Distance = Annotated[int, Meta(gt=-YEAR_10000_MS, lt=YEAR_10000_MS)]
 
 
-class ClockState(State, frozen=True):
+class ClockState(ControlAnswer, frozen=True):
     """`now_ms`, `system_ms`: milliseconds since the epoch. `system_time_accepted`: see ClockChange."""
 
     now_ms: int
@@ -29,7 +29,7 @@ class ClockState(State, frozen=True):
     system_time_accepted: bool
 
 
-class ClockChange(Change, frozen=True):
+class ClockChange(ControlRequest, frozen=True):
     """Each part that is there is done, in this order.
 
     system: go back to the system's time, running. now_ms: set it. advance_ms: move it on, or back where negative.

@@ -14,11 +14,11 @@ PREVIOUS_MAX = 1_000
 """The most entries of any kind that a control remembers."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class ControlRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The body of a POST."""
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ControlAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The body of an answer."""
 
 
@@ -31,4 +31,4 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     read: Callable[[], Any] | None = None
     change: Callable[[Any], Awaitable[Any]] | None = None
-    change_type: type[Change] = Change
+    change_type: type[ControlRequest] = ControlRequest

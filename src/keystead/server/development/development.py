@@ -20,6 +20,7 @@ from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
 from keystead.server.development.seeding import KeySource, random_source
 from keystead.server.development.snapshots import Snapshots
+from keystead.server.development.webhooks import WebhooksSeen
 from keystead.server.service import Service
 from keystead.server.settings import Settings
 from keystead.server.sources import Sources
@@ -46,13 +47,19 @@ class Development:
         self._faults = ChosenFaults()
         self._rate_limit = ChosenRateLimit()
         self._seen = RequestsSeen()
+        self._webhooks = WebhooksSeen()
         self._source = source or random_source()
         self._sources = Sources(
             clock=self.clock,
             new_id=lambda: self._source.new_id(),
             entropy=lambda size: self._source.entropy(size),
         )
-        self.service = Service(settings, sources=self._sources, chosen_status=self._outcomes.status_of)
+        self.service = Service(
+            settings,
+            sources=self._sources,
+            chosen_status=self._outcomes.status_of,
+            webhook_seen=self._webhooks.add,
+        )
 
     async def load(self, fixtures: Fixtures) -> list[LoadedKey]:
         """Make the organizations of a fixture file that are not there yet; the keys of all. Raises FixtureError."""
@@ -65,8 +72,8 @@ class Development:
     def _take_from(self, source: KeySource) -> None:
         self._source = source
 
-    async def application(self) -> Answer:
-        """What answers, once the start of the data is remembered."""
+    async def application(self, auth_proxy_id: str = "") -> Answer:
+        """What answers, once the start of the data is remembered. `auth_proxy_id`: see `Application`."""
         service = self.service
         assert isinstance(service.store, SqliteStore)
         assert isinstance(service.signer, LocalSigner)
@@ -78,17 +85,19 @@ class Development:
             self._faults.control(),
             self._rate_limit.control(),
             self._seen.control(),
+            self._webhooks.control(),
             Organizations(service.store, service.signer, self._sources).control(),
             *snapshots.controls(),
         ]
         return DevelopmentApplication(
-            Application(service, self._console_link).answer,
+            Application(service, self._console_link, auth_proxy_id).answer,
             {control.name: control for control in controls},
             self._faults,
             self._rate_limit,
             self._seen,
             self.clock,
             CorsPolicy.of(service.settings.cors_origins),
+            service.settings.answer_form,
         ).answer
 
     def _forget(self) -> None:
@@ -98,5 +107,6 @@ class Development:
         self._faults.clear()
         self._rate_limit.clear()
         self._seen.clear()
+        self._webhooks.clear()
         if self.service.kept_messages is not None:
             self.service.kept_messages.clear()

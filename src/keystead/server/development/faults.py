@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import InvalidRequest
 from keystead.api.rendering import encode
-from keystead.server.development.control import PREVIOUS_MAX, Change, Control, State
+from keystead.server.development.control import PREVIOUS_MAX, Control, ControlAnswer, ControlRequest
 
 _GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 409: 10, 429: 8, 500: 13, 501: 12, 503: 14, 504: 4}
 _UNKNOWN_GRPC_CODE = 2
@@ -19,7 +19,7 @@ _UNKNOWN_GRPC_CODE = 2
 _STATUSES = frozenset(HTTPStatus)
 
 
-class Fault(State, frozen=True):
+class Fault(ControlAnswer, frozen=True):
     """`count`: of how many more requests. The other members as in FaultChange."""
 
     count: int
@@ -29,13 +29,13 @@ class Fault(State, frozen=True):
     cut: bool
 
 
-class Faults(State, frozen=True):
+class Faults(ControlAnswer, frozen=True):
     """In the order in which they are used: a request has the first one whose path it has."""
 
     faults: tuple[Fault, ...]
 
 
-class FaultChange(Change, frozen=True):
+class FaultChange(ControlRequest, frozen=True):
     """Adds a fault for the next `count` requests whose path contains `path`, as in create_wallet; "" for any.
 
     status: answer with this HTTP status in place of what was asked for. cut: close the connection without an

@@ -18,7 +18,7 @@ from keystead.api.parameters import WalletAccountParams
 from keystead.api.validation_text import in_json_words
 from keystead.operations.policies import CreatePolicyIntentV3
 from keystead.operations.smart_contract_interfaces import CreateSmartContractInterfaceIntent
-from keystead.server.development.control import Change
+from keystead.server.development.control import ControlRequest
 
 BYTES_MAX = 10_000_000
 
@@ -29,7 +29,7 @@ class FixtureError(Exception):
     """The file cannot be used; the message says where and why, in one line."""
 
 
-class FixtureApiKey(Change, frozen=True):
+class FixtureApiKey(ControlRequest, frozen=True):
     """A P-256 key of a user. With neither half, both are derived from the names around it; with `private_key`, the
     public half is. Of a key with `public_key` alone the server never knows the other half."""
 
@@ -38,21 +38,21 @@ class FixtureApiKey(Change, frozen=True):
     private_key: PrivateKeyHex | None = None
 
 
-class FixtureUser(Change, frozen=True):
+class FixtureUser(ControlRequest, frozen=True):
     user_name: Label
     user_email: str | None = None
     user_phone_number: str | None = None
     api_keys: Annotated[tuple[FixtureApiKey, ...], Meta(min_length=1)] = (FixtureApiKey(),)
 
 
-class FixtureTag(Change, frozen=True):
+class FixtureTag(ControlRequest, frozen=True):
     """`users`: names of users."""
 
     user_tag_name: Label
     users: tuple[str, ...] = ()
 
 
-class FixtureWallet(Change, frozen=True):
+class FixtureWallet(ControlRequest, frozen=True):
     """Without a mnemonic, one is derived from the names around it."""
 
     wallet_name: Label
@@ -60,7 +60,7 @@ class FixtureWallet(Change, frozen=True):
     accounts: tuple[WalletAccountParams, ...] = ()
 
 
-class FixturePrivateKey(Change, frozen=True):
+class FixturePrivateKey(ControlRequest, frozen=True):
     """`private_key`: its 32 bytes; derived from the names around it where it is missing."""
 
     private_key_name: Label
@@ -69,10 +69,17 @@ class FixturePrivateKey(Change, frozen=True):
     private_key: PrivateKeyHex | None = None
 
 
-class FixtureOrganization(Change, frozen=True):
+class FixturePrivateKeyTag(ControlRequest, frozen=True):
+    """`private_keys`: names of private keys."""
+
+    private_key_tag_name: Label
+    private_keys: tuple[str, ...] = ()
+
+
+class FixtureOrganization(ControlRequest, frozen=True):
     """`root_users`: names; the first user where none is given. The first user makes everything else, so one of its
-    API keys has a private half. Conditions and consensus of policies may name {user:NAME} and {tag:NAME}, which
-    stand for their ids. Sub-organizations have none of their own."""
+    API keys has a private half. Conditions and consensus of policies may name {user:NAME}, {tag:NAME} and
+    {privateKeyTag:NAME}, which stand for their ids. Sub-organizations have none of their own."""
 
     organization_name: Label
     users: Annotated[tuple[FixtureUser, ...], Meta(min_length=1, max_length=1000)]
@@ -81,12 +88,13 @@ class FixtureOrganization(Change, frozen=True):
     user_tags: tuple[FixtureTag, ...] = ()
     wallets: tuple[FixtureWallet, ...] = ()
     private_keys: tuple[FixturePrivateKey, ...] = ()
+    private_key_tags: tuple[FixturePrivateKeyTag, ...] = ()
     policies: tuple[CreatePolicyIntentV3, ...] = ()
     smart_contract_interfaces: tuple[CreateSmartContractInterfaceIntent, ...] = ()
     sub_organizations: tuple[FixtureOrganization, ...] = ()
 
 
-class Fixtures(Change, frozen=True):
+class Fixtures(ControlRequest, frozen=True):
     organizations: tuple[FixtureOrganization, ...]
 
 

@@ -22,27 +22,29 @@ from keystead.api.records import Timestamp
 from keystead.api.rendering import encode
 from keystead.operations import CATALOGUE
 from keystead.operations.policies import CreatePolicyIntentV3
+from keystead.organizations.ip_allowlists import EXEMPT
 from keystead.pipeline.activity import ActivityOperation
-from keystead.pipeline.ports import AccountRequest
 from keystead.pipeline.requests import read_submission
+from keystead.pipeline.signer_values import AccountRequest
 from keystead.server.authentication import API_KEY_STAMP, prove, submitter
 from keystead.server.development.fixture_file import (
     FixtureApiKey,
     FixtureError,
     FixtureOrganization,
     FixturePrivateKey,
+    FixturePrivateKeyTag,
     Fixtures,
     FixtureTag,
     FixtureUser,
     FixtureWallet,
 )
 from keystead.server.development.seeding import KeySource, seeded_source
-from keystead.server.new_organization import NewWallet, OrganizationParams, new_organization
+from keystead.server.new_organization import OrganizationParams, WalletOfMnemonic, new_organization
 from keystead.server.service import Service
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import ApiKeyStamper, api_key_of, generate_api_key
 
-_REFERENCE = re.compile(r"\{(user|tag):([^{}]*)\}")
+_REFERENCE = re.compile(r"\{(user|tag|privateKeyTag):([^{}]*)\}")
 
 
 class LoadedKey(msgspec.Struct, frozen=True):
@@ -135,7 +137,7 @@ class FixtureLoader:
 
 
 class _Rest:
-    """What the root user of an organization submits. `ids`: of users and tags, by kind and name."""
+    """What the root user of an organization submits. `ids`: of users, tags and private keys, by kind and name."""
 
     def __init__(self, submitter: _Submitter, root: LoadedKey, path: tuple[str, ...]) -> None:
         self._submit = submitter.submit
@@ -156,6 +158,8 @@ class _Rest:
                 await self._submit("create_wallet", ("wallet", wallet.wallet_name), parameters)
         for private_key in fixture.private_keys:
             await self._private_key(private_key)
+        for key_tag in fixture.private_key_tags:
+            await self._private_key_tag(key_tag)
         for interface in fixture.smart_contract_interfaces:
             where = ("interface", interface.label, interface.smart_contract_address)
             await self._submit("create_smart_contract_interface", where, json.loads(encode(interface)))
@@ -203,7 +207,16 @@ class _Rest:
         }
         secret = bytes.fromhex(key.private_key) if key.private_key else b""
         where = ("private key", key.private_key_name)
-        await self._submit("create_private_keys", where, {"privateKeys": [parameters]}, next_entropy=secret)
+        made = await self._submit("create_private_keys", where, {"privateKeys": [parameters]}, next_entropy=secret)
+        self._ids["private key", key.private_key_name] = made["privateKeys"][0]["privateKeyId"]
+
+    async def _private_key_tag(self, tag: FixturePrivateKeyTag) -> None:
+        members = [self._named("private key", name) for name in tag.private_keys]
+        parameters = {"privateKeyTagName": tag.private_key_tag_name, "privateKeyIds": members}
+        made = await self._submit(
+            "create_private_key_tag", ("private key tag", tag.private_key_tag_name), parameters
+        )
+        self._ids["privateKeyTag", tag.private_key_tag_name] = made["privateKeyTagId"]
 
     async def _policy(self, policy: CreatePolicyIntentV3) -> None:
         parameters = json.loads(encode(policy))
@@ -259,9 +272,9 @@ class _Submitter:
         try:
             proven = await prove({API_KEY_STAMP: stamp.encode()}, body, operation, service.verifiers)
             submission = read_submission(operation, body)
-            organization, caller = await submitter(service.store, submission, proven, now_ms)
+            organization, caller = await submitter(service.store, submission, proven, now_ms, EXEMPT)
             submission = replace(submission, organization_id=organization.id)
-            activity = await service.lifecycle.submit(submission, caller, organization)
+            activity = await service.lifecycle.submit(submission, caller, organization, EXEMPT)
         except ServiceError as refused:
             raise FixtureError(f"{' / '.join((*self._path, *where))}: {refused.message}") from None
         (result,) = activity.result.values()
@@ -305,14 +318,14 @@ def _api_key(fixture: FixtureApiKey, key: LoadedKey) -> dict[str, str]:
     return {"apiKeyName": fixture.api_key_name, "publicKey": key.public_key, "curveType": ApiKeyCurve.P256}
 
 
-def _wallet(fixture: FixtureWallet) -> NewWallet:
+def _wallet(fixture: FixtureWallet) -> WalletOfMnemonic:
     requests = [
         AccountRequest(
             curve=one.curve, path_format=one.path_format, path=one.path, address_format=one.address_format
         )
         for one in fixture.accounts
     ]
-    return NewWallet(
+    return WalletOfMnemonic(
         name=fixture.wallet_name,
         mnemonic=fixture.mnemonic or "",
         accounts=tuple(requests),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from keystead.api.decoding import Label
 from keystead.api.errors import Conflict
 from keystead.api.records import Timestamp
-from keystead.server.development.control import Change, Control, State
+from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 from keystead.server.new_organization import DEVELOPMENT_WALLET, OrganizationParams, new_organization
 from keystead.server.sources import Sources
 from keystead.signer.local import LocalSigner
@@ -17,7 +17,7 @@ from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 
 
-class OrganizationChange(Change, frozen=True):
+class NewOrganizationRequest(ControlRequest, frozen=True):
     """name: the new organization's. wallet: whether it has the wallet "Development", of the public test mnemonic of
     local chains, and an authentication proxy, as the first organization has."""
 
@@ -25,7 +25,7 @@ class OrganizationChange(Change, frozen=True):
     wallet: bool = False
 
 
-class MadeOrganization(State, frozen=True):
+class MadeOrganization(ControlAnswer, frozen=True):
     """Keys are hex; the public one is compressed P-256."""
 
     organization_id: str
@@ -40,7 +40,7 @@ class Organizations:
         self._signer = signer
         self._sources = sources
 
-    async def make(self, change: OrganizationChange) -> MadeOrganization:
+    async def make(self, change: NewOrganizationRequest) -> MadeOrganization:
         sources = self._sources
         key = generate_api_key(seed=sources.entropy(32))
         params = OrganizationParams(
@@ -71,4 +71,4 @@ class Organizations:
         )
 
     def control(self) -> Control:
-        return Control(name="organizations", change=self.make, change_type=OrganizationChange)
+        return Control(name="organizations", change=self.make, change_type=NewOrganizationRequest)

@@ -16,10 +16,10 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
 from keystead.pipeline.activity import ActivityOperation
-from keystead.server.development.control import PREVIOUS_MAX, Change, Control, State
+from keystead.server.development.control import PREVIOUS_MAX, Control, ControlAnswer, ControlRequest
 
 
-class Outcome(State, frozen=True):
+class ChosenOutcome(ControlAnswer, frozen=True):
     """`count`: how many more activities of this type end so."""
 
     type: str
@@ -27,13 +27,13 @@ class Outcome(State, frozen=True):
     count: int
 
 
-class Outcomes(State, frozen=True):
+class Outcomes(ControlAnswer, frozen=True):
     """In the order in which they are used."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ChosenOutcome, ...]
 
 
-class OutcomeChange(Change, frozen=True):
+class OutcomeChange(ControlRequest, frozen=True):
     """type: an activity type in any of its versions, as in ACTIVITY_TYPE_CREATE_WALLET. clear: remove all; then
     neither type nor status is needed."""
 
@@ -45,7 +45,7 @@ class OutcomeChange(Change, frozen=True):
 
 class ChosenOutcomes:
     def __init__(self) -> None:
-        self._waiting: list[Outcome] = []
+        self._waiting: list[ChosenOutcome] = []
         self._given: OrderedDict[str, ActivityStatus] = OrderedDict()
 
     def clear(self) -> None:
@@ -59,7 +59,7 @@ class ChosenOutcomes:
         kind = activity_kind(activity_type)
         for at, one in enumerate(self._waiting):
             if activity_kind(one.type) == kind:
-                left = Outcome(type=one.type, status=one.status, count=one.count - 1)
+                left = ChosenOutcome(type=one.type, status=one.status, count=one.count - 1)
                 self._waiting[at : at + 1] = [left] if left.count else []
                 self._given[fingerprint] = one.status
                 if len(self._given) > PREVIOUS_MAX:
@@ -83,7 +83,7 @@ class ChosenOutcomes:
                 )
             if len(self._waiting) >= PREVIOUS_MAX:
                 raise InvalidRequest(f"{PREVIOUS_MAX} outcomes wait already: clear them first")
-            self._waiting.append(Outcome(type=change.type, status=change.status, count=change.count))
+            self._waiting.append(ChosenOutcome(type=change.type, status=change.status, count=change.count))
         elif change.type or not change.clear:
             statuses = ", ".join(ActivityStatus)
             raise InvalidRequest(f"field `status` is missing: expected one of {statuses}")

@@ -10,17 +10,18 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from keystead.server.development.control import Change, Control, State
+from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 from keystead.server.rate_limits import RateLimit
+from keystead.server.rate_table import RateTable
 
 
-class RateLimitState(State, frozen=True):
+class RateLimitState(ControlAnswer, frozen=True):
     """0: no limit."""
 
     per_second: int
 
 
-class RateLimitChange(Change, frozen=True):
+class RateLimitChange(ControlRequest, frozen=True):
     """per_second: as many may come at once, and so many each second on average. 0: no limit."""
 
     per_second: Annotated[int, Meta(ge=0, le=1_000_000)]
@@ -28,11 +29,12 @@ class RateLimitChange(Change, frozen=True):
 
 class ChosenRateLimit:
     def __init__(self) -> None:
+        self._table = RateTable()
         self.clear()
 
     def clear(self) -> None:
         self._per_second = 0
-        self._limit = RateLimit(0)
+        self._limit = RateLimit("chosen", 0, self._table)
 
     def spend(self) -> None:
         """Count a request. Raises RateLimited."""
@@ -43,7 +45,8 @@ class ChosenRateLimit:
 
     async def change(self, change: RateLimitChange) -> RateLimitState:
         self._per_second = change.per_second
-        self._limit = RateLimit(change.per_second)
+        self._table = RateTable()
+        self._limit = RateLimit("chosen", change.per_second, self._table)
         return self.state()
 
     def control(self) -> Control:

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from keystead.api.errors import ServiceError
+from keystead.api.rendering import Form
 from keystead.operations import CATALOGUE
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
-from keystead.server.development.control import Change, Control, State
+from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 from keystead.server.messages import HttpAnswer, HttpRequest, one_slash
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
@@ -23,7 +24,7 @@ TEXT_MAX = 16_384
 """Bytes of a body, and of an answer, that are kept."""
 
 
-class SeenStamp(State, frozen=True, omit_defaults=True):
+class SeenStamp(ControlAnswer, frozen=True, omit_defaults=True):
     """`header`: its name. `problem`: why it cannot be read; then the members that follow are not there.
 
     `public_key`: lower-case hex. `credential_id`, of a passkey: base64url. `client_data`, of a passkey: the JSON
@@ -39,10 +40,11 @@ class SeenStamp(State, frozen=True, omit_defaults=True):
     client_data: str = ""
 
 
-class SeenRequest(State, frozen=True):
+class SeenRequest(ControlAnswer, frozen=True):
     """`at_ms`: milliseconds since the epoch, by the server's clock. `operation`: as in create_wallet, "" where the
     path has none. `reason`: of a refusal, the message. `status` 0: the connection was cut. `fault`: it was a
-    developer's choice (/dev/v1/faults, /dev/v1/rate-limit)."""
+    developer's choice (/dev/v1/faults, /dev/v1/rate-limit). `form`: of an answer that is no refusal, `sdk` or
+    `documented`."""
 
     number: int
     at_ms: int
@@ -58,25 +60,26 @@ class SeenRequest(State, frozen=True):
     reason: str
     answer: str
     fault: bool
+    form: str = ""
 
 
-class SeenRequests(State, frozen=True):
+class SeenRequests(ControlAnswer, frozen=True):
     """Oldest first."""
 
     requests: tuple[SeenRequest, ...]
 
 
-class RequestsChange(Change, frozen=True):
+class RequestsChange(ControlRequest, frozen=True):
     """clear: forget those that came so far."""
 
     clear: bool
 
 
-class _Named(msgspec.Struct):
+class _OrganizationField(msgspec.Struct):
     organization_id: str = msgspec.field(name="organizationId", default="")
 
 
-class _Refusal(msgspec.Struct):
+class _ErrorBody(msgspec.Struct):
     message: str = ""
 
 
@@ -88,7 +91,16 @@ class RequestsSeen:
     def clear(self) -> None:
         self._seen.clear()
 
-    def add(self, request: HttpRequest, answer: HttpAnswer | None, at_ms: int, ms: float, *, fault: bool) -> None:
+    def add(
+        self,
+        request: HttpRequest,
+        answer: HttpAnswer | None,
+        at_ms: int,
+        ms: float,
+        *,
+        fault: bool,
+        form: Form | None,
+    ) -> None:
         """`answer` None: the connection was cut."""
         self._count += 1
         operation = CATALOGUE.at(one_slash(request.path))
@@ -103,13 +115,14 @@ class RequestsSeen:
                 method=request.method,
                 path=request.path[:200],
                 operation="" if operation is None else operation.name,
-                organization_id=_decoded(request.body, _Named()).organization_id,
+                organization_id=_decoded(request.body, _OrganizationField()).organization_id,
                 stamps=tuple(_taken_apart(name, value) for name, value in request.headers if name in STAMP_HEADERS),
                 body=_text(request.body),
                 status=status,
-                reason=_decoded(body, _Refusal()).message if status >= 400 else "",
+                reason=_decoded(body, _ErrorBody()).message if status >= 400 else "",
                 answer=_text(body),
                 fault=fault,
+                form=form.value if form is not None and status == 200 else "",
             )
         )
 
@@ -158,7 +171,7 @@ def _taken_apart(name: bytes, value: bytes) -> SeenStamp:
 
 
 def _decoded(body: bytes, nothing: Any) -> Any:
-    """The members of a JSON object that are of interest, `nothing` where it is none."""
+    """The members of a JSON object that are of interest, `nothing` if the body is not a JSON object."""
     try:
         return msgspec.json.decode(body, type=type(nothing))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.server.development.control import Change, Control, State
+from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 from keystead.storage.sqlite import SqliteStore
 from keystead.storage.sqlite_snapshots import Snapshot, put_back, put_organization_back, take_snapshot
 
@@ -25,25 +25,25 @@ BYTES_MAX = 1024 * 1024 * 1024
 Name = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
-class SnapshotNames(State, frozen=True):
+class SnapshotNames(ControlAnswer, frozen=True):
     """In the order in which they were taken."""
 
     snapshots: tuple[str, ...]
 
 
-class SnapshotChange(Change, frozen=True):
+class SnapshotChange(ControlRequest, frozen=True):
     """name: what the snapshot that is taken now is called; one of that name is replaced."""
 
     name: Name
 
 
-class RestoreChange(Change, frozen=True):
+class RestoreChange(ControlRequest, frozen=True):
     """name: the snapshot to go back to. It stays."""
 
     name: Name
 
 
-class ResetChange(Change, frozen=True):
+class ResetChange(ControlRequest, frozen=True):
     """organization_id: the organization that goes back to how it was when the server started, with its
     sub-organizations; one that was made since is removed. Without it everything goes back: what is stored,
     messages, requests seen, faults, outcomes, rate limit and clock."""

@@ -53,7 +53,10 @@ class Measurements:
         self.cache_hits = counter("cache_hits", "Values that a cache had.", "cache")
         self.cache_misses = counter("cache_misses", "Values that a cache lacked.", "cache")
         self.messages = counter("messages", "Attempts to send an e-mail or SMS, by their result.", "result")
+        self.webhooks = counter("webhooks", "Attempts to deliver a webhook, by their result.", "result")
+        self._rate_limited = counter("rate_limited", "Requests that a rate limit refused, by which.", "limit")
         self.cpu_seconds = counter("cpu_seconds", "Processor time of the processes that serve.")
+        self.resident_bytes = gauge("resident_bytes", "Memory of the processes that serve.")
         self.queued_submissions = gauge(
             "queued_submissions", "Submissions that wait for their turn at their organization."
         )
@@ -61,11 +64,26 @@ class Measurements:
         self.connections_used = gauge("database_connections_used", "Connections in use, by what for.", "pool")
         self.connections_max = gauge("database_connections_max", "Most connections, by what for.", "pool")
         self.processes = gauge("processes", "Processes that serve.")
-        self.due_messages = Gauge(
-            "keystead_due_messages",
-            "Messages that are not sent yet, of all organizations.",
-            registry=registry,
-            multiprocess_mode="livemostrecent",
+
+        def newest(name: str, text: str, *labels: str) -> Gauge:
+            """Of the installation: every process knows the same value."""
+            return Gauge(f"keystead_{name}", text, labels, registry=registry, multiprocess_mode="livemostrecent")
+
+        self.due_messages = newest("due_messages", "Messages that are not sent yet, of all organizations.")
+        self.last_backup_seconds = newest(
+            "last_backup_timestamp_seconds", "When the newest backup on record began; 0 without a backup."
+        )
+        self.master_key_seconds = newest(
+            "master_key_timestamp_seconds", "Since when the master key is in use; 0 if that is unknown."
+        )
+        self.certificate_seconds = newest(
+            "certificate_end_timestamp_seconds", "When the TLS certificate ends; 0 without one."
+        )
+        self.build = newest(
+            "build_info", "1, with the version of the program and of the tables it knows.", "version", "tables"
+        )
+        self.waiting_webhooks = newest(
+            "waiting_webhooks", "Webhooks that are not delivered yet, of all organizations; counted up to 100,000."
         )
 
     def answered(self, operation: str, status: int, seconds: float) -> None:
@@ -76,6 +94,10 @@ class Measurements:
     def submitted(self, activity_type: str, status: str) -> None:
         """A submission was answered with an activity."""
         self._activities.labels(activity_type, status).inc()
+
+    def rate_limited(self, limit: str) -> None:
+        """A request was refused by a rate limit."""
+        self._rate_limited.labels(limit).inc()
 
     def written(self, commits: int, seconds: float) -> None:
         """A transaction ended, committed or not."""

@@ -7,21 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Final
 
 from prometheus_client import Counter
 
 from keystead.api.errors import ServiceError
 from keystead.delivery.outbox import Outbox
+from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.lifecycle import Lifecycle
+from keystead.server.installation_dates import last_backup_ms, master_key_since
 from keystead.server.metrics.measurements import Measurements
+from keystead.server.metrics.process_facts import resident_bytes
 from keystead.storage.base import DatabaseStore
+from keystead.storage.migrations import newest
 
 EVERY_S: Final = 1.0
-_BACKLOG_EVERY: Final = 15
-"""The database is asked for the messages that wait once in so many samples."""
+_INSTALLATION_EVERY: Final = 15
+"""The database is asked for the messages and webhooks that wait, and for dates, once in so many samples."""
+
+_COUNTED_MAX: Final = 100_000
+"""Webhooks that wait are counted up to this number, so that counting takes no longer than a moment."""
 
 
 class Sampler:
@@ -34,22 +42,27 @@ class Sampler:
         environment: Environment,
         lifecycle: Lifecycle,
         outbox: Outbox,
+        webhooks: WebhookDispatcher,
+        certificate_ends_ms: Callable[[], int | None],
     ) -> None:
         self._measurements = measurements
         self._store = store
         self._environment = environment
         self._lifecycle = lifecycle
         self._outbox = outbox
+        self._webhooks = webhooks
+        self._certificate_ends_ms = certificate_ends_ms
         self._known: dict[tuple[Counter, tuple[str, ...]], float] = {}
 
     async def run(self) -> None:
         """Sample until cancelled."""
         self._measurements.processes.set(1)
+        self._measurements.build.labels(version("keystead"), str(newest())).set(1)
         number = 0
         while True:
             self.sample()
-            if number % _BACKLOG_EVERY == 0:
-                await self._sample_backlog()
+            if number % _INSTALLATION_EVERY == 0:
+                await self._sample_installation()
             number += 1
             await asyncio.sleep(EVERY_S)
 
@@ -63,7 +76,11 @@ class Sampler:
             self._count(to.cache_misses, misses, name)
         for result, count in self._outbox.results.items():
             self._count(to.messages, count, result.name.lower())
+        for outcome, count in self._webhooks.results.items():
+            self._count(to.webhooks, count, outcome.value)
         self._count(to.cpu_seconds, time.process_time())
+        to.certificate_seconds.set((self._certificate_ends_ms() or 0) / 1000)
+        to.resident_bytes.set(resident_bytes("self"))
         to.queued_submissions.set(self._lifecycle.waiting)
         to.queued_commits.set(store.waiting_commits)
         for pool, (used, most) in store.connections().items():
@@ -80,11 +97,16 @@ class Sampler:
             "contract_interfaces": (signing.interfaces.hits, signing.interfaces.misses),
         }
 
-    async def _sample_backlog(self) -> None:
+    async def _sample_installation(self) -> None:
+        to = self._measurements
         try:
-            self._measurements.due_messages.set(await self._store.due_message_count())
+            to.due_messages.set(await self._store.due_message_count())
+            to.last_backup_seconds.set((await last_backup_ms(self._store) or 0) / 1000)
+            since = await master_key_since(self._store)
+            to.master_key_seconds.set(0 if since is None else since.since_ms / 1000)
+            to.waiting_webhooks.set(await self._store.waiting_delivery_count(_COUNTED_MAX))
         except ServiceError:
-            return  # the database is away, which the requests show; the last number stays
+            return  # the database is away, which the requests show; the last numbers stay
 
     def _count(self, counter: Counter, total: float, *labels: str) -> None:
         """Raise a counter to this total."""

@@ -9,18 +9,28 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from keystead.server.listening import AddressInUse
 from keystead.server.logs import logger
+from keystead.server.metrics.process_facts import cpu_seconds, resident_bytes
 from keystead.server.settings import SettingsError
 
 _FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that makes prometheus_client count in files. Worker processes inherit it."""
 
 _ADDRESS: Final = re.compile(r"(?P<host>[^\[\]:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
+
+
+class WatchedSigner(Protocol):
+    """The process of the signer. `restarts`: its starts after it died. `pid`: of the one that runs."""
+
+    restarts: int
+
+    @property
+    def pid(self) -> int: ...
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -32,7 +42,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 @contextmanager
-def serving_metrics(address: str, signer_restarts: Callable[[], int]) -> Iterator[None]:
+def serving_metrics(address: str, signer: WatchedSigner) -> Iterator[None]:
     """Serve `GET /metrics` at this address while the block runs; nothing if the address is "".
 
     Call it before the modules of the server are used. Raises SettingsError and AddressInUse.
@@ -44,7 +54,7 @@ def serving_metrics(address: str, signer_restarts: Callable[[], int]) -> Iterato
     with tempfile.TemporaryDirectory(prefix="keystead-metrics-") as folder:
         os.environ[_FOLDER] = folder
         from prometheus_client import CollectorRegistry, Metric, start_http_server
-        from prometheus_client.core import CounterMetricFamily
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
         from prometheus_client.multiprocess import MultiProcessCollector
 
         class SignerCollector:
@@ -52,7 +62,11 @@ def serving_metrics(address: str, signer_restarts: Callable[[], int]) -> Iterato
 
             def collect(self) -> Iterable[Metric]:
                 text = "Starts of the signer after it died."
-                yield CounterMetricFamily("keystead_signer_restarts", text, value=signer_restarts())
+                yield CounterMetricFamily("keystead_signer_restarts", text, value=signer.restarts)
+                seconds = cpu_seconds(signer.pid)
+                yield CounterMetricFamily("keystead_signer_cpu_seconds", "Its processor time.", value=seconds)
+                held = resident_bytes(signer.pid)
+                yield GaugeMetricFamily("keystead_signer_resident_bytes", "Its memory.", value=held)
 
         registry = CollectorRegistry()
         MultiProcessCollector(registry)

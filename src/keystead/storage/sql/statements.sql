@@ -53,10 +53,13 @@ SELECT id FROM organization WHERE parent_id = :parent_id AND id < :cursor ORDER 
 SELECT id FROM organization WHERE parent_id = :parent_id AND id > :cursor ORDER BY id LIMIT :limit;
 
 -- name: suborganizations_with_value_below
--- Several holders in one organization may have the same value.
+-- Several holders in one organization may have the same value. A deleted organization has no parent, and its
+-- look-ups are deleted later. An organization that never had a parent is looked up under ''.
 SELECT DISTINCT organization_id
 FROM lookup
 WHERE kind = :kind AND value = :value AND parent_id = :parent_id AND organization_id < :cursor
+    AND parent_id = (SELECT coalesce(organization.parent_id, '') FROM organization
+        WHERE organization.id = lookup.organization_id)
 ORDER BY organization_id DESC
 LIMIT :limit;
 
@@ -64,6 +67,8 @@ LIMIT :limit;
 SELECT DISTINCT organization_id
 FROM lookup
 WHERE kind = :kind AND value = :value AND parent_id = :parent_id AND organization_id > :cursor
+    AND parent_id = (SELECT coalesce(organization.parent_id, '') FROM organization
+        WHERE organization.id = lookup.organization_id)
 ORDER BY organization_id
 LIMIT :limit;
 
@@ -116,31 +121,32 @@ SELECT id, text FROM interface_text WHERE organization_id = :organization_id;
 -- name: interface_text
 SELECT text FROM interface_text WHERE organization_id = :organization_id AND id = :id;
 
--- Wallet accounts and secrets.
+-- Wallet accounts and secrets. kept_account: without those of deleted wallets.
 
 -- name: has_account
-SELECT id FROM wallet_account WHERE organization_id = :organization_id AND id = :id;
+SELECT id FROM kept_account WHERE organization_id = :organization_id AND id = :id;
 
 -- name: has_account_of_wallet
-SELECT id FROM wallet_account WHERE organization_id = :organization_id AND id = :id AND wallet_id = :wallet_id;
+SELECT id FROM kept_account WHERE organization_id = :organization_id AND id = :id AND wallet_id = :wallet_id;
 
 -- name: accounts_below
-SELECT body FROM wallet_account
+-- Those of deleted wallets too, however many they are: the caller leaves them out, page by page.
+SELECT body, wallet_id, id FROM wallet_account
 WHERE organization_id = :organization_id AND id < :cursor
 ORDER BY id DESC LIMIT :limit;
 
 -- name: accounts_above
-SELECT body FROM wallet_account
+SELECT body, wallet_id, id FROM wallet_account
 WHERE organization_id = :organization_id AND id > :cursor
 ORDER BY id LIMIT :limit;
 
 -- name: accounts_of_wallet_below
-SELECT body FROM wallet_account
+SELECT body FROM kept_account
 WHERE organization_id = :organization_id AND wallet_id = :wallet_id AND id < :cursor
 ORDER BY id DESC LIMIT :limit;
 
 -- name: accounts_of_wallet_above
-SELECT body FROM wallet_account
+SELECT body FROM kept_account
 WHERE organization_id = :organization_id AND wallet_id = :wallet_id AND id > :cursor
 ORDER BY id LIMIT :limit;
 
@@ -151,15 +157,40 @@ WHERE organization_id = :organization_id AND record_id = :record_id AND purpose 
 -- name: sealed_secrets
 SELECT record_id, purpose, key_id, ciphertext FROM sealed_secret WHERE organization_id = :organization_id;
 
--- name: delete_wallet_lookups
--- Before delete_wallet_accounts, which deletes the rows that this reads.
-DELETE FROM lookup
-WHERE organization_id = :organization_id AND kind = 'wallet_account_address' AND holder_id IN (
-    SELECT id FROM wallet_account WHERE organization_id = :organization_id AND wallet_id = :wallet_id
-);
+-- Deletions in steps.
 
--- name: delete_wallet_accounts
-DELETE FROM wallet_account WHERE organization_id = :organization_id AND wallet_id = :wallet_id;
+-- name: unfinished_deletions
+SELECT organization_id, wallet_id FROM unfinished_deletion
+WHERE organization_id > :cursor
+ORDER BY organization_id, wallet_id LIMIT :limit;
+
+-- name: unfinished_deletions_of
+SELECT wallet_id FROM unfinished_deletion WHERE organization_id = :organization_id;
+
+-- name: first_accounts
+SELECT id, address FROM wallet_account WHERE organization_id = :organization_id ORDER BY id LIMIT :limit;
+
+-- name: first_accounts_of_wallet
+SELECT id, address FROM wallet_account
+WHERE organization_id = :organization_id AND wallet_id = :wallet_id
+ORDER BY id LIMIT :limit;
+
+-- name: first_lookups
+SELECT kind, value, parent_id, organization_id, holder_id FROM lookup
+WHERE organization_id = :organization_id LIMIT :limit;
+
+-- name: newest_forgotten
+-- The version of the newest removed record but so many.
+SELECT version FROM record
+WHERE organization_id = :organization_id AND length(body) = 0 AND kind <> 'forgotten'
+ORDER BY version DESC LIMIT 1 OFFSET :kept;
+
+-- name: note_forgotten
+-- Before forget_removed: see the index record_removed.
+INSERT INTO record (organization_id, kind, id, version, body)
+VALUES (:organization_id, 'forgotten', '', :version, :body)
+ON CONFLICT (organization_id, kind, id) DO UPDATE SET version = excluded.version
+WHERE excluded.version > record.version;
 
 -- The instance.
 
@@ -168,6 +199,12 @@ SELECT value FROM instance WHERE name = :name;
 
 -- name: schema_version
 SELECT version FROM schema_version;
+
+-- name: processes
+SELECT body FROM process WHERE expires_at_ms > :now_ms ORDER BY expires_at_ms;
+
+-- name: organization_count
+SELECT count(*) FROM (SELECT id FROM organization WHERE id > :cursor LIMIT :limit) AS counted;
 
 -- name: one_time_code
 SELECT body FROM one_time_code WHERE organization_id = :organization_id AND id = :id;
@@ -187,6 +224,10 @@ SELECT body FROM outgoing_message WHERE due_ms <= :now_ms ORDER BY due_ms LIMIT 
 
 -- name: due_message_count
 SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL;
+
+-- name: oldest_due_message
+-- When it was, or will be, due: later than its first attempt if that failed.
+SELECT min(due_ms) FROM outgoing_message WHERE due_ms IS NOT NULL;
 
 -- name: outgoing_message
 SELECT body FROM outgoing_message WHERE organization_id = :organization_id AND id = :id;
@@ -219,6 +260,39 @@ SELECT body FROM (
     ORDER BY id LIMIT :limit
 ) AS newer
 ORDER BY id DESC;
+
+-- Webhooks.
+
+-- name: waiting_endpoints
+-- The endpoints with deliveries that wait, above the cursor. It jumps from one endpoint to the next, so it takes as
+-- long as there are endpoints, however many deliveries wait.
+WITH RECURSIVE waiting (endpoint_id) AS (
+    SELECT min(endpoint_id) FROM webhook_delivery WHERE due_ms IS NOT NULL AND endpoint_id > :cursor
+    UNION ALL
+    SELECT (
+        SELECT min(webhook_delivery.endpoint_id) FROM webhook_delivery
+        WHERE webhook_delivery.due_ms IS NOT NULL AND webhook_delivery.endpoint_id > waiting.endpoint_id
+    )
+    FROM waiting
+    WHERE waiting.endpoint_id IS NOT NULL
+)
+SELECT endpoint_id FROM waiting WHERE endpoint_id IS NOT NULL LIMIT :limit;
+
+-- name: waiting_deliveries
+SELECT body FROM webhook_delivery
+WHERE endpoint_id = :endpoint_id AND due_ms IS NOT NULL
+ORDER BY id LIMIT :limit;
+
+-- name: waiting_delivery_count
+SELECT count(*) FROM (
+    SELECT 1 FROM webhook_delivery WHERE due_ms IS NOT NULL AND endpoint_id > '' LIMIT :limit
+) AS waiting;
+
+-- name: webhook_event
+SELECT body FROM webhook_event WHERE organization_id = :organization_id AND id = :id;
+
+-- name: webhook_lease
+SELECT body FROM webhook_lease WHERE organization_id = :organization_id AND endpoint_id = :endpoint_id;
 
 -- Compare-and-swap: each changes one row, or none where the expected state is no longer there.
 

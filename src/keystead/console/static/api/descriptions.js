@@ -1,5 +1,5 @@
 // The server's words for activities, asked for as they are shown and kept.
-import { signal } from "../vendor/preact.js";
+import { batch, signal } from "../vendor/preact.js";
 import { query } from "./calls.js";
 import { titleOf } from "./summary.js";
 
@@ -9,8 +9,9 @@ import { titleOf } from "./summary.js";
  *   missingApprovals?: {policyId?: string, userIds: string[], count?: number}[]}} Description
  */
 
-/** @type {import("../vendor/preact.js").Signal<Map<string, Description>>} */
-const known = signal(new Map());
+/** One signal for each, so that words that come change their own place alone. */
+/** @type {Map<string, import("../vendor/preact.js").Signal<Description | undefined>>} */
+const known = new Map();
 /** @type {Set<string>} */
 const asked = new Set();
 const AT_ONCE = 50;
@@ -26,7 +27,7 @@ export async function describe(activities) {
       activityIds.forEach((id) => asked.delete(id));
       continue;
     }
-    known.value = new Map([...known.value, ...answer.activityDescriptions.map((/** @type {Description} */ each) => /** @type {const} */ ([each.activityId, each]))]);
+    batch(() => answer.activityDescriptions.forEach((/** @type {Description} */ each) => (signalOf(each.activityId).value = each)));
   }
 }
 
@@ -37,7 +38,14 @@ export function forgetDescription(id) {
 
 /** @param {string} id @returns {Description | undefined} */
 export function descriptionOf(id) {
-  return known.value.get(id);
+  return signalOf(id).value;
+}
+
+/** @param {string} id */
+function signalOf(id) {
+  const found = known.get(id) ?? signal(/** @type {Description | undefined} */ (undefined));
+  known.set(id, found);
+  return found;
 }
 
 /** One line: the server's, or one from the parameters until that is there. @param {any} activity */

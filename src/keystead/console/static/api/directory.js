@@ -24,3 +24,12 @@ export async function names() {
   }));
   return new Map(found.flat());
 }
+
+/** The records whose ids are in a text, each once. @param {string} text @param {Map<string, Named>} names @returns {[string, Named][]} */
+export function namedIn(text, names) {
+  const ids = new Set(text.match(/[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g));
+  return [...ids].flatMap((id) => {
+    const named = names.get(id);
+    return named ? [/** @type {[string, Named]} */ ([id, named])] : [];
+  });
+}

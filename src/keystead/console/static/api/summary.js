@@ -38,3 +38,22 @@ export function titleOf(activity) {
   const subject = subjectOf(activity);
   return `${typeInWords(activity.type)}${subject ? ` ${subject}` : ""}`;
 }
+
+/** With what the vote was stamped, by the name that it has now. @param {any} vote */
+export function credentialOf(vote) {
+  const passkey = vote.user.authenticators.find((/** @type {any} */ each) => each.credential.publicKey === vote.publicKey);
+  if (passkey) return `with the passkey “${passkey.authenticatorName}”`;
+  const key = vote.user.apiKeys.find((/** @type {any} */ each) => each.credential.publicKey === vote.publicKey);
+  if (key) return `with the key “${key.apiKeyName}”`;
+  return vote.scheme.includes("WEBAUTHN") ? "with a passkey" : "with an API key";
+}
+
+/** Who approved it besides the user who asked. @param {any} activity @returns {any[]} votes */
+export function approvalsOf(activity) {
+  return activity.votes.slice(1).filter((/** @type {any} */ vote) => vote.selection !== "VOTE_SELECTION_REJECTED");
+}
+
+/** @param {any} activity @returns {any[]} votes */
+export function rejectionsOf(activity) {
+  return activity.votes.filter((/** @type {any} */ vote) => vote.selection === "VOTE_SELECTION_REJECTED");
+}

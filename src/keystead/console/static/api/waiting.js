@@ -15,3 +15,9 @@ export async function loadWaiting() {
   const isSame = JSON.stringify(activities) === JSON.stringify(waiting.peek());
   if (!isSame) waiting.value = activities;
 }
+
+/** The others that wait and ask for exactly the same: only their time differs. @param {any} activity @returns {any[]} */
+export function alikeWaiting(activity) {
+  const asked = JSON.stringify([activity.type, activity.intent]);
+  return (waiting.value ?? []).filter((other) => other.id !== activity.id && JSON.stringify([other.type, other.intent]) === asked);
+}

@@ -3,6 +3,7 @@ import { html, useState } from "../vendor/preact.js";
 import { makeKeyToHandOver } from "../session/keys.js";
 import { canUsePasskeys, makePasskey } from "../session/passkeys.js";
 import { current } from "../session/session.js";
+import { save } from "./files.js";
 import { Icon } from "./icons.js";
 import { Notice, messageOf } from "./notice.js";
 
@@ -27,18 +28,9 @@ export function ApiKeyMaker({ value, onChange }) {
   const make = async () => {
     const { publicKey, privateKey } = await makeKeyToHandOver();
     const content = { baseUrl: location.origin, organizationId: current().organizationId, apiPublicKey: publicKey, apiPrivateKey: privateKey };
-    download("credentials.json", `${JSON.stringify(content, null, 2)}\n`);
+    save("credentials.json", "application/json", `${JSON.stringify(content, null, 2)}\n`);
     onChange({ ...value, publicKey, curveType: "API_KEY_CURVE_P256" });
   };
   return html`<div class="stack tight"><div><button type="button" class="button" onClick=${make}><${Icon} name="key" />Make a key pair</button></div>
     <p class="small muted">The private half is saved as a file on this device, and sent to nobody. Or type the public key of a key that exists.</p></div>`;
-}
-
-/** @param {string} name @param {string} text */
-function download(name, text) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

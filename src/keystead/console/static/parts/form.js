@@ -44,6 +44,8 @@ function isUnsupported(schema, all) {
 function maker(title, value, onChange) {
   if (title?.startsWith("AuthenticatorParams")) return html`<${PasskeyMaker} value=${value} onChange=${onChange} />`;
   if (title?.startsWith("ApiKeyParams")) return html`<${ApiKeyMaker} value=${value} onChange=${onChange} />`;
+  if (title === "WebhookSubscription") return html`<div class="row" role="group" aria-label="Ready-made subscriptions"><button type="button" class="button tiny"
+    onClick=${() => onChange({ ...value, eventType: "ACTIVITY_UPDATES" })}>Every activity</button></div>`;
   if (title !== "WalletAccountParams") return null;
   const names = Object.keys(ACCOUNTS);
   return html`<div class="row" role="group" aria-label="Ready-made accounts">${names.map((name) => html`<button type="button" class="button tiny"
@@ -158,7 +160,13 @@ function ListField({ name, schema, all, value, onChange }) {
           <${ObjectFields} schema=${items} all=${all} value=${item} onChange=${(/** @type {any} */ changed) => change(index, changed)} />
           <div>${remove(index)}</div></fieldset>`
       : html`<div class="row nowrap"><${Field} name=${`${name} ${index + 1}`} schema=${items} all=${all} value=${item} isRequired onChange=${(/** @type {any} */ changed) => change(index, changed)} />${remove(index)}</div>`))}
-    <div><button type="button" class="button" onClick=${() => onChange([...list, emptyOf(items, all)])}><${Icon} name="plus" />Add</button></div></fieldset>`;
+    <div><button type="button" class="button" onClick=${() => onChange([...list, emptyOf(items, all)])}><${Icon} name="plus" />Add ${list.length ? "another " : ""}${singular(title)}</button></div></fieldset>`;
+}
+
+/** "API keys" is "API key". @param {string} title */
+function singular(title) {
+  const one = title.replace(/ies$/, "y").replace(/sses$/, "ss").replace(/([^s])s$/, "$1");
+  return /^[A-Z]{2}/.test(one) || one.startsWith("OAuth") ? one : one.charAt(0).toLowerCase() + one.slice(1);
 }
 
 /** What all words of an enum begin with, up to an underscore. @param {string[]} values */

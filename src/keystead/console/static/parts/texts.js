@@ -1,14 +1,25 @@
 // Small pieces of text: times, statuses, identifiers to copy.
-import { html, useState } from "../vendor/preact.js";
-import { shortened, statusInWords, timeInWords } from "../words.js";
+import { html, signal, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
+import { dateInWords, shortened, statusInWords, timeInWords } from "../words.js";
+import { takeArrival } from "../router.js";
 import { Icon } from "./icons.js";
 import { messageOf, tell } from "./notice.js";
 
-/** @param {{ms: number}} properties */
-export function Time({ ms }) {
+const EVERY_MS = 10_000;
+/** The time that "5 minutes ago" is told from. */
+const now = signal(Date.now());
+setInterval(() => (now.value = Date.now()), EVERY_MS);
+
+/** Since the last look at the clock. @param {number} ms */
+function isJustNow(ms) {
+  return ms > now.value && ms - now.value <= EVERY_MS;
+}
+
+/** `exact`: day and time; else how long ago. @param {{ms: number, exact?: boolean}} properties */
+export function Time({ ms, exact = false }) {
   const date = new Date(ms);
   return html`<time dateTime=${date.toISOString()} title=${date.toLocaleString("en", { dateStyle: "full", timeStyle: "long" })}>
-    ${timeInWords(ms, Date.now())}
+    ${exact ? dateInWords(ms) : timeInWords(ms, isJustNow(ms) ? ms : now.value)}
   </time>`;
 }
 
@@ -46,11 +57,17 @@ export function Empty({ title, children, action }) {
   return html`<div class="empty"><h2>${title}</h2><p>${children}</p>${action}</div>`;
 }
 
-/** The heading of a screen. @param {{title: any, crumbs?: any, note?: any, children?: any}} properties `children`: buttons */
+/** The heading of a screen: it names the page, and has the focus on arrival, so that a screen reader says where one is. @param {{title: any, crumbs?: any, note?: any, children?: any}} properties `children`: buttons */
 export function Heading({ title, crumbs, note, children }) {
+  const heading = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => void (takeArrival() && heading.current?.focus({ preventScroll: true })), []); // before the person presses anything
+  useEffect(() => {
+    document.title = `${title} – Keystead`;
+    return () => void (document.title = "Keystead");
+  }, [title]);
   return html`<header class="heading">
     <div>${crumbs ? html`<div class="crumbs">${crumbs}</div>` : null}
-      <h1 tabindex="-1">${title}</h1>${note ? html`<p class="muted">${note}</p>` : null}</div>
+      <h1 ref=${heading} tabindex="-1">${title}</h1>${note ? html`<p class="muted">${note}</p>` : null}</div>
     ${children ? html`<div class="row">${children}</div>` : null}
   </header>`;
 }

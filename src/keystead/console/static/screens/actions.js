@@ -3,6 +3,7 @@ import { html, useState } from "../vendor/preact.js";
 import { submit } from "../api/calls.js";
 import { operations, schemas } from "../api/catalogue.js";
 import { parametersOf, prefilled } from "../api/forms.js";
+import { useDraft } from "../parts/draft.js";
 import { ObjectFields } from "../parts/form.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
@@ -35,7 +36,7 @@ function ActionList({ operations }) {
 /** @param {{operation: import("../api/catalogue.js").Operation | undefined, schemas: any}} properties */
 function ActionForm({ operation, schemas }) {
   const crumbs = html`<a href="#/actions">All actions</a>`;
-  const [value, setValue] = useState(() => (operation ? prefilled(operation.parameters, schemas, place.value.parameters) : {}));
+  const draft = useDraft(location.hash, () => (operation ? prefilled(operation.parameters, schemas, place.value.parameters) : {}));
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
   if (!operation) return html`<${Heading} title="Not found" crumbs=${crumbs} /><${Empty} title="There is no such action">This server does not answer it.<//>`;
@@ -44,7 +45,8 @@ function ActionForm({ operation, schemas }) {
     setBusy(true);
     setProblem("");
     try {
-      const activity = await submit(operation.name, operation.activityType, parametersOf(operation.parameters, schemas, value));
+      const activity = await submit(operation.name, operation.activityType, parametersOf(operation.parameters, schemas, draft.value));
+      draft.forget();
       tell(`${sentence(operation.name)}: ${statusInWords(activity.status).text.toLowerCase()}.`);
       go(to(["activities", activity.id]));
     } catch (error) {
@@ -54,9 +56,10 @@ function ActionForm({ operation, schemas }) {
   };
   return html`<${Heading} title=${sentence(operation.name)} crumbs=${crumbs} note=${operation.summary} />
     <form class="card form" onSubmit=${send}><div class="body">
-      <${ObjectFields} schema=${operation.parameters} all=${schemas} value=${value} onChange=${setValue} />
+      ${draft.wasKept ? html`<${Notice}>What you typed before is still here. <button type="button" class="link" onClick=${draft.forget}>Start afresh</button><//>` : null}
+      <${ObjectFields} schema=${operation.parameters} all=${schemas} value=${draft.value} onChange=${draft.set} />
       ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
       <div class="row"><button class=${`button primary ${operation.name.startsWith("delete_") ? "danger-fill" : ""}`} disabled=${isBusy}>${sentence(operation.name)}</button>
-        <button type="button" class="button plain" onClick=${() => history.back()}>Cancel</button></div>
+        <button type="button" class="button plain" onClick=${() => (draft.forget(), history.back())}>Cancel</button></div>
     </div></form>`;
 }

@@ -1,6 +1,7 @@
 // Activities: those that wait for the person first, then all of them, with filters, page by page.
-import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
+import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
+import { operations } from "../api/catalogue.js";
 import { describe, headlineOf } from "../api/descriptions.js";
 import { askedBy } from "../api/summary.js";
 import { useRepeated } from "../parts/loaded.js";
@@ -10,15 +11,17 @@ import { Empty, Heading, Status, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
 import { ALL_STATUSES, msOf, statusInWords, typeInWords, withShortAddresses } from "../words.js";
 import { ActivityScreen } from "./activity.js";
+import { RefusedList } from "./refused_list.js";
 import { WaitingList } from "./waiting_list.js";
 
+const ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 const PAGE = 50;
 const EVERY_MS = 3000;
 
 const COLUMNS = [
   { title: "Activity", cell: (/** @type {any} */ activity) => withShortAddresses(headlineOf(activity)) },
   { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },
-  { title: "Asked by", cell: (/** @type {any} */ activity) => askedBy(activity)?.userName ?? "" },
+  { title: "Asked by", cell: (/** @type {any} */ activity) => askedBy(activity)?.userName ?? "", isName: true },
   { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, tight: true },
 ];
 const hrefOf = (/** @type {any} */ activity) => to(["activities", activity.id]);
@@ -26,11 +29,13 @@ const idOf = (/** @type {any} */ activity) => activity.id;
 
 export function ActivitiesScreen() {
   const [, id] = place.value.parts;
+  if (id === "refused") return html`<${RefusedList} />`;
   return id ? html`<${ActivityScreen} key=${id} id=${id} />` : html`<${ActivityLists} />`;
 }
 
 function ActivityLists() {
-  return html`<${Heading} title="Activities" note="Every change that somebody asked for, and every signature." />
+  return html`<${Heading} title="Activities" note="Every change that somebody asked for, and every signature.">
+      <a class="button" href="#/activities/refused">Refused requests</a><//>
     <${WaitingList} columns=${COLUMNS} />
     <${AllActivities} />`;
 }
@@ -42,10 +47,10 @@ function AllActivities() {
   const list = useActivities(status, type);
   useEffect(() => void describe(list.activities), [list.activities]);
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = useMemo(() => list.activities.filter((activity) => {
+  const found = useMemo(() => (words.length ? list.activities.filter((activity) => {
     const text = `${headlineOf(activity)} ${askedBy(activity)?.userName ?? ""} ${activity.id} ${JSON.stringify(activity.intent)}`.toLowerCase();
     return words.every((word) => text.includes(word));
-  }), [list.activities, sought]);
+  }) : list.activities), [list.activities, sought]);
   const changed = (/** @type {string} */ name) => (/** @type {any} */ event) => refine({ [name]: event.target.value });
   return html`<section class="card">
     <header><h2>All activities</h2>
@@ -55,11 +60,12 @@ function AllActivities() {
           ${ALL_STATUSES.map((each) => html`<option value=${each}>${statusInWords(each).text}</option>`)}
         </select>
         <${TypeFilter} type=${type} onChange=${changed("type")} />
-        <input class="input grow" type="search" placeholder="Search what is shown" aria-label="Search the activities shown" value=${sought} onInput=${changed("search")} />
+        <input class="input grow" type="search" placeholder="Search, or the id of a refused request" aria-label="Search the activities shown" value=${sought} onInput=${changed("search")} />
       </div></header>
+    ${ID.test(sought.trim()) ? html`<p class="body"><a href=${to(["activities", sought.trim()])}>Open the activity, or the refused request, of this id</a></p>` : null}
     ${list.error ? html`<div class="body"><${Notice} kind="bad">${messageOf(list.error)}<//></div>` : null}
     ${list.isLoading && !list.activities.length ? html`<div class="loading" role="status">Loading…</div>`
-      : found.length ? html`<${Table} caption="Activities" columns=${COLUMNS} rows=${found} href=${hrefOf} idOf=${idOf} />`
+      : found.length ? html`<${Table} caption="Activities" isPage columns=${COLUMNS} rows=${found} href=${hrefOf} idOf=${idOf} />`
       : html`<${Empty} title=${list.activities.length ? "Nothing found" : "No activities"}>
           ${list.activities.length ? "None of the activities shown contains these words." : html`Nothing of this kind has been asked for yet.${document.documentElement.dataset.mode === "dev" ? html` To see one that waits for you, open <a href="#/development/server">Try an approval</a>.` : null}`}<//>`}
     ${list.hasMore ? html`<div class="more"><button type="button" class="button" disabled=${list.isLoading} onClick=${list.loadMore}>
@@ -71,14 +77,18 @@ function AllActivities() {
 function TypeFilter({ type, onChange }) {
   const [types, setTypes] = useState(/** @type {string[]} */ ([]));
   useEffect(() => {
-    import("../api/catalogue.js").then(({ operations }) => operations())
-      .then((all) => setTypes(all.flatMap((operation) => operation.activityType ? [operation.activityType] : [])), () => setTypes([]));
+    operations().then((all) => setTypes(all.map(({ activityType }) => activityType)), () => setTypes([]));
   }, []);
   const all = type && !types.includes(type) ? [type, ...types] : types;
   return html`<select class="input" aria-label="Type" value=${type} onChange=${onChange}>
     <option value="">Any type</option>
     ${[...all].sort((one, other) => typeInWords(one).localeCompare(typeInWords(other))).map((each) => html`<option value=${each}>${typeInWords(each)}</option>`)}
   </select>`;
+}
+
+/** All versions of an activity's type. @param {string} type */
+async function versionsOf(type) {
+  return (await operations()).find(({ activityTypes }) => activityTypes.includes(type))?.activityTypes ?? [type];
 }
 
 /** The activities of a filter: the newest page, asked again every few seconds, and the older pages that were asked for. */
@@ -89,26 +99,38 @@ function useActivities(status, type) {
   const page = async (/** @type {string | undefined} */ after) => {
     const answer = await query("list_activities", {
       ...(status ? { filterByStatus: [status] } : {}),
-      ...(type ? { filterByType: [type] } : {}),
+      ...(type ? { filterByType: await versionsOf(type) } : {}),
       paginationOptions: { limit: String(PAGE), ...(after ? { after } : {}) },
     });
     return answer.activities;
   };
-  const guarded = async (/** @type {() => Promise<void>} */ act) => {
+  const shown = useRef("");
+  shown.current = `${status} ${type}`;
+  /** Sets the state, unless the filter has changed since: an answer that comes late is of another list. */
+  const stillShown = () => {
+    const asked = shown.current;
+    return (/** @type {Parameters<typeof setState>[0]} */ change) => void (asked === shown.current && setState(change));
+  };
+  const guarded = async (/** @type {(set: ReturnType<typeof stillShown>) => Promise<void>} */ act) => {
+    const set = stillShown();
     try {
-      await act();
+      await act(set);
     } catch (error) {
-      setState((before) => ({ ...before, isLoading: false, error }));
+      set((before) => ({ ...before, isLoading: false, error }));
     }
   };
-  const refresh = () => guarded(async () => {
+  const refresh = () => guarded(async (set) => {
     const newest = await page(undefined);
-    setState((before) => ({ ...before, error: null, isLoading: false, ...merged(before, newest) }));
+    set((before) => {
+      const { activities, hasMore } = merged(before, newest);
+      const isOld = activities === before.activities && !before.error && !before.isLoading;
+      return isOld ? before : { activities, hasMore, error: null, isLoading: false };
+    });
   });
-  const loadMore = () => guarded(async () => {
-    setState((before) => ({ ...before, isLoading: true }));
+  const loadMore = () => guarded(async (set) => {
+    set((before) => ({ ...before, isLoading: true }));
     const older = await page(state.activities.at(-1)?.id);
-    setState((before) => ({ activities: [...before.activities, ...older], hasMore: isFull(older), isLoading: false, error: null }));
+    set((before) => ({ activities: [...before.activities, ...older], hasMore: isFull(older), isLoading: false, error: null }));
   });
   useEffect(() => {
     setState({ activities: [], hasMore: false, isLoading: true, error: null });
@@ -118,14 +140,20 @@ function useActivities(status, type) {
   return { ...state, loadMore };
 }
 
-/** A new first page over what was there: records that changed are replaced, new ones come first. */
+/** A new first page over what was there: records that changed are replaced, new ones come first. The same where nothing is new. */
 /** @param {{activities: any[], hasMore: boolean}} before @param {any[]} newest */
 function merged(before, newest) {
-  const reaches = newest.some((activity) => activity.id === before.activities[0]?.id);
-  if (!reaches) return { activities: newest, hasMore: isFull(newest) };
+  const known = new Map(before.activities.map((activity) => [activity.id, activity]));
+  if (!newest.some(({ id }) => id === before.activities[0]?.id)) return { activities: newest, hasMore: isFull(newest) };
+  const page = newest.map((activity) => (isSame(activity, known.get(activity.id)) ? known.get(activity.id) : activity));
+  if (page.every((activity, index) => activity === before.activities[index])) return before;
   const oldest = newest.at(-1)?.id;
-  const older = before.activities.filter((activity) => activity.id < oldest);
-  return { activities: [...newest, ...older], hasMore: before.hasMore };
+  return { activities: [...page, ...before.activities.filter((activity) => activity.id < oldest)], hasMore: before.hasMore };
+}
+
+/** @param {any} activity @param {any} other as it was before */
+function isSame(activity, other) {
+  return other && JSON.stringify(activity) === JSON.stringify(other);
 }
 
 /** Whether a page ends by its number or its size, and not because there are no more. @param {any[]} activities */

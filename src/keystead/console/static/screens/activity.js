@@ -1,18 +1,20 @@
 // One activity: what it asks, who asked, the votes, what the policies said; and the person's own vote.
 import { html, useEffect, useMemo } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
+import { Refused } from "../api/request.js";
 import { names } from "../api/directory.js";
 import { describe, descriptionOf, forgetDescription, headlineOf } from "../api/descriptions.js";
 import { markSeen } from "../api/seen.js";
-import { askedBy, intentOf } from "../api/summary.js";
-import { waiting } from "../api/waiting.js";
+import { askedBy, credentialOf, intentOf } from "../api/summary.js";
+import { alikeWaiting } from "../api/waiting.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { Card, Copy, Facts, Heading, Status, Time } from "../parts/texts.js";
 import { Value } from "../parts/values.js";
 import { to } from "../router.js";
-import { WAITING, counted, msOf, typeInWords } from "../words.js";
+import { WAITING, counted, msOf, typeInWords, withShortAddresses } from "../words.js";
 import { DecisionCard } from "./decision.js";
+import { RefusedRequest } from "./refused_request.js";
 import { VoteCard } from "./vote.js";
 
 const EVERY_MS = 3000;
@@ -28,10 +30,8 @@ export function ActivityScreen({ id }) {
   }, [state]);
   const isOpen = WAITING.includes(activity.value?.status);
   useRepeated(() => isOpen && activity.reload(), EVERY_MS, [isOpen, id]);
-  useEffect(() => {
-    document.title = activity.value ? `${headlineOf(activity.value)} – Keystead` : "Keystead";
-    return () => void (document.title = "Keystead");
-  }, [activity.value]);
+  const isMissing = activity.error instanceof Refused && activity.error.status === 404;
+  if (isMissing && !activity.value) return html`<${RefusedRequest} id=${id} />`;
   return html`<${Loaded} of=${activity}>${(/** @type {any} */ loaded) => html`
     <${ActivityPage} activity=${loaded} names=${directory.value ?? new Map()} reload=${activity.reload} />`}<//>`;
 }
@@ -41,7 +41,7 @@ function ActivityPage({ activity, names, reload }) {
   const asker = askedBy(activity);
   const created = msOf(activity.createdAt);
   return html`
-    <${Heading} title=${headlineOf(activity)} crumbs=${html`<a href="#/activities">Activities</a>`}
+    <${Heading} title=${withShortAddresses(headlineOf(activity))} crumbs=${html`<a href="#/activities">Activities</a>`}
       note=${html`${asker ? html`<a href=${to(["users", asker.userId])}>${asker.userName}</a> asked ` : "Asked "}<${Time} ms=${created} />`}>
       <${Status} status=${activity.status} />
     <//>
@@ -94,8 +94,7 @@ function capitalized(text) {
 
 /** Two that ask the same at different times may be one mistake. @param {{activity: any}} properties */
 function Alike({ activity }) {
-  const asked = JSON.stringify([activity.type, activity.intent]);
-  const others = (waiting.value ?? []).filter((other) => other.id !== activity.id && JSON.stringify([other.type, other.intent]) === asked);
+  const others = alikeWaiting(activity);
   if (!others.length || !WAITING.includes(activity.status)) return null;
   return html`<${Notice} kind="warn">${counted(others.length, "other activity that waits asks", "other activities that wait ask")} for exactly the same; only the time differs:
     ${" "}${others.slice(0, 3).map((other, index) => html`${index ? ", " : ""}<a href=${to(["activities", other.id])}>asked <${Time} ms=${msOf(other.createdAt)} /></a>`)}.
@@ -107,15 +106,6 @@ function Votes({ votes }) {
   const inOrder = useMemo(() => [...votes].sort((one, other) => msOf(one.createdAt) - msOf(other.createdAt)), [votes]);
   return html`<${Card} title="Votes"><ul class="stack tight">${inOrder.map((vote, index) => html`<li class="row spread" key=${vote.id}>
     <span class="prose"><a href=${to(["users", vote.userId])}>${vote.user.userName}</a>
-      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected it" : index === 0 ? "asked for it, which approves it," : "approved it"} ${credentialOf(vote)}</span></span>
+      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected it" : index === 0 ? "asked for it and so approved it," : "approved it"} ${credentialOf(vote)}</span></span>
     <span class="muted small"><${Time} ms=${msOf(vote.createdAt)} /></span></li>`)}</ul><//>`;
-}
-
-/** With what the vote was stamped, by the name that it has now. @param {any} vote */
-function credentialOf(vote) {
-  const passkey = vote.user.authenticators.find((/** @type {any} */ each) => each.credential.publicKey === vote.publicKey);
-  if (passkey) return `with the passkey “${passkey.authenticatorName}”`;
-  const key = vote.user.apiKeys.find((/** @type {any} */ each) => each.credential.publicKey === vote.publicKey);
-  if (key) return `with the key “${key.apiKeyName}”`;
-  return vote.scheme.includes("WEBAUTHN") ? "with a passkey" : "with an API key";
 }

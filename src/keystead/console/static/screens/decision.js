@@ -1,13 +1,13 @@
-// What the policies said of an activity: each policy with its clauses, true, false, failed or not yet met.
-import { html } from "../vendor/preact.js";
+// What the policies said of an activity: the decision on record, and each policy with its clauses part by part.
+import { html, useState } from "../vendor/preact.js";
 import { listed, query } from "../api/calls.js";
-import { painted } from "../parts/expression_editor.js";
 import { Icon } from "../parts/icons.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Card, Time } from "../parts/texts.js";
 import { to } from "../router.js";
 import { descriptionOf } from "../api/descriptions.js";
 import { WAITING, msOf, valueInWords } from "../words.js";
+import { ClauseParts } from "./clause_parts.js";
 
 /** @type {Record<string, [import("../parts/icons.js").IconName, string, string]>} icon, kind, words */
 const OUTCOMES = {
@@ -20,24 +20,34 @@ const OUTCOMES = {
   OUTCOME_TIME_INACTIVE: ["info", "", "would apply at another time"],
   OUTCOME_ERROR: ["warn", "bad", "failed"],
 };
-const CLAUSES = /** @type {const} */ (["condition", "consensus", "time"]);
 
 /** @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
 export function DecisionCard({ activity, names }) {
-  const key = `${activity.id} ${activity.votes.length} ${activity.status}`;
-  const decision = useLoaded(async () => {
-    const [{ policyEvaluations }, { policies }] = await Promise.all([
-      query("get_policy_evaluations", { activityId: activity.id }), listed("list_policies")]);
-    const byId = new Map(policies.map((/** @type {any} */ policy) => [policy.policyId, policy]));
-    return { latest: policyEvaluations.at(-1), count: policyEvaluations.length, byId };
-  }, [key]);
-  return html`<${Card} title="Why"><${Loaded} of=${decision}>${(/** @type {any} */ { latest, byId }) => html`
+  const state = `${activity.id} ${activity.votes.length} ${activity.status}`;
+  const decision = useLoaded(() => decisionOn(activity.id), [state]);
+  return html`<${Card} title="Why"><${Loaded} of=${decision}>${(/** @type {Decision} */ { latest, byId }) => html`
     <p><b>${verdictInWords(latest)}</b><br /><span class="muted">Decided <${Time} ms=${msOf(latest.createdAt)} />, with the last vote.</span></p>
     <${Missing} activity=${activity} names=${names} />
-    ${activity.status === "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED" ? html`<${MissingProofs} key=${key} activity=${activity} names=${names} />` : null}
-    ${latest.policyEvaluations.length ? html`<ul class="tree">${sorted(latest).map((each) => html`
-      <${PolicyOutcome} key=${each.policyId} evaluation=${each} policy=${byId.get(each.policyId)} decides=${latest.policyIds.includes(each.policyId)} since=${msOf(latest.createdAt)} />`)}</ul>`
-      : html`<p class="muted">No policy was asked.</p>`}`}<//><//>`;
+    ${activity.status === "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED" ? html`<${MissingProofs} key=${state} activity=${activity} names=${names} />` : null}
+    <${Outcomes} latest=${latest} byId=${byId} explained=${(/** @type {string} */ policyId) => html`<${ClauseParts} activityId=${activity.id} policyId=${policyId} state=${state} isOpen=${WAITING.includes(activity.status)} names=${names} />`} />`}<//><//>`;
+}
+
+/** @typedef {{latest: any, byId: Map<string, any>}} Decision `byId`: the policies of today */
+
+/** The last decision on an activity, or on a request that was refused and left none. @param {string} activityId @returns {Promise<Decision>} */
+export async function decisionOn(activityId) {
+  const [{ policyEvaluations }, { policies }] = await Promise.all([query("get_policy_evaluations", { activityId }), listed("list_policies")]);
+  return { latest: policyEvaluations.at(-1), byId: new Map(policies.map((/** @type {any} */ policy) => [policy.policyId, policy])) };
+}
+
+/**
+ * What each policy said, those that decided first. `explained`: its clauses part by part, where the request is on record.
+ * @param {{latest: any, byId: Map<string, any>, explained?: (policyId: string) => any}} properties
+ */
+export function Outcomes({ latest, byId, explained }) {
+  if (!latest.policyEvaluations.length) return html`<p class="muted">No policy was asked.</p>`;
+  return html`<ul class="tree">${sorted(latest).map((each) => html`<${PolicyOutcome} key=${each.policyId} evaluation=${each} policy=${byId.get(each.policyId)}
+    decides=${latest.policyIds.includes(each.policyId)} since=${msOf(latest.createdAt)} explained=${explained} />`)}</ul>`;
 }
 
 /** Whose approvals would let it happen. @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
@@ -60,10 +70,14 @@ function MissingProofs({ activity, names }) {
 }
 
 /** "deny: nothing allows it" and its rule, as one sentence. @param {any} evaluation */
-function verdictInWords({ verdict, rule }) {
+export function verdictInWords({ verdict, rule }) {
+  return `${decisionInWords(verdict)}: ${rule}.`;
+}
+
+/** @param {string} verdict such as `deny` or `deny: nothing allows it` */
+export function decisionInWords(verdict) {
   const word = verdict.split(":")[0];
-  const sentence = { allow: "Allowed", deny: "Denied", "needs consensus": "Waits" }[/** @type {string} */ (word)] ?? word;
-  return `${sentence}: ${rule}.`;
+  return { allow: "Allowed", deny: "Denied", "needs consensus": "Waits" }[/** @type {string} */ (word)] ?? word;
 }
 
 /** Those that decide first. @param {any} evaluation @returns {any[]} */
@@ -71,37 +85,25 @@ function sorted({ policyEvaluations, policyIds }) {
   return [...policyEvaluations].sort((one, other) => Number(policyIds.includes(other.policyId)) - Number(policyIds.includes(one.policyId)));
 }
 
-/** @param {{evaluation: any, policy: any, decides: boolean, since: number}} properties */
-function PolicyOutcome({ evaluation, policy, decides, since }) {
+/** @param {{evaluation: any, policy: any, decides: boolean, since: number, explained?: (policyId: string) => any}} properties */
+function PolicyOutcome({ evaluation, policy, decides, since, explained }) {
+  const [isOpen, setOpen] = useState(decides);
   const [icon, kind, words] = OUTCOMES[evaluation.outcome] ?? ["info", "", evaluation.outcome];
   const isChanged = policy && msOf(policy.updatedAt) > since;
-  return html`<li><details open=${decides || undefined}>
+  const clause = evaluation.clause && evaluation.outcome === "OUTCOME_DENY_IMPLICIT" ? `: its ${evaluation.clause} is false` : "";
+  return html`<li><details open=${isOpen} onToggle=${(/** @type {any} */ event) => setOpen(event.currentTarget.open)}>
     <summary><span class=${`mark ${kind}`}><${Icon} name=${icon} /></span>
-      <span><b>${policy?.policyName ?? "A policy that was deleted since"}</b> ${words}${decides ? html` <span class="badge plain accent">decides</span>` : null}</span></summary>
+      <span><b>${policy?.policyName ?? "A policy that was deleted since"}</b> ${words}${clause}${decides ? html` <span class="badge plain accent">decides</span>` : null}
+        ${evaluation.reason ? html`<span class="small problem block">${evaluation.reason}</span>` : null}</span></summary>
     <div class="inner">
-      ${policy ? html`${CLAUSES.filter((clause) => policy[clause]).map((clause) => html`<${Clause} clause=${clause} text=${policy[clause]} evaluation=${evaluation} />`)}
-        ${CLAUSES.some((clause) => policy[clause]) ? null : html`<p class="muted small">It has no clause: it always applies.</p>`}
-        ${isChanged ? html`<p class="small muted">The policy was changed since; its clauses above are those of today.</p>` : null}
+      ${policy ? html`${isChanged ? html`<p class="small muted">The policy was changed since. It is shown as it is today.</p>` : null}
+        ${isOpen ? explained?.(policy.policyId) ?? html`<${Clauses} policy=${policy} />` : null}
         <a class="small" href=${to(["policies", policy.policyId])}>Open the policy</a>` : null}
     </div></details></li>`;
 }
 
-/** @param {{clause: string, text: string, evaluation: any}} properties */
-function Clause({ clause, text, evaluation }) {
-  const [kind, words] = clauseState(clause, evaluation);
-  return html`<div class="clause"><div class="row small"><span class="muted">${clause}</span><span class=${`badge ${kind}`}>${words}</span></div>
-    <pre class="code wrap">${painted(text, undefined)}</pre>
-    ${evaluation.clause === clause && evaluation.reason ? html`<p class="small problem">${evaluation.reason}</p>` : null}</div>`;
-}
-
-/** Where one clause decides, the record does not say what the others were. @param {string} clause @param {any} evaluation */
-function clauseState(clause, { outcome, clause: deciding }) {
-  if (outcome === "OUTCOME_ALLOW" || outcome === "OUTCOME_DENY_EXPLICIT") return ["good", "true"];
-  if (deciding === clause) {
-    if (outcome === "OUTCOME_ERROR") return ["bad", "failed"];
-    if (outcome === "OUTCOME_REQUIRES_CONSENSUS") return ["warn", "not enough approvals yet"];
-    return ["", "false"];
-  }
-  if (outcome === "OUTCOME_REQUIRES_CONSENSUS" && clause !== "consensus") return ["good", "true"];
-  return ["", "not recorded"];
+/** The texts alone, where the request is not on record. @param {{policy: any}} properties */
+function Clauses({ policy }) {
+  return ["condition", "consensus", "time"].filter((clause) => policy[clause]).map((clause) => html`<section class="clause"><h3>${valueInWords(clause)}</h3>
+    <pre class="code wrap">${policy[clause]}</pre></section>`);
 }

@@ -1,90 +1,24 @@
-// For developers, on `keystead dev` alone: requests as they come in, messages, the clock, snapshots, an example.
+// For developers, on `keystead dev` alone: messages, the clock, snapshots, an example; other modules have what it saw and sent.
 import { html, useState } from "../vendor/preact.js";
 import { change, control } from "../api/development.js";
 import { askForPayment } from "../api/example.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
-import { Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
+import { Card, Copy, Empty, Heading, Time } from "../parts/texts.js";
 import { go, place, to } from "../router.js";
-import { current } from "../session/session.js";
-import { sentence } from "../words.js";
+import { RequestsSeen } from "./requests_seen.js";
+import { WebhooksSeen } from "./webhooks_seen.js";
 
 const EVERY_MS = 1000;
-const TABS = [["requests", "Requests"], ["messages", "Messages"], ["server", "Clock and data"]];
+const TABS = [["requests", "Requests"], ["messages", "Messages"], ["webhooks", "Webhooks"], ["server", "Server"]];
 
 export function DevelopmentScreen() {
   const tab = place.value.parts[1] ?? "requests";
-  const shown = { requests: Requests, messages: Messages, server: ServerState }[tab];
+  const shown = { requests: RequestsSeen, messages: Messages, webhooks: WebhooksSeen, server: ServerState }[tab];
   return html`<${Heading} title="Development" note="What this development server sees and keeps. Production servers have no such page." />
     <nav class="tabs" aria-label="Development">${TABS.map(([name, title]) => html`<a href=${to(["development", name])} aria-current=${tab === name ? "page" : undefined}>${title}</a>`)}</nav>
     ${shown ? html`<${shown} key=${tab} />` : html`<${Empty} title="There is no such page" />`}`;
-}
-
-function Requests() {
-  const [isHalted, setHalted] = useState(false);
-  const [hidesConsole, setHidesConsole] = useState(true);
-  const [opened, setOpened] = useState(0);
-  const seen = useLoaded(async () => (await control("requests")).requests.reverse(), []);
-  useRepeated(() => !isHalted && seen.reload(), EVERY_MS, [isHalted]);
-  return html`<${Card} title="Requests" flush actions=${html`
-      <label class="check small"><input type="checkbox" checked=${hidesConsole} onChange=${() => setHidesConsole(!hidesConsole)} />Hide this browser's</label>
-      <button type="button" class="button tiny" onClick=${() => setHalted(!isHalted)}>${isHalted ? "Go on" : "Halt"}</button>
-      <button type="button" class="button tiny" onClick=${async () => (await change("requests", { clear: true }), seen.reload())}>Clear</button>`}>
-    <${Loaded} of=${seen}>${(/** @type {any[]} */ all) => {
-      const shown = hidesConsole ? all.filter((request) => !isOfConsole(request)) : all;
-      return shown.length ? html`<${Table} caption="Requests" rows=${shown} idOf=${(/** @type {any} */ request) => request.number} columns=${[
-        { title: "Request", cell: (/** @type {any} */ request) => html`<button type="button" class="link" aria-expanded=${opened === request.number}
-          onClick=${() => setOpened(opened === request.number ? 0 : request.number)}>${request.operation ? sentence(request.operation) : request.path}</button>
-          ${opened === request.number ? html`<${RequestDetails} request=${request} />` : null}` },
-        { title: "Answer", cell: (/** @type {any} */ request) => html`<span class=${`badge ${statusKind(request.status)}`}>${request.status || "cut"}</span>`, tight: true },
-        { title: "Reason", cell: (/** @type {any} */ request) => request.reason },
-        { title: "Took", cell: (/** @type {any} */ request) => `${request.ms.toFixed(1)} ms`, tight: true },
-        { title: "When", cell: (/** @type {any} */ request) => html`<${Time} ms=${request.atMs} />`, tight: true },
-      ]} />` : html`<${Empty} title="No requests yet">Requests of programs and other pages appear here as they come in.<//>`;
-    }}<//><//>`;
-}
-
-/** The console's requests are known by the key of this browser. @param {any} request */
-function isOfConsole(request) {
-  return request.stamps.some((/** @type {any} */ stamp) => stamp.publicKey === current().key.publicKey);
-}
-
-/** @param {number} status */
-function statusKind(status) {
-  return status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";
-}
-
-/** @param {{request: any}} properties */
-function RequestDetails({ request }) {
-  return html`<div class="stack details">
-    <${Facts} facts=${[
-      ["Path", html`<code>${request.method} ${request.path}</code>`],
-      ["Request id", request.requestId ? html`<${Copy} text=${request.requestId} />` : null],
-      ["Organization", request.organizationId ? html`<${Copy} text=${request.organizationId} />` : null],
-      ["Chosen by you", request.fault ? "yes: a fault or a rate limit of the developer's controls" : null],
-    ]} />
-    ${request.stamps.length ? request.stamps.map((/** @type {any} */ stamp) => html`<${Facts} facts=${[
-      ["Stamp", html`<code>${stamp.header}</code>`],
-      ["Unreadable", stamp.problem],
-      ["Scheme", stamp.scheme],
-      ["Public key", stamp.publicKey ? html`<${Copy} text=${stamp.publicKey} />` : null],
-      ["Credential id", stamp.credentialId ? html`<${Copy} text=${stamp.credentialId} />` : null],
-      ["Signature", stamp.signature ? html`<${Copy} text=${stamp.signature} short />` : null],
-      ["Client data", stamp.clientData ? html`<code class="wrap">${stamp.clientData}</code>` : null],
-    ]} />`) : html`<p class="muted">No stamp.</p>`}
-    <div><h3>Body</h3><pre class="long" tabindex="0">${indented(request.body)}</pre></div>
-    <div><h3>Answer</h3><pre class="long" tabindex="0">${indented(request.answer)}</pre></div>
-  </div>`;
-}
-
-/** @param {string} text */
-function indented(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text || "empty";
-  }
 }
 
 function Messages() {

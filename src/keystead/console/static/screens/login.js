@@ -1,16 +1,26 @@
-// Logging in: by passkey, or by an API key file that stays in this browser.
-import { html, useRef, useState } from "../vendor/preact.js";
+// Logging in: by passkey, by a one-time code, at an issuer, or by an API key file that stays in this browser.
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { control } from "../api/development.js";
+import { useDraft } from "../parts/draft.js";
 import { Icon } from "../parts/icons.js";
+import { useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
 import { canUsePasskeys } from "../session/passkeys.js";
+import { logInAt, logInByCode, proxyLogins, sendCode } from "../session/proxy_logins.js";
 import { ending, logInByApiKey, logInByPasskey } from "../session/session.js";
 
 const ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
+const IS_DEVELOPMENT = document.documentElement.dataset.mode === "dev";
+
+/** @typedef {(logIn: () => Promise<void>) => Promise<void>} Attempt */
+
 export function LoginScreen() {
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
-  /** @param {() => Promise<void>} logIn */
+  const [organizationId, setOrganizationId] = useState(localStorage.getItem("organizationId") ?? "");
+  const offered = useLoaded(proxyLogins, []);
+  /** @type {Attempt} */
   const attempt = async (logIn) => {
     setBusy(true);
     setProblem("");
@@ -22,23 +32,26 @@ export function LoginScreen() {
       setBusy(false);
     }
   };
-  const why = problem || ending.value;
+  const why = problem || ending.value || (offered.error ? messageOf(offered.error) : "");
+  const organization = organizationId.trim();
   return html`<main class="login"><div class="panel">
     <div class="top"><img src="icon.svg" alt="" /><h1>Log in to Keystead</h1></div>
     ${why ? html`<${Notice} kind=${problem ? "bad" : "warn"}>${why}<//>` : null}
     <section class="card"><div class="body">
-      <${PasskeyForm} isBusy=${isBusy} attempt=${attempt} />
+      <${PasskeyForm} organizationId=${organizationId} onOrganization=${setOrganizationId} isBusy=${isBusy} attempt=${attempt} />
+      ${offered.value?.issuers.length ? html`<div class="stack tight">${offered.value.issuers.map((issuer) => html`<button type="button" class="button wide" key=${issuer.url} disabled=${isBusy}
+        onClick=${() => attempt(() => logInAt(issuer, organization))}><${Icon} name="login" />Log in with ${issuer.name}</button>`)}</div>` : null}
+      ${offered.value?.channels.length ? html`<div class="or">or</div><${CodeForm} offered=${offered.value} organizationId=${organization} isBusy=${isBusy} attempt=${attempt} />` : null}
       <div class="or">or</div>
       <${KeyFile} attempt=${attempt} />
     </div></section>
-    ${document.documentElement.dataset.mode === "dev" ? html`<p class="muted small">This is a development server. The link that
+    ${IS_DEVELOPMENT ? html`<p class="muted small">This is a development server. The link that
       ${" "}<code>keystead dev</code> prints when it starts logs you in without a file; it works once.</p>` : null}
   </div></main>`;
 }
 
-/** @param {{isBusy: boolean, attempt: (logIn: () => Promise<void>) => void}} properties */
-function PasskeyForm({ isBusy, attempt }) {
-  const [organizationId, setOrganizationId] = useState(localStorage.getItem("organizationId") ?? "");
+/** @param {{organizationId: string, onOrganization: (id: string) => void, isBusy: boolean, attempt: Attempt}} properties */
+function PasskeyForm({ organizationId, onOrganization, isBusy, attempt }) {
   const [problem, setProblem] = useState("");
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -50,7 +63,7 @@ function PasskeyForm({ isBusy, attempt }) {
     <div class="field"><label for="organization">Organization</label>
       <input id="organization" class="input mono" autocomplete="organization" spellcheck=${false} value=${organizationId} placeholder="Organization id"
         aria-invalid=${problem ? "true" : undefined} aria-describedby=${problem ? "organization-problem" : undefined}
-        onInput=${(/** @type {any} */ event) => setOrganizationId(event.target.value)} />
+        onInput=${(/** @type {any} */ event) => onOrganization(event.target.value)} />
       ${problem ? html`<div id="organization-problem" class="problem">${problem}</div>` : null}
     </div>
     <button class="button primary wide" disabled=${isBusy || !canUsePasskeys()}><${Icon} name="passkey" />Log in with a passkey</button>
@@ -58,7 +71,53 @@ function PasskeyForm({ isBusy, attempt }) {
   </form>`;
 }
 
-/** @param {{attempt: (logIn: () => Promise<void>) => void}} properties */
+/** @typedef {import("../session/proxy_logins.js").ProxyLogins} ProxyLogins */
+
+/** A contact, then the code that was sent to it. @param {{offered: ProxyLogins, organizationId: string, isBusy: boolean, attempt: Attempt}} properties */
+function CodeForm({ offered, organizationId, isBusy, attempt }) {
+  const { value: typed, set, forget } = useDraft("code", () => ({ contact: "", otpId: "" }));
+  const { contact, otpId } = typed;
+  const [code, setCode] = useState("");
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  useEffect(() => void (otpId && field.current?.focus()), [otpId]);
+  const hasEmail = offered.channels.includes("email");
+  const label = hasEmail ? (offered.channels.length > 1 ? "E-mail or phone number" : "E-mail") : "Phone number";
+  const send = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    attempt(async () => set({ contact, otpId: await sendCode(offered.authProxyId, contact.trim()) }));
+  };
+  const logIn = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    attempt(async () => {
+      await logInByCode(offered.authProxyId, { otpId, code: code.trim(), organizationId });
+      forget();
+    });
+  };
+  const takeFromOutbox = () => attempt(async () => {
+    const { messages } = await control("outbox");
+    const sent = messages.filter((/** @type {any} */ { message }) => message.recipient === contact.trim()).at(-1);
+    if (!sent) throw new Error("The outbox has no message to this address.");
+    setCode(sent.message.secret);
+  });
+  if (!otpId) {
+    return html`<form class="stack" onSubmit=${send}>
+      <div class="field"><label for="contact">${label}</label>
+        <input id="contact" class="input" required autocomplete=${hasEmail ? "email" : "tel"} value=${contact} onInput=${(/** @type {any} */ event) => set({ contact: event.target.value, otpId: "" })} /></div>
+      <button class="button wide" disabled=${isBusy}><${Icon} name="mail" />Send a code</button>
+      ${organizationId ? null : html`<p class="small muted">Without an organization above, the address finds yours.</p>`}
+    </form>`;
+  }
+  return html`<form class="stack" onSubmit=${logIn}>
+    <p class="small" role="status">A code is on its way to <b class="wrap">${contact}</b>.</p>
+    <div class="field"><label for="code">Code</label>
+      <input id="code" ref=${field} class="input mono" required autocomplete="one-time-code" spellcheck=${false} value=${code} onInput=${(/** @type {any} */ event) => setCode(event.target.value)} /></div>
+    ${IS_DEVELOPMENT ? html`<p class="small muted">This server sends nothing. <button type="button" class="link" onClick=${takeFromOutbox}>Take the code from its outbox</button></p>` : null}
+    <button class="button primary wide" disabled=${isBusy}>Log in with the code</button>
+    <button type="button" class="button plain wide" onClick=${() => (forget(), setCode(""))}>Use another address</button>
+  </form>`;
+}
+
+/** @param {{attempt: Attempt}} properties */
 function KeyFile({ attempt }) {
   const [isOver, setOver] = useState(false);
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));

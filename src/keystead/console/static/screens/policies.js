@@ -1,10 +1,13 @@
 // Policies: all of them with the server's warnings; one in the editor, checked by the server as one types.
 import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
 import { forgetLists, listed, query, submit } from "../api/calls.js";
+import { EXAMPLES } from "../api/policy_examples.js";
+import { useDraft } from "../parts/draft.js";
 import { ExpressionEditor } from "../parts/expression_editor.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
 import { ActionLink } from "../parts/records.js";
+import { TransferLimit } from "../parts/transfer_limit.js";
 import { NewButton, SearchedTable } from "../parts/table.js";
 import { Badge, Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
 import { go, place, to } from "../router.js";
@@ -13,8 +16,8 @@ import { PolicyTrial } from "./policy_trial.js";
 
 const CHECK_AFTER_MS = 250;
 const CLAUSES = /** @type {const} */ ([
-  ["condition", "Condition", "What it is about, such as activity.action == 'SIGN' && eth.tx.value < 1000000000000000000. Empty: everything."],
-  ["consensus", "Consensus", "Whose approvals it takes, such as approvers.count() >= 2. Empty: nobody's beyond the submitter's."],
+  ["condition", "Condition", "What it is about, such as activity.action == 'SIGN' && eth.tx.value < 1000000000000000000 (in wei: 1 ETH). Empty: everything."],
+  ["consensus", "Consensus", "Whose approvals it takes, such as approvers.count() >= 2. Empty: the submitter's own approval is enough."],
   ["time", "Time", "When it holds, such as time.now < Timestamp('2027-01-01T00:00:00Z'). Empty: always."],
 ]);
 
@@ -73,14 +76,22 @@ function draftOf(policy) {
   return { policyName, effect, condition, consensus, time: time ?? "", notes };
 }
 
+/** Signatures need the approval of this user. @param {string} userId @returns {Draft} */
+function countingPolicy(userId) {
+  return { ...draftOf(null), condition: "activity.action == 'SIGN'", consensus: `approvers.any(user, user.id == '${userId.replace(/[^0-9a-f-]/g, "")}')` };
+}
+
 /** @param {{policy: any, keywords: any[]}} properties */
 function PolicyEditor({ policy, keywords }) {
-  const [draft, setDraft] = useState(() => draftOf(policy));
+  const approver = place.value.parameters.get("approver");
+  const kept = useDraft(`policy ${policy?.policyId ?? "new"}${approver ? ` ${approver}` : ""}`, () => (approver ? countingPolicy(approver) : draftOf(policy)));
+  const draft = kept.value;
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  const [asksLimit, setAsksLimit] = useState(false);
   const checked = useCheck(draft);
-  const change = (/** @type {Partial<Draft>} */ part) => setDraft({ ...draft, ...part });
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(policy));
+  const change = (/** @type {Partial<Draft>} */ part) => kept.set({ ...draft, ...part });
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(policy)); // a policy that counts a user is one to save
   const byClause = useMemo(() => Object.groupBy(keywords, (each) => each.clause), [keywords]);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -89,6 +100,7 @@ function PolicyEditor({ policy, keywords }) {
     try {
       const activity = policy ? await submit("update_policy", "ACTIVITY_TYPE_UPDATE_POLICY_V2", changesOf(policy, draft))
         : await submit("create_policy", "ACTIVITY_TYPE_CREATE_POLICY_V3", { ...draft, time: draft.time || undefined });
+      kept.forget();
       tell(`${policy ? "Changing" : "Creating"} the policy: ${statusInWords(activity.status).text.toLowerCase()}.`);
       go(to(["activities", activity.id]));
     } catch (error) {
@@ -105,16 +117,19 @@ function PolicyEditor({ policy, keywords }) {
         <div class="field"><label for="policy-name">Name</label><input id="policy-name" class="input" required maxLength="255" value=${draft.policyName} onInput=${text("policyName")} /></div>
         <fieldset class="choice" aria-label="Effect">${[["EFFECT_ALLOW", "Allow"], ["EFFECT_DENY", "Deny"]].map(([effect, word]) => html`<label class="check">
           <input type="radio" name="effect" checked=${draft.effect === effect} onChange=${() => change({ effect })} />${word}</label>`)}</fieldset>
+        ${policy || draft.condition || draft.consensus || draft.time ? null : html`<div class="examples" role="group" aria-label="Examples to begin with"><span class="small muted">Begin with</span>
+          ${EXAMPLES.map(({ title, asksLimit: asks = false, ...clauses }) => html`<button type="button" class="button tiny" key=${title} onClick=${() => (setAsksLimit(asks), change({ policyName: draft.policyName || title, ...clauses }))}>${title}</button>`)}</div>`}
+        ${asksLimit ? html`<${TransferLimit} onWrite=${(/** @type {string} */ condition) => change({ condition })} />` : null}
         ${CLAUSES.map(([clause, label, hint]) => html`<${ExpressionEditor} key=${clause} label=${label} hint=${hint} value=${draft[clause]} keywords=${byClause[clause] ?? []}
           problem=${checked.problems.find((each) => each.clause === clause)} onChange=${(/** @type {string} */ changed) => change({ [clause]: changed })} />`)}
         <div class="field"><label for="policy-notes">Notes <span class="muted small">(optional)</span></label><textarea id="policy-notes" class="input" maxLength="2000" value=${draft.notes} onInput=${text("notes")}></textarea></div>
         ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
         <div class="row"><button class="button primary" disabled=${isBusy || !isChanged || !draft.policyName || checked.problems.length > 0}>${policy ? "Save" : "Create policy"}</button>
-          ${policy && isChanged ? html`<button type="button" class="button plain" onClick=${() => setDraft(draftOf(policy))}>Undo the changes</button>` : null}</div>
+          ${isChanged ? html`<button type="button" class="button plain" onClick=${kept.forget}>${policy ? "Undo the changes" : "Start afresh"}</button>` : null}</div>
       </div></form>
       <div class="stack">
         <${Card} title="Check"><${Checked} checked=${checked} /><//>
-        <${Card} title="Try it on the record" flush><${PolicyTrial} draft=${draft} isReadable=${checked.isKnown && !checked.problems.length} /><//>
+        <${Card} title="Try it on the record" flush><${PolicyTrial} draft=${draft} policyId=${policy?.policyId} isReadable=${checked.isKnown && !checked.problems.length} /><//>
         ${policy ? html`<${Card} title="Details"><${Facts} facts=${[
           ["Id", html`<${Copy} text=${policy.policyId} />`],
           ["Created", html`<${Time} ms=${msOf(policy.createdAt)} />`],

@@ -60,7 +60,7 @@ function Found({ filterType, filterValue }) {
     }
   };
   return html`<${Loaded} of=${first}>${() => (ids.length ? html`
-    <${Table} caption="Sub-organizations" rows=${ids} idOf=${(/** @type {string} */ id) => id} href=${(/** @type {string} */ id) => to(["sub-organizations", id])}
+    <${Table} caption="Sub-organizations" isPage rows=${ids} idOf=${(/** @type {string} */ id) => id} href=${(/** @type {string} */ id) => to(["sub-organizations", id])}
       columns=${[{ title: "Id", cell: (/** @type {string} */ id) => html`<code>${id}</code>` }]} />
     ${isFull && ids.length >= PAGE ? html`<div class="more"><button type="button" class="button" onClick=${more}>Show more</button></div>` : null}
     ${problem ? html`<div class="body"><${Notice} kind="bad">${problem}<//></div>` : null}`
@@ -71,11 +71,12 @@ function Found({ filterType, filterValue }) {
 function SubOrganizationPage({ id }) {
   const loaded = useLoaded(async () => {
     const ask = (/** @type {string} */ name) => query(name, { organizationId: id });
-    const [users, wallets, { configs }] = await Promise.all([ask("list_users"), ask("list_wallets"), ask("get_organization_configs")]);
-    return { users: users.users, wallets: wallets.wallets, quorum: configs.quorum };
+    const [{ organizationData }, { wallets }] = await Promise.all([ask("get_organization"), ask("list_wallets")]);
+    const { name, users, rootQuorum, features } = organizationData;
+    return { name, users, wallets, quorum: rootQuorum, features };
   }, [id]);
-  return html`<${Heading} title="Sub-organization" crumbs=${html`<a href="#/sub-organizations">Sub-organizations</a>`} note=${html`<${Copy} text=${id} />`} />
-    <${Loaded} of=${loaded}>${(/** @type {any} */ { users, wallets, quorum }) => html`
+  return html`<${Heading} title=${loaded.value?.name ?? "Sub-organization"} crumbs=${html`<a href="#/sub-organizations">Sub-organizations</a>`} note=${html`<${Copy} text=${id} />`} />
+    <${Loaded} of=${loaded}>${(/** @type {any} */ { users, wallets, quorum, features }) => html`
       <${Card} title="Users" flush><${Table} caption="Users" rows=${users} idOf=${(/** @type {any} */ user) => user.userId} columns=${[
         { title: "Name", cell: (/** @type {any} */ user) => user.userName },
         { title: "E-mail", cell: (/** @type {any} */ user) => user.userEmail ?? "" },
@@ -86,5 +87,6 @@ function SubOrganizationPage({ id }) {
         { title: "Name", cell: (/** @type {any} */ wallet) => wallet.walletName },
         { title: "Id", cell: (/** @type {any} */ wallet) => html`<${Copy} text=${wallet.walletId} short />` },
       ]} />` : html`<${Empty} title="No wallets" />`}<//>
-      <${Card} title="Details"><${Facts} facts=${[["Root quorum", `${quorum.threshold} of ${quorum.userIds.length}`]]} /><//>`}<//>`;
+      <${Card} title="Details"><${Facts} facts=${[["Root quorum", `${quorum.threshold} of ${quorum.userIds.length}`],
+        ["Features", features.map((/** @type {any} */ feature) => valueInWords(feature.name, "FEATURE_NAME_")).join(", ")]]} /><//>`}<//>`;
 }

@@ -10,6 +10,7 @@ import { SearchedTable, Table } from "../parts/table.js";
 import { Badge, Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
 import { place, to } from "../router.js";
 import { canUsePasskeys, makePasskey } from "../session/passkeys.js";
+import { addIdentityAt, proxyLogins } from "../session/proxy_logins.js";
 import { current } from "../session/session.js";
 import { counted, msOf, statusInWords, valueInWords } from "../words.js";
 import { TagList } from "./tags.js";
@@ -38,7 +39,7 @@ function UserList() {
         { title: "Name", cell: (/** @type {any} */ user) => user.userName },
         { title: "E-mail", cell: (/** @type {any} */ user) => user.userEmail ?? "" },
         { title: "Role", cell: (/** @type {any} */ user) => (quorum.userIds.includes(user.userId) ? html`<${Badge} kind="accent">Root quorum<//>` : "") },
-        { title: "Tags", cell: (/** @type {any} */ user) => html`<span class="row">${user.userTags.map((/** @type {string} */ id) => html`<${Badge}>${tags.get(id) ?? id}<//>`)}</span>` },
+        { title: "Tags", cell: (/** @type {any} */ user) => (user.userTags.length ? html`<span class="row">${user.userTags.map((/** @type {string} */ id) => html`<${Badge}>${tags.get(id) ?? id}<//>`)}</span>` : "") },
         { title: "Credentials", cell: credentialsInWords },
       ]} />`}<//>`;
 }
@@ -64,6 +65,7 @@ function UserPage({ id }) {
         <${ApiKeys} user=${loaded} />
         <${Others} user=${loaded} />
       </div>
+      <div class="stack"><${Approver} userId=${id} />
       <${Card} title="Details"><${Facts} facts=${[
         ["Id", html`<${Copy} text=${id} />`],
         ["E-mail", loaded.userEmail],
@@ -71,8 +73,25 @@ function UserPage({ id }) {
         ["Tags", loaded.userTags.length ? html`<span class="tags">${loaded.userTags.map((/** @type {string} */ tag) => html`<${Badge}>${directory.value?.get(tag)?.name ?? tag}<//>`)}</span>` : null],
         ["Created", html`<${Time} ms=${msOf(loaded.createdAt)} />`],
         ["Changed", html`<${Time} ms=${msOf(loaded.updatedAt)} />`],
-      ]} /><//>
+      ]} /><//></div>
     </div>`}<//>`;
+}
+
+/** Whether the user's approval counts, and the ways to make it count. @param {{userId: string}} properties */
+function Approver({ userId }) {
+  const loaded = useLoaded(async () => {
+    const [{ configs }, { policies }] = await Promise.all([query("get_organization_configs"), listed("list_policies")]);
+    return { quorum: configs.quorum, policies: policies.filter((/** @type {any} */ policy) => policy.consensus?.includes(userId)) };
+  }, [userId]);
+  return html`<${Card} title="What the approvals of this user do"><${Loaded} of=${loaded}>${(/** @type {any} */ { quorum, policies }) => {
+    const isRoot = quorum.userIds.includes(userId);
+    return html`<ul class="stack tight">
+      <li>${isRoot ? `Count in the root quorum: ${quorum.threshold} of ${quorum.userIds.length} decide everything.` : "Do not count in the root quorum."}</li>
+      ${policies.length ? policies.map((/** @type {any} */ policy) => html`<li class="prose">Count in the policy <a href=${to(["policies", policy.policyId])}>${policy.policyName}</a></li>`)
+        : html`<li>No policy names this user. Policies that count all approvers, or a tag, may.</li>`}</ul>
+      <div class="row">${isRoot ? null : html`<${ActionLink} operation="update_root_quorum" fields=${{ threshold: String(quorum.threshold), userIds: [...quorum.userIds, userId].join(",") }}>Add to the root quorum<//>`}
+        <a class="button" href=${to(["policies", "new"], { approver: userId })}>Policy that counts this user</a></div>`;
+  }}<//><//>`;
 }
 
 /** @param {{user: any, reload: () => Promise<void>}} properties */
@@ -120,8 +139,8 @@ function AddPasskey({ user, reload }) {
 function ApiKeys({ user }) {
   return html`<${Card} title="API keys" flush actions=${html`<${ActionLink} operation="create_api_keys" fields=${{ userId: user.userId }}>Add an API key<//>`}>
     ${user.apiKeys.length ? html`<${Table} caption="API keys" rows=${user.apiKeys} idOf=${(/** @type {any} */ key) => key.apiKeyId} columns=${[
-      { title: "Name", cell: (/** @type {any} */ key) => html`${key.apiKeyName} ${key.credential.publicKey === current().key.publicKey ? html`<${Badge} kind="accent">this browser<//>` : null}` },
-      { title: "Kind", cell: (/** @type {any} */ key) => valueInWords(key.credential.type, "CREDENTIAL_TYPE_") },
+      { title: "Name", cell: (/** @type {any} */ key) => html`${key.apiKeyName} ${key.credential.publicKey === current().key.publicKey ? html`<${Badge} kind="accent">this browser<//>` : null}
+        <div class="small muted">${valueInWords(key.credential.type, "CREDENTIAL_TYPE_").replace(/\bp256$/, "P-256")}</div>` },
       { title: "Public key", cell: (/** @type {any} */ key) => html`<${Copy} text=${key.credential.publicKey} short />` },
       { title: "Expires", cell: expiry, tight: true },
       { title: "Delete", cell: (/** @type {any} */ key) => html`<${ActionLink} operation="delete_api_keys" fields=${{ userId: user.userId, apiKeyIds: key.apiKeyId }} danger>Delete<//>`, tight: true },
@@ -132,13 +151,16 @@ function ApiKeys({ user }) {
 /** What few users have: identities of other providers, and MFA policies. @param {{user: any}} properties */
 function Others({ user }) {
   const { userId, oauthProviders, mfaPolicies } = user;
+  const offered = useLoaded(proxyLogins, []);
+  const issuers = userId === current().userId ? offered.value?.issuers ?? [] : [];
   return html`
-    ${oauthProviders.length ? html`<${Card} title="OAuth providers" flush><${Table} caption="OAuth providers" rows=${oauthProviders} idOf=${(/** @type {any} */ each) => each.providerId} columns=${[
+    ${oauthProviders.length || issuers.length ? html`<${Card} title="Identities of other providers" flush actions=${issuers.map((issuer) => html`<button type="button" class="button" key=${issuer.url}
+      onClick=${() => addIdentityAt(issuer)}><${Icon} name="plus" />Add one of ${issuer.name}</button>`)}>${oauthProviders.length ? html`<${Table} caption="OAuth providers" rows=${oauthProviders} idOf=${(/** @type {any} */ each) => each.providerId} columns=${[
       { title: "Name", cell: (/** @type {any} */ each) => each.providerName },
       { title: "Issuer", cell: (/** @type {any} */ each) => each.issuer },
       { title: "Subject", cell: (/** @type {any} */ each) => each.subject },
       { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_oauth_providers" fields=${{ userId, providerIds: each.providerId }} danger>Delete<//>`, tight: true },
-    ]} /><//>` : null}
+    ]} />` : html`<${Empty} title="No identities">With one, you log in where you have an account already.<//>`}<//>` : null}
     <${Card} title="MFA policies" flush actions=${html`<${ActionLink} operation="create_mfa_policy" fields=${{ userId }}>Add an MFA policy<//>`}>
       ${mfaPolicies.length ? html`<${Table} caption="MFA policies" rows=${mfaPolicies} idOf=${(/** @type {any} */ each) => each.mfaPolicyId} columns=${[
         { title: "Name", cell: (/** @type {any} */ each) => each.mfaPolicyName },

@@ -21,6 +21,7 @@ export function WalletsScreen() {
 
 /** @param {{record: any}} properties */
 export function Origin({ record }) {
+  if (!record.imported && !record.exported) return null;
   return html`<span class="tags">${record.imported ? html`<${Badge}>Imported<//>` : null}${record.exported ? html`<${Badge} kind="warn">Exported<//>` : null}</span>`;
 }
 
@@ -78,7 +79,7 @@ function Accounts({ walletId }) {
     }
   };
   return html`<${Card} title="Accounts" flush><${Loaded} of=${first}>${() => (accounts.length ? html`
-    <${Table} caption="Accounts" rows=${accounts} idOf=${(/** @type {any} */ account) => account.walletAccountId} columns=${[
+    <${Table} caption="Accounts" isPage rows=${accounts} idOf=${(/** @type {any} */ account) => account.walletAccountId} columns=${[
       { title: "Address", cell: (/** @type {any} */ account) => html`<${Copy} text=${account.address} label="address" />` },
       { title: "Name", cell: (/** @type {any} */ account) => account.name ?? "" },
       { title: "Format", cell: (/** @type {any} */ account) => valueInWords(account.addressFormat, "ADDRESS_FORMAT_") },

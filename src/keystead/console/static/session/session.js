@@ -1,4 +1,4 @@
-// Who is logged in: the one session of this page, how it begins and ends.
+// Who is logged in: the one session of this page, how it begins and ends. Not here: codes and issuers (proxy_logins).
 import { signal } from "../vendor/preact.js";
 import { send } from "../api/request.js";
 import { importKey, makeKey, stampByKey } from "./keys.js";
@@ -62,12 +62,7 @@ export async function logInByLink(secret) {
  */
 export async function logInByPasskey(organizationId) {
   const key = await makeKey();
-  const body = JSON.stringify({
-    type: "ACTIVITY_TYPE_STAMP_LOGIN",
-    timestampMs: String(Date.now()),
-    organizationId,
-    parameters: { publicKey: key.publicKey, expirationSeconds: String(SESSION_SECONDS) },
-  });
+  const body = stampLogin(organizationId, key);
   await beginSession(await send("/public/v1/submit/stamp_login", body, await stampByPasskey(body)), key);
 }
 
@@ -88,12 +83,43 @@ export async function logOut(why = "") {
 }
 
 /** @param {any} answer @param {import("./keys.js").StampingKey} key */
-async function beginSession(answer, key) {
-  const { activity } = answer;
+async function beginSession({ activity }, key) {
   const token = activity.result.stampLoginResult?.session;
   if (!token) throw new Error(`the log-in waits: the activity ${activity.id} is ${activity.status}`);
-  const claims = JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
-  await begin({ organizationId: activity.organizationId, key, kind: "session", expiresAtMs: claims.exp * 1000 });
+  await beginWithToken(token, key);
+}
+
+/**
+ * Begins a session that the server has registered.
+ * @param {string} token the JWT that describes it
+ * @param {import("./keys.js").StampingKey} key whose public half it registers
+ */
+export async function beginWithToken(token, key) {
+  const { exp, organization_id: organizationId } = claimsOf(token);
+  await begin({ organizationId, key, kind: "session", expiresAtMs: exp * 1000 });
+}
+
+/** What a JWT states, not verified. @param {string} token @returns {any} */
+export function claimsOf(token) {
+  return JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
+}
+
+/** A further session in place of the one that ends, by its own key. */
+export async function prolong() {
+  const { organizationId, key: before } = current();
+  const key = await makeKey();
+  const body = stampLogin(organizationId, key);
+  await beginSession(await send("/public/v1/submit/stamp_login", body, await stampByKey(before, body)), key);
+}
+
+/** @param {string} organizationId @param {import("./keys.js").StampingKey} key */
+function stampLogin(organizationId, key) {
+  return JSON.stringify({
+    type: "ACTIVITY_TYPE_STAMP_LOGIN",
+    timestampMs: String(Date.now()),
+    organizationId,
+    parameters: { publicKey: key.publicKey, expirationSeconds: String(SESSION_SECONDS) },
+  });
 }
 
 /** @param {import("./stored.js").StoredLogin} login */

@@ -1,4 +1,5 @@
-// What this browser keeps of a log-in, in IndexedDB: whose it is, and a key that can sign and cannot be read.
+// What this browser keeps of a log-in, in IndexedDB: whose it is, and a key that can sign and cannot be read. And of
+// one that was begun at an issuer, until the person comes back.
 
 /**
  * @typedef {object} StoredLogin
@@ -9,7 +10,17 @@
  */
 
 const STORE = "logins";
-const CURRENT = "current";
+const [CURRENT, BEGUN] = ["current", "begun"];
+
+/**
+ * @typedef {object} BegunLogin
+ * @property {import("./keys.js").StampingKey | null} key of the session that will be; null: the identity is to be added to the
+ *   person who is logged in
+ * @property {string} organizationId "" if the identity finds it
+ * @property {string} name of the issuer
+ * @property {string} state that the issuer gives back
+ * @property {string} address where the person was
+ */
 
 /** @returns {Promise<StoredLogin | undefined>} */
 export async function storedLogin() {
@@ -23,6 +34,18 @@ export async function storeLogin(login) {
 
 export async function forgetLogin() {
   await request("readwrite", (store) => store.delete(CURRENT));
+}
+
+/** @param {BegunLogin} login */
+export async function storeBegunLogin(login) {
+  await request("readwrite", (store) => store.put(login, BEGUN));
+}
+
+/** The log-in that was begun, once. @returns {Promise<BegunLogin | undefined>} */
+export async function takeBegunLogin() {
+  const login = await request("readonly", (store) => store.get(BEGUN));
+  await request("readwrite", (store) => store.delete(BEGUN));
+  return login;
 }
 
 /**

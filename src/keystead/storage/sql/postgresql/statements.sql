@@ -1,5 +1,8 @@
 -- The statements of PostgreSQL alone. A list is a parameter that holds an array.
 
+-- name: database_facts
+SELECT 'PostgreSQL ' || current_setting('server_version'), pg_database_size(current_database());
+
 -- name: versions
 SELECT id, version, changed_by FROM organization WHERE id = ANY(:ids);
 
@@ -7,20 +10,20 @@ SELECT id, version, changed_by FROM organization WHERE id = ANY(:ids);
 SELECT id, text FROM interface_text WHERE organization_id = :organization_id AND id = ANY(:ids);
 
 -- name: accounts_with_address
-SELECT body, exported, normalized_path FROM wallet_account
+SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND address = ANY(:addresses);
 
 -- name: accounts_at
-SELECT body, exported, normalized_path FROM wallet_account
+SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND wallet_id = :wallet_id
     AND normalized_path = ANY(:paths);
 
 -- name: accounts_called
-SELECT body, exported, normalized_path FROM wallet_account
+SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND name = ANY(:names);
 
 -- name: accounts_of_ids
-SELECT body, exported, normalized_path FROM wallet_account
+SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND id = ANY(:ids);
 
 -- name: activities_by_status_below
@@ -126,3 +129,13 @@ ORDER BY organization_id, id FOR UPDATE;
 SELECT name, value FROM instance
 WHERE name = ANY(:names)
 ORDER BY name FOR UPDATE;
+
+-- name: forget_removed
+-- It leaves alone what another transaction writes anew, and so waits for none.
+WITH oldest AS MATERIALIZED (
+    SELECT kind, id FROM record
+    WHERE organization_id = :organization_id AND length(body) = 0 AND kind <> 'forgotten' AND version <= :version
+    ORDER BY version LIMIT :limit FOR UPDATE SKIP LOCKED
+)
+DELETE FROM record
+WHERE organization_id = :organization_id AND (kind, id) IN (SELECT kind, id FROM oldest);

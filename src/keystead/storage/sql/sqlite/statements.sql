@@ -1,5 +1,8 @@
 -- The statements of SQLite alone. A list is a parameter that holds a JSON array.
 
+-- name: database_facts
+SELECT 'SQLite ' || sqlite_version(), page_count * page_size FROM pragma_page_count(), pragma_page_size();
+
 -- name: versions
 SELECT id, version, changed_by FROM organization WHERE id IN (SELECT value FROM json_each(:ids));
 
@@ -9,20 +12,20 @@ WHERE organization_id = :organization_id AND id IN (SELECT value FROM json_each(
 
 -- name: accounts_with_address
 -- Without ORDER BY: to order by id, SQLite would read all accounts of the organization.
-SELECT body, exported, normalized_path FROM wallet_account
+SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND address IN (SELECT value FROM json_each(:addresses));
 
 -- name: accounts_at
-SELECT body, exported, normalized_path FROM wallet_account
+SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND wallet_id = :wallet_id
     AND normalized_path IN (SELECT value FROM json_each(:paths));
 
 -- name: accounts_called
-SELECT body, exported, normalized_path FROM wallet_account
+SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND name IN (SELECT value FROM json_each(:names));
 
 -- name: accounts_of_ids
-SELECT body, exported, normalized_path FROM wallet_account
+SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND id IN (SELECT value FROM json_each(:ids));
 
 -- name: activities_by_status_below
@@ -111,3 +114,12 @@ WHERE kind = :kind AND value IN (SELECT value FROM json_each(:values))
 -- name: swap_version
 UPDATE organization SET version = :after_number, changed_by = :after_changed_by
 WHERE id = :organization_id AND version = :before_number AND changed_by = :before_changed_by;
+
+-- name: forget_removed
+WITH oldest AS (
+    SELECT kind, id FROM record
+    WHERE organization_id = :organization_id AND length(body) = 0 AND kind <> 'forgotten' AND version <= :version
+    ORDER BY version LIMIT :limit
+)
+DELETE FROM record
+WHERE organization_id = :organization_id AND (kind, id) IN (SELECT kind, id FROM oldest);

@@ -13,9 +13,9 @@ from keystead.api.errors import PermissionDenied, ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline import authorization
 from keystead.pipeline.activity import Activity, ActivityOperation
-from keystead.pipeline.authorization import Case
+from keystead.pipeline.basis import Basis
+from keystead.pipeline.case import Case, counted_proofs, owner_of, proof_of
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import is_temporary
@@ -24,76 +24,78 @@ from keystead.policies.expression import CompiledExpression
 
 
 async def case_of_submission(
-    submission: Submission,
-    caller: Principal,
-    organization: Organization,
-    authority: Organization,
-    environment: Environment,
-    now_ms: int,
+    submission: Submission, caller: Principal, basis: Basis, environment: Environment
 ) -> Case:
-    """The case of a new submission. The policies of `authority` decide on it.
+    """The case of a new submission.
 
     Raises the error of the operation's precondition or of its look-up.
     """
     operation, intent = submission.operation, submission.version.upgrade(submission.intent)
     if operation.precondition is not None:
         operation.precondition(caller.user.user_id, intent)
+    scope = await scope_of(caller, basis.authority, environment)
+    context = await _loaded(operation, intent, basis.organization, caller.user.user_id, environment)
     return Case(
-        activity_type=submission.version.activity_type,
         operation=operation,
-        intent=submission.intent,
-        policies=await environment.policy_sets.of(authority, (caller.user,)),
+        version=submission.version,
+        intent=intent,
+        policies=await environment.policy_sets.of(basis.authority, (caller.user,)),
         submitter_id=caller.user.user_id,
+        owner_id=owner_of(operation, intent, caller.user.user_id),
         stamped_with=caller.record_id,
         session_profile_id=caller.session_profile_id,
-        scope=await scope_of(caller, authority, environment),
-        submitted_at_ms=now_ms,
+        scope=scope,
+        submitted_at_ms=basis.now_ms,
         identities=submission.identities,
-        proofs=(authorization.proof_of(caller, submission, now_ms),),
-        now_ms=now_ms,
-        context=await _loaded(operation, intent, organization, caller.user.user_id, environment),
+        proofs=(proof_of(caller, submission, basis.now_ms),),
+        now_ms=basis.now_ms,
+        refuses_raw_payloads=environment.settings.authorization.refuse_raw_payloads,
+        context=context,
     )
 
 
 async def case_of_activity(
-    activity: Activity, organization: Organization, environment: Environment, user_ids: Sequence[str] = ()
+    activity: Activity,
+    organization: Organization,
+    environment: Environment,
+    now_ms: int,
+    user_ids: Sequence[str] = (),
 ) -> Case:
-    """The case of an activity on record, with its context as it is now. If the look-up is refused, the error is
-    `missing`. The MFA conditions are those of the submitter, of all users who approve, and of `user_ids`.
+    """The case of an activity on record at the time `now_ms`, with its context as it is now. If the look-up is
+    refused, the error is `missing`. The MFA conditions are those of the submitter, of all users who approve, and of
+    `user_ids`.
 
     Raises ServiceError if the look-up failed for a reason that may pass.
     """
-    now_ms = environment.clock.now_ms()
-    activity = authorization.at(activity, now_ms, environment.rules.approvals_last_ms)
     operation = operation_of(activity, environment)
     version = operation.version_of(activity.type)
     assert version is not None, activity.type
-    _, intent = recorded_request(version, activity.request)
-    proofs = authorization.counted_proofs(activity, organization)
+    _, submitted = recorded_request(version, activity.request)
+    intent = version.upgrade(submitted)
+    proofs = counted_proofs(activity, organization)
     voters = {activity.submitter_id, *user_ids, *[proof.user_id for proof in proofs]}
     users = [organization.users[user_id] for user_id in voters if user_id in organization.users]
-    policies = await environment.policy_sets.of(organization, users)
     context = missing = None
     try:
-        context = await _loaded(
-            operation, version.upgrade(intent), organization, activity.submitter_id, environment
-        )
+        context = await _loaded(operation, intent, organization, activity.submitter_id, environment)
     except ServiceError as refused:
         if is_temporary(refused):
             raise
         missing = refused
     return Case(
-        activity_type=activity.type,
         operation=operation,
+        version=version,
         intent=intent,
-        policies=policies,
+        policies=await environment.policy_sets.of(organization, users),
         submitter_id=activity.submitter_id,
+        owner_id=owner_of(operation, intent, activity.submitter_id),
         stamped_with=activity.stamped_with,
         session_profile_id=activity.session_profile_id,
         submitted_at_ms=activity.created_at_ms,
         identities=activity.identities,
         proofs=proofs,
         now_ms=now_ms,
+        refuses_raw_payloads=environment.settings.authorization.refuse_raw_payloads,
         context=context,
         missing=missing,
     )
@@ -133,6 +135,11 @@ async def _loaded(
     if operation.load_context is None:
         return None
     source = ContextSource(
-        organization, submitter_id, environment.store, environment.rules.transactions, environment.signing_cache
+        organization,
+        submitter_id,
+        environment.store,
+        environment.settings.transactions,
+        environment.signing_cache,
+        environment.long_work,
     )
     return await operation.load_context(source, intent)

@@ -1,0 +1,25 @@
+// The condition of "transfers to one address, up to an amount", from an address and an amount in ether.
+import { html, useState } from "../vendor/preact.js";
+
+const DIGITS = 18;
+
+/** Wei of an amount in ether, such as "0.25"; undefined where it is none. @param {string} ether */
+function weiOf(ether) {
+  const [, whole, rest = ""] = /^(\d+)(?:\.(\d{1,18}))?$/.exec(ether.trim()) ?? [];
+  return whole === undefined ? undefined : BigInt(whole + rest.padEnd(DIGITS, "0"));
+}
+
+/** @param {{onWrite: (condition: string) => void}} properties */
+export function TransferLimit({ onWrite }) {
+  const [address, setAddress] = useState("");
+  const [ether, setEther] = useState("0.1");
+  const isAddress = /^0x[0-9a-fA-F]{40}$/.test(address.trim());
+  const wei = weiOf(ether);
+  return html`<div class="group-box limit" role="group" aria-label="Transfers to one address, up to an amount">
+    <div class="field"><label for="limit-address">To the address</label><input id="limit-address" class="input mono" autocomplete="off" spellcheck=${false} placeholder="0x…" value=${address} onInput=${(/** @type {any} */ event) => setAddress(event.target.value)} />
+      ${address && !isAddress ? html`<span class="problem">An address is 0x and 40 characters of 0-9 and a-f.</span>` : null}</div>
+    <div class="field"><label for="limit-ether">At most, in ETH</label><input id="limit-ether" class="input" inputmode="decimal" autocomplete="off" value=${ether} onInput=${(/** @type {any} */ event) => setEther(event.target.value)} />
+      ${ether && wei === undefined ? html`<span class="problem">An amount is a number such as 0.25.</span>` : null}</div>
+    <button type="button" class="button" disabled=${!isAddress || wei === undefined}
+      onClick=${() => onWrite(`activity.kind == 'SIGN_TRANSACTION' && eth.tx.to == '${address.trim()}' && eth.tx.value <= ${wei}`)}>Write the condition</button></div>`;
+}

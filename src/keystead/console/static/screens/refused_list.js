@@ -1,0 +1,45 @@
+// Requests that were denied at once: found by the id in their sender's error; a development server lists those of lately.
+import { html, useState } from "../vendor/preact.js";
+import { control } from "../api/development.js";
+import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
+import { Notice } from "../parts/notice.js";
+import { Table } from "../parts/table.js";
+import { Card, Empty, Heading, Time } from "../parts/texts.js";
+import { go, to } from "../router.js";
+import { current } from "../session/session.js";
+import { sentence } from "../words.js";
+import { decidedId, isRefusal } from "./requests_seen.js";
+
+const EVERY_MS = 3000;
+
+export function RefusedList() {
+  const [id, setId] = useState("");
+  const open = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    go(to(["activities", id.trim()]));
+  };
+  const isDevelopment = document.documentElement.dataset.mode === "dev";
+  return html`<${Heading} title="Refused requests" crumbs=${html`<a href="#/activities">Activities</a>`} note="What the policies deny at once becomes no activity. The decision is on record, under an id that the sender’s error names." />
+    ${isDevelopment ? html`<${Lately} />` : html`<${Notice}>There is no list of them here: the server’s log has a line for each refused request, with its reason. To read what each policy said, take the id from the sender’s error.<//>`}
+    <${Card} title="By the id in the error"><form class="row nowrap" onSubmit=${open}>
+      <div class="field"><label for="refused-id">Value of “activityId”</label><input id="refused-id" class="input mono" required autocomplete="off" spellcheck=${false} value=${id} onInput=${(/** @type {any} */ event) => setId(event.target.value)} /></div>
+      <button class="button">Why?</button></form><//>`;
+}
+
+/** @typedef {any} Request as /dev/v1/requests has it */
+
+function Lately() {
+  const seen = useLoaded(async () => (await control("requests")).requests.reverse(), []);
+  useRepeated(seen.reload, EVERY_MS, []);
+  const isMine = (/** @type {Request} */ { organizationId }) => !organizationId || organizationId === current().organizationId;
+  return html`<${Card} title="Refused lately" flush><${Loaded} of=${seen}>${(/** @type {Request[]} */ all) => {
+    const refused = all.filter((request) => isRefusal(request) && isMine(request));
+    return refused.length ? html`<${Table} caption="Refused requests" rows=${refused} idOf=${(/** @type {Request} */ request) => request.number}
+      href=${(/** @type {Request} */ request) => (decidedId(request) ? to(["activities", decidedId(request)]) : to(["development", "requests"], { show: "refused", number: String(request.number) }))} columns=${[
+      { title: "Request", cell: (/** @type {Request} */ request) => (request.operation ? sentence(request.operation) : request.path) },
+      { title: "Answer", cell: (/** @type {Request} */ request) => html`<span class=${`badge ${request.status >= 500 || !request.status ? "bad" : "warn"}`}>${request.status || "cut"}</span>`, tight: true },
+      { title: "Reason", cell: (/** @type {Request} */ request) => request.reason },
+      { title: "When", cell: (/** @type {Request} */ request) => html`<${Time} ms=${request.atMs} />`, tight: true },
+    ]} />` : html`<${Empty} title="None lately">The last 200 requests to this development server are looked at.<//>`;
+  }}<//><//>`;
+}

@@ -1,0 +1,122 @@
+"""Why a policy said what it said of an activity, part by part: a query of ours, for pages and tools.
+
+Not here: the parts of one expression (`policies.explanation`), the outcomes on record (`activities`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+from keystead.api.errors import NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import QueryRequest
+from keystead.api.records import Timestamp, Wire
+from keystead.operations.declare import Reading, query
+from keystead.operations.policy_trials import request_of
+from keystead.policies.evaluation_context import EvaluationError
+from keystead.policies.explanation import Part, explain
+from keystead.policies.namespaces import Clause
+from keystead.policies.policy import sources_of
+from keystead.policies.request import AuthorizationRequest, condition_values, consensus_values, time_values
+
+
+class ExplainPolicyRequest(QueryRequest, frozen=True):
+    activity_id: Uuid
+    policy_id: Uuid
+
+
+class ExplainedValue(Wire, frozen=True):
+    """What a part read. `path`: as the expression writes it."""
+
+    path: str
+    value: str
+
+
+class ExplainedPart(Wire, frozen=True):
+    """A part of a clause. The operands of a part follow it, with a `depth` that is one more; the whole has 0.
+
+    `operator`: `&&`, `||` or `!` of a part whose operands follow. `value`: `true`, `false` or `failed`, with the
+    `reason`. `values`: what a part without operands compares.
+    """
+
+    depth: int
+    text: str
+    operator: str
+    value: str
+    values: tuple[ExplainedValue, ...]
+    reason: str | None = None
+
+
+class ExplainedClause(Wire, frozen=True):
+    """`item`: of a batch, such as the secrets of an export, which item the condition is evaluated for, from 1
+    on; None if the activity is no batch."""
+
+    clause: str
+    parts: tuple[ExplainedPart, ...]
+    item: int | None = None
+
+
+class ExplainPolicyResponse(Wire, frozen=True):
+    """The clauses that the policy has; the condition once for each item of a batch. `at`: the moment that they are
+    evaluated for."""
+
+    explained_clauses: tuple[ExplainedClause, ...]
+    at: Timestamp
+
+
+@query()
+async def explain_policy(reading: Reading, request: ExplainPolicyRequest) -> ExplainPolicyResponse:
+    """The value of each part of a policy's clauses for a recorded activity, with the votes that count.
+
+    The policy and the records are those of today. While the activity is open, it is the decision of this moment;
+    else that of its last change. Raises NotFound.
+    """
+    organization = reading.organization
+    activity = await reading.store.activity(organization.id, request.activity_id)
+    if activity is None:
+        raise NotFound(f"unable to find activity {request.activity_id} in organization {organization.id}")
+    policy = organization.policies.get(request.policy_id)
+    if policy is None:
+        raise NotFound(f"unable to find policy {request.policy_id} in organization {organization.id}")
+    asked = await request_of(reading, activity)
+    long_work = reading.open_activities.environment.long_work
+    explained = []
+    for source in sources_of(policy).given:
+        items = asked.items() if source.clause is Clause.CONDITION else [asked]
+        for number, item in enumerate(items, 1):
+            async with long_work.turn(organization.id):  # an explanation may take some 100 ms
+                parts = explain(source, _values(source.clause, item))
+            clause = ExplainedClause(
+                clause=source.clause,
+                parts=tuple(map(_on_the_wire, parts)),
+                item=number if len(items) > 1 else None,
+            )
+            explained.append(clause)
+    return ExplainPolicyResponse(explained_clauses=tuple(explained), at=Timestamp.from_ms(asked.now_ms))
+
+
+def _values(clause: Clause, request: AuthorizationRequest) -> Mapping[str, Any]:
+    match clause:
+        case Clause.CONDITION:
+            return condition_values(request.activity, request.resources)
+        case Clause.CONSENSUS:
+            return consensus_values(request.users, request.approvals)
+        case Clause.TIME:
+            return time_values(request.now_ms)
+        case unknown:
+            assert_never(unknown)
+
+
+def _on_the_wire(part: Part) -> ExplainedPart:
+    value, reason = ("true" if part.value else "false"), None
+    if isinstance(part.value, EvaluationError):
+        value, reason = "failed", part.value.reason
+    return ExplainedPart(
+        depth=part.depth,
+        text=part.text,
+        operator=part.operator,
+        value=value,
+        reason=reason,
+        values=tuple(ExplainedValue(path=each.path, value=each.value) for each in part.values),
+    )

@@ -1,0 +1,333 @@
+"""Secrets other than keys: import, export, list, delete. Only the holder of a target key sees a value.
+
+Not here: sealing and opening (`signer`), the key that an import is sealed to (`organizations.import_targets`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from keystead.api.decoding import Label
+from keystead.api.enums import TransportEncryptionSuite
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import Pagination, QueryRequest, RequestStruct, ShortText
+from keystead.api.records import Wire
+from keystead.chains.bundle_texts import read_message, read_target
+from keystead.operations.declare import Reading, activity, query
+from keystead.operations.exporting import TargetPublicKey
+from keystead.operations.pages import page_of, unknown_cursor
+from keystead.organizations.attachments import SECRET_PURPOSE, SealedSecret
+from keystead.organizations.import_targets import open_targets, outdated
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.organizations.kinds.secrets import SECRET_BYTES, Secret, Secrets
+from keystead.organizations.organization import Organization, Put, Remove
+from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.context import ContextSource
+from keystead.pipeline.signer_values import ClientMessage
+from keystead.policies.request import ResourceKeywords
+
+SECRETS_AT_ONCE: Final = 10
+"""Most secrets of one request. An export's result is stored, and has four times the bytes of its secrets."""
+
+PROPERTIES_MAX: Final = 10
+"""Most static properties of a secret."""
+
+_SECRET_BYTES_MAX: Final = 65_536
+_TAG_BYTES: Final = 16
+_PAYLOAD_LENGTH_MAX: Final = 2 * (_SECRET_BYTES_MAX + _TAG_BYTES) + 1_024
+"""Characters of a sealed secret: its ciphertext in hex, and the JSON around it."""
+
+
+class InitImportSecretsIntent(RequestStruct, frozen=True):
+    encryption_suite: TransportEncryptionSuite
+    num_secrets: Annotated[int, Meta(ge=1, le=SECRETS_AT_ONCE)]
+
+
+class InitImportSecretsResult(Wire, frozen=True):
+    """`enclave_target_messages`: JSON texts, signed by the server, one for each secret."""
+
+    enclave_target_messages: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_INIT_IMPORT_SECRETS")
+async def init_import_secrets(
+    execution: Execution, intent: InitImportSecretsIntent
+) -> Outcome[InitImportSecretsResult]:
+    """Begin the import of secrets: get keys to seal them to, each valid for one secret within an hour."""
+    organization, user_id, kind = execution.organization, execution.submitter_id, ImportKind.SECRET
+    messages: list[str] = []
+    targets: list[ImportTarget] = []
+    for _ in range(intent.num_secrets):
+        target_id = execution.new_id()
+        made = await execution.signer.new_import_target(
+            organization_id=organization.id,
+            data_key=organization.data_key.sealed,
+            target_id=target_id,
+            kind=kind,
+            user_id=user_id,
+        )
+        messages.append(made.import_bundle)
+        targets.append(
+            ImportTarget(
+                id=target_id,
+                kind=kind,
+                user_id=user_id,
+                sealed=made.sealed,
+                created_at_ms=execution.now_ms,
+                public_key=made.public_key,
+            )
+        )
+    removed = outdated(organization, user_id, kind, execution.now_ms, adding=len(targets))
+    return Outcome(
+        result=InitImportSecretsResult(enclave_target_messages=tuple(messages)),
+        changes=(*removed, *map(Put, targets)),
+    )
+
+
+class StaticProperty(RequestStruct, frozen=True):
+    """`value`: "" where absent."""
+
+    key: Annotated[ShortText, Meta(min_length=1)]
+    value: ShortText | None = None
+
+
+class ImportSecretParams(RequestStruct, frozen=True):
+    """`secret_payload`: JSON text, the secret sealed to `target_public_key`, a key of `init_import_secrets`."""
+
+    secret_payload: Annotated[str, Meta(max_length=_PAYLOAD_LENGTH_MAX)]
+    target_public_key: TargetPublicKey
+    encryption_suite: TransportEncryptionSuite
+    name: Label | None = None
+    static_properties: Annotated[tuple[StaticProperty, ...], Meta(max_length=PROPERTIES_MAX)] | None = None
+
+
+class ImportSecretsIntent(RequestStruct, frozen=True):
+    secrets: Annotated[tuple[ImportSecretParams, ...], Meta(min_length=1, max_length=SECRETS_AT_ONCE)]
+
+
+class ImportSecretsResult(Wire, frozen=True):
+    """In the order of the request."""
+
+    secret_ids: tuple[str, ...]
+
+
+@activity("ACTIVITY_TYPE_IMPORT_SECRETS")
+async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> Outcome[ImportSecretsResult]:
+    """Store the secrets that the caller sealed to import targets, all or none."""
+    organization, now_ms = execution.organization, execution.now_ms
+    known = organization.of(Secrets)
+    known.check_limit(len(intent.secrets), execution.limits)
+    names = {name: id_ for name, id_ in known.labels().items() if name}
+    targets = {
+        target.public_key: target
+        for target in open_targets(organization, execution.submitter_id, ImportKind.SECRET, now_ms)
+    }
+    changes: list[Put | Remove] = []
+    sealed: list[SealedSecret] = []
+    for at, params in enumerate(intent.secrets):
+        field = f"parameters.secrets[{at}]"
+        secret = _new_secret(execution, params, field)
+        if secret.name:
+            Secrets.check_label(secret.name, names, f"{field}.name")
+            names[secret.name] = secret.id
+        target = targets.pop(read_target(params.target_public_key, f"{field}.targetPublicKey").hex(), None)
+        if target is None:
+            raise InvalidRequest(
+                f"failed to decrypt bundle: field `{field}.targetPublicKey`: none of the user's open imports has "
+                "this key; each key of init_import_secrets takes one secret within an hour"
+            )
+        value = await execution.signer.import_secret(
+            organization_id=organization.id,
+            data_key=organization.data_key.sealed,
+            target=target,
+            message=_message(execution, params.secret_payload, f"{field}.secretPayload"),
+            secret_id=secret.id,
+        )
+        changes += [Put(secret), Remove(ImportTarget, target.id)]
+        sealed.append(SealedSecret(secret.id, SECRET_PURPOSE, value))
+    return Outcome(
+        result=ImportSecretsResult(secret_ids=tuple(each.record_id for each in sealed)),
+        changes=tuple(changes),
+        attachments=tuple(sealed),
+    )
+
+
+def _new_secret(execution: Execution, params: ImportSecretParams, field: str) -> Secret:
+    properties: dict[str, str] = {}
+    for each in params.static_properties or ():
+        if each.key in properties:
+            raise InvalidRequest(
+                f"invalid request: field `{field}.staticProperties`: the key {each.key!r} is there twice"
+            )
+        properties[each.key] = each.value or ""
+    return Secret(
+        id=execution.new_id(),
+        name=params.name or "",
+        static_properties=properties,
+        created_at_ms=execution.now_ms,
+    )
+
+
+def _message(execution: Execution, payload: str, field: str) -> ClientMessage:
+    """Raises InvalidRequest, also for a secret with more bytes than its limit."""
+    message = ClientMessage(*read_message(payload, field, _PAYLOAD_LENGTH_MAX))
+    bytes_max = min(execution.limits[SECRET_BYTES], _SECRET_BYTES_MAX)
+    if len(message.ciphertext) - _TAG_BYTES > bytes_max:
+        raise InvalidRequest(
+            f"invalid request: field `{field}`: a secret has at most {bytes_max} bytes, not "
+            f"{len(message.ciphertext) - _TAG_BYTES}"
+        )
+    return message
+
+
+class ExportSecretParams(RequestStruct, frozen=True):
+    secret_id: Uuid
+    target_public_key: TargetPublicKey
+    encryption_suite: TransportEncryptionSuite
+
+
+class ExportSecretsIntent(RequestStruct, frozen=True):
+    secrets: Annotated[tuple[ExportSecretParams, ...], Meta(min_length=1, max_length=SECRETS_AT_ONCE)]
+
+
+class ExportSecretsResult(Wire, frozen=True):
+    """`secret_payloads`: JSON texts, signed by the server, in the order of the request."""
+
+    secret_payloads: tuple[str, ...]
+
+
+async def _sealed_secrets(source: ContextSource, intent: ExportSecretsIntent) -> dict[str, Sealed]:
+    """The sealed values by id. Raises NotFound."""
+    found: dict[str, Sealed] = {}
+    for secret in _secrets_named(source.organization, [each.secret_id for each in intent.secrets]):
+        sealed = await source.store.sealed_secret(source.organization.id, secret.id, SECRET_PURPOSE)
+        if sealed is None:  # it was deleted after this version of the organization
+            raise _not_found(source.organization, secret.id)
+        found[secret.id] = sealed
+    return found
+
+
+def _exported_keywords(
+    organization: Organization, intent: ExportSecretsIntent, _: dict[str, Sealed]
+) -> ResourceKeywords:
+    return _keywords(organization, [each.secret_id for each in intent.secrets])
+
+
+@activity("ACTIVITY_TYPE_EXPORT_SECRETS", load_context=_sealed_secrets, resources=_exported_keywords)
+async def export_secrets(
+    execution: ExecutionWith[dict[str, Sealed]], intent: ExportSecretsIntent
+) -> Outcome[ExportSecretsResult]:
+    """Export secrets, all or none, each sealed to its target key. Policies must allow each of them."""
+    organization = execution.organization
+    payloads = [
+        await execution.signer.export_secret(
+            organization_id=organization.id,
+            data_key=organization.data_key.sealed,
+            secret_id=each.secret_id,
+            sealed=execution.context[each.secret_id],
+            target=read_target(each.target_public_key, f"parameters.secrets[{at}].targetPublicKey"),
+        )
+        for at, each in enumerate(intent.secrets)
+    ]
+    return Outcome(result=ExportSecretsResult(secret_payloads=tuple(payloads)))
+
+
+class DeleteSecretsIntent(RequestStruct, frozen=True):
+    secret_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=SECRETS_AT_ONCE)]
+
+
+class DeleteSecretsResult(Wire, frozen=True):
+    secret_ids: tuple[str, ...]
+
+
+def _deleted_keywords(organization: Organization, intent: DeleteSecretsIntent, _: None) -> ResourceKeywords:
+    return _keywords(organization, [each for each in intent.secret_ids if each in organization.of(Secrets)])
+
+
+@activity("ACTIVITY_TYPE_DELETE_SECRETS", resources=_deleted_keywords)
+def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> Outcome[DeleteSecretsResult]:
+    """Delete secrets, all or none. They cannot be recovered. Policies must allow each of them."""
+    gone = tuple(secret.id for secret in _secrets_named(execution.organization, intent.secret_ids))
+    return Outcome(
+        result=DeleteSecretsResult(secret_ids=gone),
+        changes=tuple(Remove(Secret, secret_id) for secret_id in gone),
+        attachments=tuple(SealedSecret.removed(secret_id, SECRET_PURPOSE) for secret_id in gone),
+    )
+
+
+class KeyValue(Wire, frozen=True):
+    key: str
+    value: str
+
+
+class SecretMetadata(Wire, frozen=True):
+    """`created_at_unix_ms`: milliseconds since the epoch, as decimal text."""
+
+    secret_id: str
+    static_properties: tuple[KeyValue, ...]
+    created_at_unix_ms: str
+    name: str | None = None
+
+
+class ListSecretsRequest(QueryRequest, frozen=True):
+    pagination_options: Pagination | None = None
+
+
+class ListSecretsResponse(Wire, frozen=True):
+    secrets: tuple[SecretMetadata, ...]
+
+
+@query()
+def list_secrets(reading: Reading, request: ListSecretsRequest) -> ListSecretsResponse:
+    """The secrets of the organization without their values, newest first, by page."""
+    page = page_of(request.pagination_options)
+    secrets = reading.organization.of(Secrets)
+    ids = sorted(secrets, reverse=True)
+    cursor = page.before or page.after
+    if cursor and cursor not in secrets:
+        raise unknown_cursor(page)
+    if page.before:
+        end = ids.index(page.before)
+        ids = ids[max(0, end - page.limit) : end]
+    else:
+        start = ids.index(page.after) + 1 if page.after else 0
+        ids = ids[start : start + page.limit]
+    return ListSecretsResponse(secrets=tuple(_shown(secrets[each]) for each in ids))
+
+
+def _shown(secret: Secret) -> SecretMetadata:
+    return SecretMetadata(
+        secret_id=secret.id,
+        static_properties=tuple(KeyValue(key=key, value=value) for key, value in secret.static_properties.items()),
+        created_at_unix_ms=str(secret.created_at_ms),
+        name=secret.name or None,
+    )
+
+
+def _secrets_named(organization: Organization, secret_ids: Iterable[str]) -> list[Secret]:
+    """Each once. Raises NotFound."""
+    secrets = organization.of(Secrets)
+    for secret_id in secret_ids:
+        if secret_id not in secrets:
+            raise _not_found(organization, secret_id)
+    return [secrets[secret_id] for secret_id in dict.fromkeys(secret_ids)]
+
+
+def _not_found(organization: Organization, secret_id: str) -> NotFound:
+    return NotFound(f"unable to find secret {secret_id} in organization {organization.id}")
+
+
+def _keywords(organization: Organization, secret_ids: Iterable[str]) -> ResourceKeywords:
+    """Secrets with equal properties are one item: policies do not see them apart."""
+    secrets = organization.of(Secrets)
+    items: list[dict[str, str]] = []
+    for secret_id in secret_ids:
+        if (properties := secrets[secret_id].static_properties) not in items:
+            items.append(properties)
+    first, *others = [{"secret": {"static_properties": properties}} for properties in items] or [{}]
+    return ResourceKeywords(first, others=tuple(others))

@@ -1,0 +1,171 @@
+"""Webhook endpoints: create, change, delete and list them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from keystead.api.decoding import Label
+from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere
+from keystead.api.identifiers import Uuid
+from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
+from keystead.api.records import WebhookEndpointData, WebhookSubscriptionParams, Wire
+from keystead.operations.declare import Reading, activity, query
+from keystead.organizations.kinds.webhook_endpoints import WEBHOOK_SUBSCRIPTIONS, WebhookEndpoints
+from keystead.organizations.limits import check_limit
+from keystead.organizations.organization import Put, Remove
+from keystead.organizations.webhook_addresses import URL_MAX, check_url
+from keystead.organizations.webhook_filters import FILTERS_MAX, check_filters
+from keystead.organizations.webhooks import ACTIVITY_UPDATES
+from keystead.pipeline.activity import Execution, Outcome
+
+_OF_CHAINS: Final = frozenset(
+    {"BALANCE_CONFIRMED_UPDATES", "BALANCE_FINALIZED_UPDATES", "SEND_TRANSACTION_STATUS_UPDATES"}
+)
+
+WebhookUrl = Annotated[str, Meta(max_length=URL_MAX)]
+
+
+class WebhookSubscription(RequestStruct, frozen=True):
+    """`filters_json`: see `organizations.webhook_filters`."""
+
+    event_type: ShortText
+    filters_json: Annotated[str, Meta(max_length=FILTERS_MAX)] | None = None
+    is_active: bool | None = None
+
+
+class CreateWebhookEndpointIntent(RequestStruct, frozen=True):
+    url: WebhookUrl
+    name: Label
+    subscriptions: Annotated[tuple[WebhookSubscription, ...], Meta(max_length=100)] | None = None
+
+
+class CreateWebhookEndpointResult(Wire, frozen=True):
+    endpoint_id: str
+    webhook_endpoint: WebhookEndpointData
+
+
+@activity("ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT")
+def create_webhook_endpoint(
+    execution: Execution, intent: CreateWebhookEndpointIntent
+) -> Outcome[CreateWebhookEndpointResult]:
+    """Register an address that gets events of the organization and of its sub-organizations."""
+    organization = execution.organization
+    organization.of(WebhookEndpoints).check_limit(1, execution.limits)
+    check_url(intent.url, execution.webhooks.networks, "parameters.url")
+    subscriptions = intent.subscriptions or ()
+    check_limit(0, len(subscriptions), WEBHOOK_SUBSCRIPTIONS, execution.limits)
+    for number, one in enumerate(subscriptions):
+        _check_subscription(one, f"parameters.subscriptions[{number}]")
+    endpoint = WebhookEndpointData(
+        endpoint_id=execution.new_id(),
+        organization_id=organization.id,
+        url=intent.url,
+        name=intent.name,
+        is_active=True,
+        subscriptions=tuple(
+            WebhookSubscriptionParams(
+                event_type=one.event_type,
+                filters_json=one.filters_json or None,
+                is_active=one.is_active is not False,
+            )
+            for one in subscriptions
+        ),
+    )
+    return Outcome(
+        result=CreateWebhookEndpointResult(endpoint_id=endpoint.endpoint_id, webhook_endpoint=endpoint),
+        changes=(Put(endpoint),),
+    )
+
+
+def _check_subscription(subscription: WebhookSubscription, field: str) -> None:
+    if subscription.event_type in _OF_CHAINS:
+        raise NotImplementedHere(
+            f"this server watches no chain and sends no transactions, so it has no events of type "
+            f"{subscription.event_type} (field `{field}.eventType`); it has {ACTIVITY_UPDATES}"
+        )
+    if subscription.event_type != ACTIVITY_UPDATES:
+        raise InvalidRequest(
+            f"invalid event type: field `{field}.eventType`: expected {ACTIVITY_UPDATES}, got "
+            f"{subscription.event_type[:100]!r}"
+        )
+    check_filters(subscription.filters_json, f"{field}.filtersJson")
+
+
+class UpdateWebhookEndpointIntent(RequestStruct, frozen=True):
+    """What is left out stays as it is. With `is_active` false nothing is delivered."""
+
+    endpoint_id: Uuid
+    url: WebhookUrl | None = None
+    name: Label | None = None
+    is_active: bool | None = None
+
+
+class UpdateWebhookEndpointResult(Wire, frozen=True):
+    endpoint_id: str
+    webhook_endpoint: WebhookEndpointData
+
+
+@activity("ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT")
+def update_webhook_endpoint(
+    execution: Execution, intent: UpdateWebhookEndpointIntent
+) -> Outcome[UpdateWebhookEndpointResult]:
+    """Change the address or the name of a webhook endpoint, or pause it."""
+    endpoint = _endpoint(execution, intent.endpoint_id)
+    if intent.url is not None:
+        check_url(intent.url, execution.webhooks.networks, "parameters.url")
+    changed = replace(
+        endpoint,
+        url=endpoint.url if intent.url is None else intent.url,
+        name=endpoint.name if intent.name is None else intent.name,
+        is_active=endpoint.is_active if intent.is_active is None else intent.is_active,
+    )
+    return Outcome(
+        result=UpdateWebhookEndpointResult(endpoint_id=endpoint.endpoint_id, webhook_endpoint=changed),
+        changes=(Put(changed),),
+    )
+
+
+class DeleteWebhookEndpointIntent(RequestStruct, frozen=True):
+    endpoint_id: Uuid
+
+
+class DeleteWebhookEndpointResult(Wire, frozen=True):
+    endpoint_id: str
+
+
+@activity("ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT")
+def delete_webhook_endpoint(
+    execution: Execution, intent: DeleteWebhookEndpointIntent
+) -> Outcome[DeleteWebhookEndpointResult]:
+    """Delete a webhook endpoint. Its events that wait are not delivered any more."""
+    endpoint = _endpoint(execution, intent.endpoint_id)
+    return Outcome(
+        result=DeleteWebhookEndpointResult(endpoint_id=endpoint.endpoint_id),
+        changes=(Remove(WebhookEndpointData, endpoint.endpoint_id),),
+    )
+
+
+def _endpoint(execution: Execution, endpoint_id: str) -> WebhookEndpointData:
+    endpoint = execution.organization.of(WebhookEndpoints).get(endpoint_id)
+    if endpoint is None:
+        raise NotFound(f"unable to find webhook endpoint {endpoint_id} in organization {execution.organization.id}")
+    return endpoint
+
+
+class ListWebhookEndpointsRequest(QueryRequest, frozen=True):
+    pass
+
+
+class ListWebhookEndpointsResponse(Wire, frozen=True):
+    webhook_endpoints: tuple[WebhookEndpointData, ...]
+
+
+@query(of_version=True)
+def list_webhook_endpoints(reading: Reading, _: ListWebhookEndpointsRequest) -> ListWebhookEndpointsResponse:
+    """All webhook endpoints of the organization, in order of creation."""
+    return ListWebhookEndpointsResponse(
+        webhook_endpoints=tuple(reading.organization.of(WebhookEndpoints).in_order())
+    )

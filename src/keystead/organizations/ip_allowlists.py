@@ -1,0 +1,111 @@
+"""IP allow-lists: which rules are accepted, and whether a request's address is on the list that applies to it.
+
+Pure. Not here: the records (`kinds.ip_allowlists`), the address of a request (`server.caller_address`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from keystead.api.enums import OnEvaluationError
+from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.organizations.kinds.ip_allowlists import IpAllowlists, Network
+from keystead.organizations.organization import Organization
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+RULES_MAX: Final = 10
+"""The most rules of a list for IPv4, and the most for IPv6."""
+
+_WIDEST: Final = {4: 20, 6: 48}
+"""The shortest prefix of a rule, by the version of IP."""
+
+_CIDR = re.compile(r"[0-9A-Fa-f.:]+/[0-9]{1,3}\Z")
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a request came from.
+
+    `address`: None if it cannot be determined. An IPv4 address is never written as IPv6. `is_exempt`: allow-lists
+    do not apply, because this server made the request itself, as an authentication proxy does.
+    """
+
+    address: Address | None
+    is_exempt: bool = False
+
+
+EXEMPT: Final = Source(None, is_exempt=True)
+
+
+def networks_of(cidrs: Iterable[str], field: str) -> dict[Network, int]:
+    """The networks of these rules, each with the position of its first rule.
+
+    `field` is the path of the rules in the request. Raises InvalidRequest for a text that is not a network, for a
+    network that is too wide, and for too many networks.
+    """
+    networks: dict[Network, int] = {}
+    for at, cidr in enumerate(cidrs):
+        networks.setdefault(_network(cidr, f"{field}[{at}].cidr"), at)
+    for version in _WIDEST:
+        count = sum(network.version == version for network in networks)
+        if count > RULES_MAX:
+            raise InvalidRequest(
+                f"invalid request: field `{field}`: {count} networks of IPv{version}; an allow-list has at most "
+                f"{RULES_MAX} of them"
+            )
+    return networks
+
+
+def _network(cidr: str, field: str) -> Network:
+    try:
+        network = ipaddress.ip_network(cidr if _CIDR.match(cidr) else "", strict=False)
+    except ValueError:
+        raise InvalidRequest(
+            f"invalid request: field `{field}`: {cidr[:100]!r} is not a CIDR block; expected an address and the "
+            "length of its prefix, as in 192.0.2.0/24, 192.0.2.7/32 or 2001:db8::/48"
+        ) from None
+    if network.version == 6 and network.network_address.ipv4_mapped is not None:
+        raise InvalidRequest(
+            f"invalid request: field `{field}`: {cidr[:100]!r} stands for IPv4 addresses; write the IPv4 network"
+        )
+    if network.prefixlen < _WIDEST[network.version]:
+        raise InvalidRequest(
+            f"invalid request: field `{field}`: {cidr[:100]!r} is too wide; the widest network of "
+            f"IPv{network.version} is /{_WIDEST[network.version]}"
+        )
+    return network
+
+
+def check_source(organization: Organization, public_key: str, source: Source) -> None:
+    """Raise PermissionDenied if the allow-list that applies to this request does not have its address.
+
+    `organization`: that of the request's user. Sub-organizations have no allow-lists. `public_key`: of the API key
+    that stamped the request, "" if it was no API key. A key's own list is asked in place of the organization's,
+    unless it has no rules. Nothing is refused while the organization's own list is absent or not enabled.
+    """
+    if source.is_exempt or organization.profile.parent_id is not None:
+        return
+    lists = organization.of(IpAllowlists)
+    own = lists.get("")
+    if own is None or not own.enabled:
+        return
+    applies, whose = own, "organization"
+    of_key = lists.get(public_key)
+    if of_key is not None and of_key.rules and public_key:
+        applies, whose = of_key, "API key"
+    if source.address is None:
+        if applies.on_evaluation_error is OnEvaluationError.DENY:
+            raise PermissionDenied(
+                f"request not authorized: this {whose} has an IP allow-list, and the address of this request "
+                "cannot be determined: a trusted proxy sent no header, or a malformed one, that names the caller"
+            )
+        return
+    if not any(source.address in network for network in lists.networks[applies.public_key]):
+        raise PermissionDenied(
+            f"request not authorized: address {source.address} is not on the IP allow-list of this {whose}"
+        )

@@ -1,0 +1,95 @@
+"""Which addresses webhooks may be sent to. Pure.
+
+Here: the rules for a URL, and for an address that is about to be dialled. Not here: resolving names and dialling
+(`delivery.webhooks.dialling`). A URL is checked when it is registered, and again before each attempt, because the
+operator may have changed the settings.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
+
+from keystead.api.errors import InvalidRequest
+
+DialledAddress = IPv4Address | IPv6Address
+DialledNetwork = IPv4Network | IPv6Network
+
+URL_MAX = 2_048
+
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_TUNNELS = tuple(IPv6Network(network) for network in ("2001::/32", "2002::/16"))
+"""Teredo and 6to4: addresses that hold an IPv4 address, at which a relay would deliver."""
+
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_LOOPBACK_NAME = "localhost"
+
+
+def networks_of(text: str) -> tuple[DialledNetwork, ...]:
+    """Networks separated by commas. Raises ValueError, which names the one that is malformed."""
+    return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+
+
+def may_be_dialled(address: DialledAddress, allowed: tuple[DialledNetwork, ...]) -> bool:
+    """Whether the address is public, or in one of the networks that the operator allows.
+
+    An IPv4 address in IPv6 (`::ffff:10.0.0.1`) is judged as the IPv4 address.
+    """
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    if any(address.version == network.version and address in network for network in allowed):
+        return True
+    if isinstance(address, IPv4Address):
+        return address.is_global and not address.is_multicast
+    return (
+        address.scope_id is None
+        and address.is_global
+        and address in _GLOBAL_UNICAST
+        and not any(address in network for network in _TUNNELS)
+    )
+
+
+def check_url(url: str, allowed: tuple[DialledNetwork, ...], field: str) -> None:
+    """Raise InvalidRequest unless webhooks may be sent to this URL.
+
+    It begins with https://, and has a host and no user. Plain http is for a loopback host that `allowed` contains.
+    A host that is a name is checked when it is dialled.
+    """
+    if len(url) > URL_MAX or not _VISIBLE.fullmatch(url):
+        raise _refused(field, f"expected at most {URL_MAX} visible ASCII characters")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise _refused(field, "its host or its port is malformed") from None
+    if "@" in parts.netloc or "\\" in url:
+        raise _refused(field, "it must hold no user, no password and no backslash")
+    if not host or port == 0:
+        raise _refused(field, "expected https://HOST/PATH")
+    literal = _literal(host)
+    if literal is not None and not may_be_dialled(literal, allowed):
+        raise _refused(field, f"{host} is not a public address, and the settings of this server do not allow it")
+    is_loopback = _is_loopback_name(host) or (literal is not None and literal.is_loopback)
+    allows_loopback = may_be_dialled(literal or ip_address("127.0.0.1"), allowed)
+    if is_loopback and not allows_loopback:
+        raise _refused(field, f"{host} is not a public address, and the settings of this server do not allow it")
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback):
+        raise _refused(field, "expected an address that begins with https://")
+
+
+def _is_loopback_name(host: str) -> bool:
+    name = host.rstrip(".")
+    return name == _LOOPBACK_NAME or name.endswith(f".{_LOOPBACK_NAME}")
+
+
+def _literal(host: str) -> DialledAddress | None:
+    """The address, if the host is one in its usual form. Others (0x7f.1) are resolved, and checked when dialled."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+def _refused(field: str, why: str) -> InvalidRequest:
+    return InvalidRequest(f"invalid webhook url: field `{field}`: {why}")

@@ -1,0 +1,68 @@
+"""What an endpoint wants of an event type: the JSON of a subscription's `filtersJson`. Pure.
+
+The public documentation names the field and describes no filters; these are this server's own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import InvalidRequest
+from keystead.api.identifiers import Uuid
+
+FILTERS_MAX = 8_192
+
+_Text = Annotated[str, Meta(max_length=128)]
+_Many = Annotated[tuple[_Text, ...], Meta(max_length=100)]
+
+
+class Filters(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """An event passes if it is among each of the lists that are not left out.
+
+    `organization_ids`: the organizations of the activity.
+    """
+
+    activity_types: _Many | None = None
+    statuses: Annotated[tuple[ActivityStatus, ...], Meta(max_length=100)] | None = None
+    organization_ids: Annotated[tuple[Uuid, ...], Meta(max_length=100)] | None = None
+
+    def pass_(self, activity_type: str, status: ActivityStatus, organization_id: str) -> bool:
+        return (
+            _among(activity_type, self.activity_types)
+            and _among(status, self.statuses)
+            and _among(organization_id, self.organization_ids)
+        )
+
+
+_decoder = msgspec.json.Decoder(Filters)
+_NONE = Filters()
+
+
+def check_filters(text: str | None, field: str) -> None:
+    """Raise InvalidRequest unless this is JSON of filters, or nothing."""
+    if not text:
+        return
+    try:
+        _decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as refused:
+        raise InvalidRequest(
+            f"invalid webhook filters: field `{field}`: expected JSON such as "
+            '{"activityTypes": ["ACTIVITY_TYPE_CREATE_WALLET"], "statuses": ["ACTIVITY_STATUS_COMPLETED"], '
+            f'"organizationIds": ["…"]}}, each member optional: {refused}'
+        ) from None
+
+
+@functools.lru_cache(maxsize=1_024)
+def filters_of(text: str | None) -> Filters:
+    """The filters of text that was checked."""
+    return _decoder.decode(text) if text else _NONE
+
+
+def _among(value: str, wanted: Sequence[str] | None) -> bool:
+    return wanted is None or value in wanted

@@ -1,0 +1,28 @@
+"""Where the deliveries of an endpoint go, in this version of its organization. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
+from keystead.organizations.organization import Organization
+from keystead.organizations.webhooks import FEATURE
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Where deliveries go: an endpoint, or the feature."""
+
+    endpoint_id: str
+    organization_id: str
+    url: str
+
+
+def target_of(organization: Organization, endpoint_id: str) -> Target | None:
+    """Where this endpoint's deliveries go now; None if it was deleted or is paused."""
+    if endpoint_id == organization.id:
+        url = organization.profile.features.get(FEATURE)
+        return Target(endpoint_id, organization.id, url) if url else None
+    endpoint = organization.of(WebhookEndpoints).get(endpoint_id)
+    if endpoint is None or not endpoint.is_active:
+        return None
+    return Target(endpoint_id, organization.id, endpoint.url)

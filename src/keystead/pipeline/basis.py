@@ -1,0 +1,33 @@
+"""What one attempt at a request is decided on: versions of organizations, a time, an outcome computed before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from keystead.api.records import Wire
+from keystead.organizations.organization import Organization, Version
+from keystead.pipeline.activity import Outcome
+
+
+class ComputedOutcome(msgspec.Struct, frozen=True):
+    """The outcome of an earlier attempt at the same request, and the context that it was computed from."""
+
+    context: Any
+    outcome: Outcome[Wire]
+
+
+class Basis(msgspec.Struct, frozen=True, kw_only=True):
+    """`organization`: the version of the request's organization that is decided on, and that the commit replaces.
+
+    `authority`: the caller's organization, whose policies decide. It is the parent if a user of the parent submits
+    to a sub-organization; then `authorized_by` is its id and version. Otherwise it is `organization`. `now_ms`: the
+    time of the decision.
+    """
+
+    organization: Organization
+    authority: Organization
+    authorized_by: tuple[str, Version] | None
+    now_ms: int
+    computed: ComputedOutcome | None = None

@@ -1,0 +1,33 @@
+"""The status that a developer chooses for a new activity, to try how an application treats it.
+
+Only a development server has such choices (`server.development.outcomes`). On every other server, only decisions
+lead to a status.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import Evaluation, Status
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.basis import Basis
+from keystead.pipeline.commit import Decided
+from keystead.pipeline.states import chosen_by_developer
+from keystead.pipeline.store import Commit
+
+
+def in_chosen_status(activity: Activity, chosen: ActivityStatus, basis: Basis, evaluation: Evaluation) -> Decided:
+    """The commit of a new activity in this status. It is not executed: an approval may still do that."""
+    failure = None
+    if chosen is ActivityStatus.FAILED:
+        failure = Status(code=13, message="a developer chose that this activity fails")
+    activity = replace(activity, status=chosen_by_developer(activity.status, chosen), failure=failure)
+    commit = Commit(
+        organization_id=activity.organization_id,
+        decided_on=basis.organization.version,
+        authorized_by=basis.authorized_by,
+        activity=activity,
+        evaluations=(evaluation,),
+    )
+    return Decided(commit, activity)

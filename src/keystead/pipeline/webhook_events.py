@@ -1,0 +1,112 @@
+"""The events of an activity, and the endpoints that get them. Pure.
+
+An event is written in the transaction of its activity, once; each endpoint has a row of its own that refers to it.
+Not here: delivering (`delivery.webhooks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from keystead.api.catalogue import Catalogue
+from keystead.api.rendering import Form, rendered_activity
+from keystead.organizations.attached_rows import VersionedRow
+from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
+from keystead.organizations.organization import Organization
+from keystead.organizations.webhook_filters import filters_of
+from keystead.organizations.webhooks import (
+    ACTIVITY_UPDATES,
+    FEATURE,
+    WebhookDelivery,
+    WebhookEvent,
+    event_row_id,
+)
+from keystead.pipeline.activity import Activity
+from keystead.pipeline.commit import Decided
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.view import view
+
+EVENT_BYTES_MAX = 3_000_000
+"""Less than the signer accepts. In a longer event, what each voter signed is left out."""
+
+_READ_AFTER_MS = 600_000
+"""An event stays readable for so long after its deliveries were given up: an attempt may be under way then."""
+
+
+def with_events(
+    decided: Decided,
+    on_record: Activity | None,
+    organization: Organization,
+    parent: Organization | None,
+    environment: Environment,
+    now_ms: int,
+) -> Decided:
+    """The decision whose commit also writes the event of a new activity, or of one with a new status.
+
+    `on_record`: the activity before. An event is written only if an endpoint of the organization or of its parent
+    wants it, with a delivery for each endpoint.
+    """
+    commit = decided.commit
+    if commit is None or commit.activity is None:
+        return decided
+    if on_record is not None and on_record.status is commit.activity.status:
+        return decided
+    holders = [holder for holder in (organization, parent) if holder is not None]
+    wanted = [(endpoint_id, holder.id) for holder in holders for endpoint_id in _endpoints(commit.activity, holder)]
+    if not wanted:
+        return decided
+    rows = _rows(commit.activity, wanted, environment, now_ms)
+    return replace(decided, commit=replace(commit, rows=(*commit.rows, *rows)))
+
+
+def _rows(
+    activity: Activity, wanted: Sequence[tuple[str, str]], environment: Environment, now_ms: int
+) -> Iterator[VersionedRow]:
+    """The event, and a delivery for each of the endpoints, which are named with their organizations."""
+    rules = environment.settings.webhooks
+    row_id, event_id = event_row_id(activity.id, activity.revision), environment.new_id()
+    give_up_at_ms = now_ms + rules.last_ms
+    form = Form.DOCUMENTED if rules.documented_form else Form.SDK
+    body = _body(activity, environment.catalogue, form)
+    yield WebhookEvent(id=row_id, expires_at_ms=give_up_at_ms + _READ_AFTER_MS, body=body)
+    for endpoint_id, holder_id in wanted:
+        yield WebhookDelivery(
+            endpoint_id=endpoint_id,
+            id=row_id,
+            organization_id=activity.organization_id,
+            endpoint_organization_id=holder_id,
+            event_id=event_id,
+            event_type=ACTIVITY_UPDATES,
+            due_ms=now_ms,
+            give_up_at_ms=give_up_at_ms,
+            expires_at_ms=give_up_at_ms + _READ_AFTER_MS,
+            body_bytes=len(body),
+        )
+
+
+def _endpoints(activity: Activity, holder: Organization) -> Iterator[str]:
+    """The ids of the endpoints of one organization that want this event."""
+    for endpoint in holder.of(WebhookEndpoints).values():
+        if endpoint.is_active and any(
+            subscription.event_type == ACTIVITY_UPDATES
+            and subscription.is_active is not False
+            and filters_of(subscription.filters_json).pass_(
+                activity.type, activity.status, activity.organization_id
+            )
+            for subscription in endpoint.subscriptions or ()
+        ):
+            yield endpoint.endpoint_id
+    if holder.profile.features.get(FEATURE):
+        yield holder.id
+
+
+def _body(activity: Activity, catalogue: Catalogue, form: Form) -> bytes:
+    """The activity as get_activity shows it to somebody who may not vote on it."""
+    seen = view(activity, catalogue, "", may_vote=False, lacks_proofs=False)
+    body = rendered_activity(seen, form)
+    if len(body) > EVENT_BYTES_MAX:
+        votes = tuple(replace(vote, message="") for vote in seen.votes)
+        body = rendered_activity(replace(seen, votes=votes), form)
+    return body

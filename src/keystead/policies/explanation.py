@@ -1,0 +1,169 @@
+"""Why an expression is true, false or fails: the value of each part of it, with what the part read.
+
+Here: the parts that `&&`, `||` and `!` join, evaluated one by one. Not here: the value that decides (`expression`),
+the words for people (the console).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from keystead.policies.checking import Typing, check
+from keystead.policies.compiler import Compiler
+from keystead.policies.evaluation_context import (
+    STEPS_MAX,
+    EvaluationContext,
+    EvaluationError,
+    EvaluationFailed,
+    steps_taken,
+)
+from keystead.policies.expression import ExpressionSource
+from keystead.policies.grammar import parse
+from keystead.policies.source_text import text_of
+from keystead.policies.syntax import (
+    Comparison,
+    Contains,
+    ExpressionRefused,
+    Junction,
+    ListFunction,
+    ListLiteral,
+    Literal,
+    Node,
+    Not,
+    Place,
+    TimeFunction,
+    parts,
+)
+from keystead.policies.types import Scalar
+
+PARTS_MAX: Final = 200
+"""Most parts of one explanation, the whole included."""
+DEPTH_MAX: Final = 8
+"""Parts below this depth are not taken apart."""
+EXPLANATION_STEPS_MAX: Final = 300_000
+"""Most steps of one explanation. One step takes some 0.2 µs."""
+VALUE_CHARACTERS_MAX: Final = 200
+"""A longer text of a value is cut."""
+_ITEMS_SHOWN: Final = 10
+
+_NO_STEPS: Final = EvaluationError("not evaluated: the parts before this one took all the steps", Place(1, 1))
+
+
+class ReadValue(msgspec.Struct, frozen=True):
+    """What a part compared. `path`: as the expression writes it. `value`: for people, cut where it is long."""
+
+    path: str
+    value: str
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One part. `depth`: 0 for the whole; the operands of a part follow it, one deeper.
+
+    `operator`: `&&`, `||` or `!` of a part that is taken apart, otherwise "". `value`: true, false, or why it
+    failed.
+    """
+
+    depth: int
+    text: str
+    operator: str
+    value: bool | EvaluationError
+    values: tuple[ReadValue, ...]
+
+
+def explain(source: ExpressionSource, values: Mapping[str, Any]) -> tuple[Part, ...]:
+    """The parts of an expression for a request with these values, the whole first.
+
+    Each part is evaluated by itself, and every operand of a part as well: no part is skipped because of another.
+    An expression that no longer compiles is one part, which failed.
+    """
+    try:
+        tree = parse(source.text)
+        typing = check(tree, source.clause)
+    except ExpressionRefused as refused:
+        error = EvaluationError(refused.reason, refused.place, unreadable=True)
+        return (Part(0, source.text, "", error, ()),)
+    evaluation = _Evaluation(typing, Compiler(typing, all_versions=source.all_versions), values)
+    return tuple(evaluation.part(depth, node) for depth, node in islice(_taken_apart(tree), PARTS_MAX))
+
+
+def _operands(node: Node, depth: int) -> tuple[Node, ...]:
+    if depth == DEPTH_MAX:
+        return ()
+    if isinstance(node, Junction):
+        return node.operands
+    return (node.of,) if isinstance(node, Not) else ()
+
+
+def _taken_apart(tree: Node) -> Iterator[tuple[int, Node]]:
+    waiting = [(0, tree)]
+    while waiting:
+        depth, node = waiting.pop()
+        yield depth, node
+        waiting.extend((depth + 1, each) for each in reversed(_operands(node, depth)))
+
+
+class _Evaluation:
+    def __init__(self, typing: Typing, compiler: Compiler, values: Mapping[str, Any]) -> None:
+        self._typing = typing
+        self._compiler = compiler
+        self._context = EvaluationContext(values)
+        self._steps_left = EXPLANATION_STEPS_MAX
+
+    def part(self, depth: int, node: Node) -> Part:
+        operator = ""
+        if _operands(node, depth):
+            operator = node.operator if isinstance(node, Junction) else "!"
+        value = self._value(node, is_condition=True)
+        read = () if operator else tuple(self._read(node))
+        return Part(
+            depth, text_of(node), operator, value if isinstance(value, EvaluationError) else bool(value), read
+        )
+
+    def _value(self, node: Node, *, is_condition: bool = False) -> Any:
+        if self._steps_left <= 0:
+            return _NO_STEPS
+        run = self._compiler.condition(node, {}) if is_condition else self._compiler.value(node)
+        given = self._context.steps = min(STEPS_MAX, self._steps_left)
+        try:
+            return run(self._context)
+        except EvaluationFailed as failed:
+            return failed.error
+        finally:
+            self._steps_left -= 1 + steps_taken(self._context, given)
+
+    def _read(self, node: Node) -> Iterator[ReadValue]:
+        """What the part compares or searches, but for what its text says itself."""
+        compared = parts(node) if isinstance(node, Comparison | Contains) else ()
+        if isinstance(node, ListFunction):
+            compared = (node.of,)
+        for each in compared:
+            if not isinstance(each, Literal | ListLiteral | TimeFunction):
+                value = self._value(each)
+                if not isinstance(value, EvaluationError):  # the part's own reason says it
+                    is_time = self._typing.of(each) is Scalar.TIMESTAMP
+                    yield ReadValue(text_of(each), _moment(value) if is_time else _shown(value))
+
+
+def _moment(nanoseconds: int) -> str:
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case bool():
+            text = "true" if value else "false"
+        case str() | int():
+            text = str(value) if not isinstance(value, int) or abs(value) < 2**512 else "…"
+        case list():
+            more = [f"and {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else []
+            text = ", ".join([*map(_shown, value[:_ITEMS_SHOWN]), *more]) or "none"
+        case Mapping():
+            text = str(value.get("alias") or value.get("id") or f"{len(value)} fields")
+        case _:
+            text = str(value)
+    return text if len(text) <= VALUE_CHARACTERS_MAX else f"{text[:VALUE_CHARACTERS_MAX]}…"

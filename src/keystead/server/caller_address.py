@@ -1,0 +1,121 @@
+"""The address of a request's caller: the other end of its connection, or what a trusted proxy says.
+
+Pure. Here: X-Forwarded-For and Forwarded (RFC 7239), read from right to left, and the key of limits per address.
+Not here: IP allow-lists (`organizations.ip_allowlists`), the limits.
+
+A header is believed only from a proxy in `trusted`. Every proxy appends the address that it got the request from,
+so the last entry is the word of the trusted proxy, and each other entry is the word of the address after it. The
+caller is the last entry that is not itself a trusted proxy. What a caller wrote into the header stands to the left
+of it and is never read.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from keystead.organizations.ip_allowlists import Address
+from keystead.organizations.kinds.ip_allowlists import Network
+from keystead.server.messages import CallerAddress, Header
+from keystead.server.settings import ForwardedHeader
+
+PROXIES_MAX: Final = 32
+"""The most trusted proxies in a row. A header that names more is malformed."""
+
+_NODE = re.compile(
+    r"(?:\[(?P<in_brackets>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9]+(?:\.[0-9]+){3}))(?::[0-9]{1,5})?\Z"
+    r"|(?P<v6>[0-9A-Fa-f:.]+)\Z"
+)
+_WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_QUOTED = r'"(?P<quoted>(?:[^"\\]|\\.)*)"'
+_PAIR = re.compile(rf"\s*(?P<name>{_WORD})=(?:(?P<word>{_WORD})|{_QUOTED})\s*(?P<end>[;,]|\Z)")
+
+
+class CallerAddresses(msgspec.Struct, frozen=True, kw_only=True):
+    """How the callers of this server are told apart.
+
+    `trusted`: networks of proxies whose `header` is believed. `shared`: networks whose addresses stand for many
+    callers each.
+    """
+
+    trusted: tuple[Network, ...] = ()
+    header: ForwardedHeader = "x-forwarded-for"
+    shared: tuple[Network, ...] = ()
+
+    def of_peer(self, text: str) -> CallerAddress:
+        """The other end of a connection. `text`: its address as the system gives it."""
+        address = _address(text.partition("%")[0])
+        key = "" if address is None or _is_in(address, self.shared + self.trusted) else _limit_key(address)
+        return CallerAddress(text, address, key)
+
+    def is_trusted(self, peer: CallerAddress) -> bool:
+        return peer.address is not None and _is_in(peer.address, self.trusted)
+
+    def forwarded(self, peer: CallerAddress, headers: Iterable[Header]) -> CallerAddress:
+        """The caller of the request that this trusted peer forwards a request with these headers."""
+        name = self.header.encode()
+        texts = [value.decode("latin-1") for header, value in headers if header == name]
+        entries = _of_forwarded(texts) if self.header == "forwarded" else _of_x_forwarded_for(texts)
+        address = None
+        for hops, entry in enumerate(entries):
+            address = _node(entry)
+            if address is None or hops == PROXIES_MAX:
+                return CallerAddress(peer.text, None, "")
+            if not _is_in(address, self.trusted):
+                return CallerAddress(str(address), address, _limit_key(address))
+        # Every entry is a trusted proxy, so the first one made the request. Without entries, nothing is known.
+        return CallerAddress(peer.text if address is None else str(address), address, "")
+
+
+def _of_x_forwarded_for(texts: list[str]) -> Iterable[str]:
+    """The entries, the last one first."""
+    return reversed([entry.strip(" \t") for entry in ",".join(texts).split(",")]) if texts else ()
+
+
+def _of_forwarded(texts: list[str]) -> Iterable[str]:
+    """The value of `for` in each element, the last element first. "" for an element without one; only "" if any
+    part of the header is malformed."""
+    text, at = ",".join(texts), 0
+    nodes: list[str] = []
+    node = ""
+    while at < len(text):
+        pair = _PAIR.match(text, at)
+        if pair is None:
+            return ("",)
+        if pair["name"].lower() == "for":
+            if node:
+                return ("",)
+            node = pair["word"] if pair["quoted"] is None else pair["quoted"]
+        if pair["end"] != ";":
+            nodes.append(node)
+            node = ""
+        at = pair.end()
+        if pair["end"] and at == len(text):
+            return ("",)
+    return reversed(nodes)
+
+
+def _node(text: str) -> Address | None:
+    """The address of an entry, which may have a port. None for anything else, such as `unknown`."""
+    match = _NODE.match(text)
+    return None if match is None else _address(match["in_brackets"] or match["v4"] or match["v6"])
+
+
+def _address(text: str) -> Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return address.ipv4_mapped or address if address.version == 6 else address
+
+
+def _is_in(address: Address, networks: tuple[Network, ...]) -> bool:
+    return any(address in network for network in networks)
+
+
+def _limit_key(address: Address) -> str:
+    return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))

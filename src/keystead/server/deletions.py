@@ -1,0 +1,100 @@
+"""Finishing deletions: the rows of deleted wallets and organizations, and removed records that no process needs.
+
+Each process does it, in small steps: for what it deleted itself at once, and for what is left of others, such as a
+process that was killed, when it starts and from time to time. Not here: the steps (`storage.cleaning`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from keystead.storage.base import DatabaseStore
+from keystead.storage.cleaning import Deletion
+
+logger = logging.getLogger("keystead.server")
+
+ROWS_AT_ONCE: Final = 200
+"""Rows that one transaction deletes, and as many look-ups. Commits that share the transaction wait for this."""
+
+PAUSE_S: Final = 0.02
+"""Between two steps, so that the steps take a small share of the time of the database."""
+
+FIRST_WITHIN_S, PERIOD_S = 5.0, 600.0
+"""The first round, and the time between two rounds."""
+
+REMOVED_KEPT: Final = 100
+"""The removed records of an organization that are kept. A process that missed more removals than these reads the
+organization whole; one that missed fewer, what changed."""
+
+NOTED_MAX: Final = 10_000
+"""The organizations whose removed records are counted in one round. Others wait for their next removal."""
+
+
+class Deletions:
+    """What this process has to finish."""
+
+    def __init__(self, store: DatabaseStore, random_fraction: Callable[[], float]) -> None:
+        self._store = store
+        self._random_fraction = random_fraction
+        self._removed_in: set[str] = set()
+        self._begun = asyncio.Event()
+
+    def removed(self, organization_id: str, begins_deletion: bool) -> None:
+        """This process has committed the removal of records."""
+        if len(self._removed_in) < NOTED_MAX:
+            self._removed_in.add(organization_id)
+        if begins_deletion:
+            self._begun.set()
+
+    async def run(self) -> None:
+        """Finish deletions until cancelled. Processes that started together do not begin together."""
+        pause_s = FIRST_WITHIN_S * self._random_fraction()
+        while True:
+            await self._wait(pause_s)
+            pause_s = PERIOD_S
+            try:
+                await finish_deletions(self._store, pause_s=PAUSE_S)
+                await self._forget_removed()
+            except Exception as failed:  # noqa: BLE001 (the loop must outlive any one failure; it is logged)
+                logger.warning("rows of what is deleted were not deleted: %s", type(failed).__name__)
+                pause_s = FIRST_WITHIN_S
+
+    async def _forget_removed(self) -> None:
+        while self._removed_in:
+            organization_id = next(iter(self._removed_in))
+            if not await self._store.cleaner.forget_removed(organization_id, REMOVED_KEPT, ROWS_AT_ONCE):
+                self._removed_in.discard(organization_id)
+            await asyncio.sleep(PAUSE_S)
+
+    async def _wait(self, pause_s: float) -> None:
+        timer = asyncio.get_running_loop().call_later(pause_s, self._begun.set)
+        try:
+            await self._begun.wait()
+        finally:
+            timer.cancel()
+        self._begun.clear()
+
+
+async def finish_deletions(store: DatabaseStore, *, pause_s: float = 0.0) -> int:
+    """Delete, step by step, every row of deleted wallets and organizations. Returns the number of steps.
+
+    Raises Unavailable; what was done until then stays done.
+    """
+    steps = 0
+    while deletions := await store.cleaner.unfinished(limit=ROWS_AT_ONCE):
+        for deletion in deletions:
+            steps += await _finish(store, deletion, pause_s)
+    return steps
+
+
+async def _finish(store: DatabaseStore, deletion: Deletion, pause_s: float) -> int:
+    organization = await store.organization(deletion.organization_id)
+    parent_id = "" if organization is None else organization.profile.parent_id or ""
+    steps = 1
+    while await store.cleaner.take_step(deletion, parent_id, ROWS_AT_ONCE):
+        steps += 1
+        await asyncio.sleep(pause_s)
+    return steps

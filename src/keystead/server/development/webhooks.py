@@ -1,0 +1,54 @@
+"""/dev/v1/webhooks: the webhooks that were sent lately, and what became of each attempt.
+
+Not here: sending them (`delivery.webhooks`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from keystead.delivery.webhooks.attempts import SeenWebhook
+from keystead.server.development.control import Control, ControlAnswer, ControlRequest
+
+WEBHOOKS_MAX = 1_000
+BYTES_MAX = 16_777_216
+"""Of the bodies that are kept; the newest is kept in any case."""
+
+
+class SentWebhooks(ControlAnswer, frozen=True):
+    """Oldest first."""
+
+    webhooks: tuple[SeenWebhook, ...]
+
+
+class WebhooksChange(ControlRequest, frozen=True):
+    """clear: forget those that were sent so far."""
+
+    clear: bool
+
+
+class WebhooksSeen:
+    def __init__(self) -> None:
+        self._seen: deque[SeenWebhook] = deque()
+        self._bytes = 0
+
+    def add(self, sent: SeenWebhook) -> None:
+        self._seen.append(sent)
+        self._bytes += len(sent.body)
+        while len(self._seen) > WEBHOOKS_MAX or (self._bytes > BYTES_MAX and len(self._seen) > 1):
+            self._bytes -= len(self._seen.popleft().body)
+
+    def clear(self) -> None:
+        self._seen.clear()
+        self._bytes = 0
+
+    def state(self) -> SentWebhooks:
+        return SentWebhooks(webhooks=tuple(self._seen))
+
+    async def change(self, change: WebhooksChange) -> SentWebhooks:
+        if change.clear:
+            self.clear()
+        return self.state()
+
+    def control(self) -> Control:
+        return Control(name="webhooks", read=self.state, change=self.change, change_type=WebhooksChange)

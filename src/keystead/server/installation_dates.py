@@ -1,0 +1,59 @@
+"""When an installation got its master key, and when it was last copied: values of the installation.
+
+Operators watch both ages. Not here: the key itself (`signer`), how a copy is made (`storage.sqlite_backup`, and the
+tools of PostgreSQL).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from keystead.api.rendering import encode
+from keystead.storage.base import DatabaseStore
+
+MASTER_KEY_SINCE: Final = "master_key_since"
+_LAST_BACKUP: Final = "last_backup"
+
+
+class MasterKeySince(msgspec.Struct, frozen=True):
+    """The id of a master key, and since when it seals, in milliseconds since the epoch."""
+
+    key_id: str
+    since_ms: int
+
+
+class LastBackup(msgspec.Struct, frozen=True):
+    """When the newest backup began, in milliseconds since the epoch."""
+
+    at_ms: int
+
+
+async def record_master_key(store: DatabaseStore, key_id: str, now_ms: int) -> None:
+    """A master key seals from now on. Nothing changes if it did before. Raises Unavailable."""
+    known = await master_key_since(store)
+    if known is None or known.key_id != key_id:
+        await store.set_instance_value(MASTER_KEY_SINCE, encode(MasterKeySince(key_id, now_ms)))
+
+
+async def master_key_since(store: DatabaseStore) -> MasterKeySince | None:
+    """None for an installation that was made before this was recorded. Raises Unavailable."""
+    value = await store.instance_value(MASTER_KEY_SINCE)
+    return None if value is None else msgspec.json.decode(value, type=MasterKeySince)
+
+
+async def record_backup(store: DatabaseStore, at_ms: int) -> None:
+    """A backup of this moment is complete. Raises Unavailable."""
+    known = await last_backup_ms(store)
+    if known is None or known < at_ms:
+        await store.set_instance_value(_LAST_BACKUP, encode(LastBackup(at_ms)))
+
+
+async def last_backup_ms(store: DatabaseStore) -> int | None:
+    """When the newest backup began, in milliseconds since the epoch; None if none is on record.
+
+    Raises Unavailable.
+    """
+    value = await store.instance_value(_LAST_BACKUP)
+    return None if value is None else msgspec.json.decode(value, type=LastBackup).at_ms

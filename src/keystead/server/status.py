@@ -1,0 +1,118 @@
+"""The state of an installation, as its database knows it: what `keystead status` shows.
+
+Here: what is read, and what counts as a problem. Not here: how it is printed (`cli.status`), what the processes
+measure (`metrics`).
+"""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+from typing import Final
+
+import msgspec
+
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.server.installation_dates import last_backup_ms, master_key_since
+from keystead.server.processes import ServingProcess, serving_processes
+from keystead.signer.installation_keys import PROOF_KEY
+from keystead.storage.base import DatabaseStore
+from keystead.storage.migrations import newest
+
+MESSAGE_LATE_MS: Final = 300_000
+"""A message that has been due for so long is a problem."""
+
+CERTIFICATE_ENDS_MS: Final = 14 * 86_400_000
+"""A certificate that ends so soon is a problem."""
+
+
+ORGANIZATIONS_COUNTED_MAX: Final = 1_000_000
+"""Counting goes no further, so that it takes no longer than a moment."""
+
+
+class InstallationStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Times are milliseconds since the epoch, sizes bytes.
+
+    `tables`: the version of the database's tables; `newest_tables`: the one that this program knows.
+    `answered_in_ms`: how long the database took for one query. `master_key_id`: of the key that seals, "" before
+    `keystead init`.
+    `organizations`: counted up to ORGANIZATIONS_COUNTED_MAX. `problems`: one line each, for a person.
+    """
+
+    version: str
+    tables: int
+    newest_tables: int
+    database: str
+    database_size: int
+    answered_in_ms: float
+    organizations: int
+    master_key_id: str
+    master_key_since_ms: int | None
+    processes: list[ServingProcess]
+    due_messages: int
+    oldest_due_ms: int | None
+    last_backup_ms: int | None
+    problems: list[str]
+
+
+async def status_of(store: DatabaseStore, now_ms: int) -> InstallationStatus:
+    """Read the state of a database. Raises Unavailable."""
+    began_s = time.perf_counter()
+    tables = await store.schema_version()
+    answered_in_ms = (time.perf_counter() - began_s) * 1000
+    facts = await store.database_facts()
+    found = InstallationStatus(
+        version=version("keystead"),
+        tables=tables,
+        newest_tables=newest(),
+        database=facts.software,
+        database_size=facts.size,
+        answered_in_ms=round(answered_in_ms, 1),
+        organizations=0,
+        master_key_id="",
+        master_key_since_ms=None,
+        processes=[],
+        due_messages=0,
+        oldest_due_ms=None,
+        last_backup_ms=None,
+        problems=[],
+    )
+    if tables < newest():  # the rest of this program's questions need its tables
+        needed = newest() - tables
+        return msgspec.structs.replace(found, problems=[f"{needed} migration(s) are missing: run keystead migrate"])
+    proof_key = await store.instance_value(PROOF_KEY.name)
+    master_key_id = "" if proof_key is None else msgspec.json.decode(proof_key, type=Sealed).key_id
+    since = await master_key_since(store)
+    found = msgspec.structs.replace(
+        found,
+        organizations=await store.organization_count(ORGANIZATIONS_COUNTED_MAX),
+        master_key_id=master_key_id,
+        master_key_since_ms=since.since_ms if since is not None and since.key_id == master_key_id else None,
+        processes=await serving_processes(store, now_ms),
+        due_messages=await store.due_message_count(),
+        oldest_due_ms=await store.oldest_due_message_ms(),
+        last_backup_ms=await last_backup_ms(store),
+    )
+    return msgspec.structs.replace(found, problems=problems_of(found, now_ms))
+
+
+def problems_of(found: InstallationStatus, now_ms: int) -> list[str]:
+    """What the operator should look at, one line each, for a database with the newest tables or newer ones."""
+    problems = []
+    if found.tables > found.newest_tables:
+        problems.append("the database is newer than this program: use the keystead of the newer version")
+    if not found.master_key_id:
+        problems.append("the database holds no organization yet: run keystead init")
+    if found.oldest_due_ms is not None and now_ms - found.oldest_due_ms > MESSAGE_LATE_MS:
+        late_min = (now_ms - found.oldest_due_ms) // 60_000
+        problems.append(f"a message has been due for {late_min} minutes: the mail server or hook does not take it")
+    for process in found.processes:
+        name = f"process {process.pid} on {process.host}"
+        if found.master_key_id and found.master_key_id not in process.master_key_ids:
+            problems.append(f"{name} does not have the master key {found.master_key_id}: restart it with that key")
+        if process.tables < found.tables:
+            problems.append(f"{name} is of version {process.version}, older than the database: replace it")
+        if process.certificate_ends_ms is not None and process.certificate_ends_ms - now_ms < CERTIFICATE_ENDS_MS:
+            days = (process.certificate_ends_ms - now_ms) // 86_400_000
+            problems.append(f"the TLS certificate of {name} ends in {days} days: renew it")
+    return problems

@@ -1,0 +1,153 @@
+"""The signer's calls about encrypted bundles: imports and exports of wallets, keys and other secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
+from keystead.keys.bundles import new_credential
+from keystead.keys.exporting import wallet_text
+from keystead.keys.importing import (
+    new_target,
+    open_message,
+    open_secret,
+    read_phrase,
+    read_private_key,
+    secret_context,
+)
+from keystead.keys.material import (
+    make_wallet,
+    open_signing_key,
+    open_wallet,
+    plan_accounts,
+    private_key_context,
+    require_all_encodable,
+    seal_private_key,
+    wallet_context,
+)
+from keystead.keys.steps import Steps
+from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
+from keystead.pipeline.signer_values import (
+    AccountRequest,
+    BundleSigner,
+    ClientMessage,
+    CredentialBundle,
+    ImportedPrivateKey,
+    ImportedWallet,
+    NewImportTarget,
+    SigningKey,
+)
+from keystead.signer.held_keys import HeldKeys
+
+
+class BundleCalls(HeldKeys):
+    """Part of `LocalSigner`."""
+
+    async def bundle_signer(self) -> BundleSigner:
+        """Raises Internal if the server has no bundle key."""
+        key = self._require_bundle_key()
+        return BundleSigner(key.signing_public_key, key.composite_public_key)
+
+    async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
+        public_key, bundle = new_credential(target)
+        return CredentialBundle(public_key.hex(), bundle)
+
+    async def new_import_target(
+        self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
+    ) -> NewImportTarget:
+        """Raises SealBroken for the data key, Internal if the server has no bundle key."""
+        opened = self._open_data_key(data_key, organization_id)
+        return new_target(opened, self._require_bundle_key(), organization_id, target_id, kind, user_id)
+
+    async def import_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        wallet_id: str,
+        accounts: Sequence[AccountRequest],
+    ) -> ImportedWallet:
+        """Raises the errors of the protocol, and SealBroken for the data key and the targets."""
+        plan = plan_accounts(accounts)
+        opened = self._open_data_key(data_key, organization_id)
+
+        def imported() -> Steps[ImportedWallet]:
+            target_id, plaintext = yield from open_message(opened, organization_id, targets, message)
+            phrase = read_phrase(plaintext)
+            wallet = yield from make_wallet(opened, wallet_context(organization_id, wallet_id), phrase, plan)
+            return ImportedWallet(target_id, wallet)
+
+        return await self._queue.run(organization_id, imported())
+
+    async def import_private_key(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        targets: Sequence[ImportTarget],
+        message: ClientMessage,
+        private_key_id: str,
+        curve: Curve,
+        address_formats: Sequence[AddressFormat],
+    ) -> ImportedPrivateKey:
+        """Raises the errors of the protocol, and SealBroken for the data key and the targets."""
+        require_all_encodable(curve, address_formats)
+        opened = self._open_data_key(data_key, organization_id)
+
+        def imported() -> Steps[ImportedPrivateKey]:
+            target_id, plaintext = yield from open_message(opened, organization_id, targets, message)
+            secret = read_private_key(plaintext, curve)
+            context = private_key_context(organization_id, private_key_id)
+            return ImportedPrivateKey(target_id, seal_private_key(opened, context, curve, secret, address_formats))
+
+        return await self._queue.run(organization_id, imported())
+
+    async def import_secret(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        target: ImportTarget,
+        message: ClientMessage,
+        secret_id: str,
+    ) -> Sealed:
+        """Raises the errors of the protocol, and SealBroken for the data key and the target."""
+        opened = self._open_data_key(data_key, organization_id)
+        secret = open_secret(opened, organization_id, target, message)
+        return opened.seal(secret, secret_context(organization_id, secret_id))
+
+    async def export_secret(
+        self, *, organization_id: str, data_key: Sealed, secret_id: str, sealed: Sealed, target: bytes
+    ) -> str:
+        """Raises SealBroken for the data key and the secret, Internal if the server has no bundle key."""
+        bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
+        secret = opened.open(sealed, secret_context(organization_id, secret_id))
+        return bundle_key.export_bundle(organization_id, secret, target)
+
+    async def export_wallet(
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        wallet_id: str,
+        sealed_mnemonic: Sealed,
+        language: MnemonicLanguage,
+        target: bytes,
+    ) -> str:
+        """Raises SealBroken for the data key and the mnemonic, Internal if the server has no bundle key."""
+        bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
+        secret = open_wallet(opened, organization_id, wallet_id, sealed_mnemonic)
+        return bundle_key.export_bundle(organization_id, wallet_text(secret, language), target)
+
+    async def export_key(self, *, organization_id: str, data_key: Sealed, key: SigningKey, target: bytes) -> str:
+        """Raises SealBroken for the data key and the key, Internal if the server has no bundle key."""
+        bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
+
+        def exported() -> Steps[str]:
+            secret = yield from open_signing_key(opened, organization_id, key, self._parents)
+            return bundle_key.export_bundle(organization_id, secret, target)
+
+        return await self._queue.run(organization_id, exported())

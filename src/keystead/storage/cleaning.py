@@ -1,0 +1,115 @@
+"""Deletes in small steps what is deleted already: rows of deleted wallets and organizations, and removed records
+that no process needs.
+
+Here: which step is next. Not here: when steps are taken (`server.deletions`), the transactions.
+
+A step may be repeated, or taken by several processes at once: it deletes rows that nobody reads. What is left to do
+is a row of `unfinished_deletion`, written by the commit that deletes the wallet or the organization; it goes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from keystead.organizations.lookups import LookupKind
+from keystead.storage.rows import WHOLE_ORGANIZATION
+from keystead.storage.statements import Reads, Statement
+from keystead.storage.write_set import Emptying, Forgetting, WriteSet
+
+
+class Deletion(msgspec.Struct, frozen=True):
+    """Of a wallet, or of an organization if `wallet_id` is WHOLE_ORGANIZATION."""
+
+    organization_id: str
+    wallet_id: str
+
+    @property
+    def is_of_organization(self) -> bool:
+        return self.wallet_id == WHOLE_ORGANIZATION
+
+
+class Select(Protocol):
+    async def __call__(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]: ...
+
+
+class Cleaner:
+    """`select` reads; `write` writes rows of an organization in a transaction. Both raise Unavailable."""
+
+    def __init__(self, reads: Reads, select: Select, write: Callable[[str, WriteSet], Awaitable[None]]) -> None:
+        self._reads = reads
+        self._select = select
+        self._write = write
+
+    async def unfinished(self, limit: int) -> list[Deletion]:
+        """Deletions of which rows are left, of any organization."""
+        found = await self._select(self._reads.unfinished_deletions, cursor="", limit=limit)
+        return [Deletion(organization_id, wallet_id) for organization_id, wallet_id in found]
+
+    async def begin(self, organization_id: str) -> None:
+        """Write that rows of a deleted organization are left."""
+        row = ("unfinished_deletion", (organization_id, WHOLE_ORGANIZATION))
+        await self._write(organization_id, WriteSet(rows=[row]))
+
+    async def take_step(self, deletion: Deletion, parent_id: str, limit: int) -> bool:
+        """Delete at most `limit` rows of one table, and their look-ups. False if the deletion ended with this step.
+
+        `parent_id`: under which the organization's look-ups are stored; "" if it has no parent.
+        """
+        organization_id = deletion.organization_id
+        step = await self._accounts(deletion, parent_id, limit)
+        if step is None and deletion.is_of_organization:
+            step = await self._rows(organization_id, limit)
+        if step is None:
+            key = (organization_id, deletion.wallet_id)
+            await self._write(organization_id, WriteSet(deleted=[("unfinished_deletion", key)]))
+            return False
+        await self._write(organization_id, step)
+        return True
+
+    async def tables_with_rows(self, organization_id: str) -> list[str]:
+        """The tables that have rows of an organization and must have none once it is deleted."""
+        return [
+            table
+            for table, statement in self._reads.rows_of_organization.items()
+            if await self._select(statement, organization_id=organization_id)
+        ]
+
+    async def forget_removed(self, organization_id: str, kept: int, limit: int) -> bool:
+        """Delete at most `limit` removed records, the oldest, but for the `kept` newest. False if there were none
+        to delete."""
+        step = await self._removed(organization_id, kept, limit)
+        if step is not None:
+            await self._write(organization_id, step)
+        return step is not None
+
+    async def _accounts(self, deletion: Deletion, parent_id: str, limit: int) -> WriteSet | None:
+        statement = self._reads.first_accounts_of_wallet
+        if deletion.is_of_organization:
+            statement = self._reads.first_accounts
+        accounts = await self._select(
+            statement, organization_id=deletion.organization_id, wallet_id=deletion.wallet_id, limit=limit
+        )
+        if not accounts:
+            return None
+        step, kind = WriteSet(), LookupKind.WALLET_ACCOUNT_ADDRESS.value
+        for account_id, address in accounts:
+            step.deleted.append(("lookup", (kind, address, parent_id, deletion.organization_id, account_id)))
+            step.deleted.append(("wallet_account", (deletion.organization_id, account_id)))
+        return step
+
+    async def _rows(self, organization_id: str, limit: int) -> WriteSet | None:
+        found = await self._select(self._reads.first_lookups, organization_id=organization_id, limit=limit)
+        if found:
+            return WriteSet(deleted=[("lookup", tuple(key)) for key in found])
+        for table in await self.tables_with_rows(organization_id):
+            return WriteSet(cleanings=[Emptying(table, organization_id, limit)])
+        return await self._removed(organization_id, 0, limit)
+
+    async def _removed(self, organization_id: str, kept: int, limit: int) -> WriteSet | None:
+        found = await self._select(self._reads.newest_forgotten, organization_id=organization_id, kept=kept)
+        if not found:
+            return None
+        return WriteSet(cleanings=[Forgetting(organization_id, found[0][0], limit)])

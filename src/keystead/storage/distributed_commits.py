@@ -1,0 +1,90 @@
+"""The commits of a process where the tables may be distributed over several nodes.
+
+On one PostgreSQL, commits that wait share a transaction, whichever organizations they are of. On a distributed
+database, a transaction over several organizations is a two-phase commit between their nodes. So each organization
+has a queue of its own there, and several transactions run at the same time. Not here: one queue (`group_commit`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from keystead.api.errors import ServiceError
+from keystead.pipeline.store import CommitResult
+from keystead.storage.batch import Batch
+from keystead.storage.group_commit import GroupCommit, Write
+from keystead.storage.pending import PendingCommit, Settled
+
+TRANSACTIONS_AT_ONCE: Final = 8
+"""Transactions of one process on a distributed database."""
+
+
+class DistributedCommits(GroupCommit):
+    """Commits of all organizations in one queue, or a queue for each if the tables are distributed.
+
+    `is_distributed` is asked before the first commit; it raises ServiceErrors. For the others, see GroupCommit.
+    """
+
+    def __init__(
+        self,
+        write: Write,
+        settle: Callable[[Settled], None],
+        key_lengths: Mapping[str, int],
+        is_distributed: Callable[[], Awaitable[bool]],
+    ) -> None:
+        super().__init__(write, settle, key_lengths)
+        self._is_distributed = is_distributed
+        self._known: bool | None = None
+        self._unsorted: list[PendingCommit] = []
+        self._asking: asyncio.Task[None] | None = None
+        self._queues: dict[str, GroupCommit] = {}
+        self._free = asyncio.Semaphore(TRANSACTIONS_AT_ONCE)
+
+    @property
+    def waiting(self) -> int:
+        return super().waiting + len(self._unsorted) + sum(queue.waiting for queue in self._queues.values())
+
+    def add(self, pending: PendingCommit) -> None:
+        if self._known is None:
+            self._unsorted.append(pending)
+            if self._asking is None:
+                self._asking = asyncio.get_running_loop().create_task(self._ask())
+        elif self._known:
+            self._queue_of(pending.organization_id).add(pending)
+        else:
+            super().add(pending)
+
+    async def close(self) -> None:
+        if self._asking is not None:
+            await self._asking
+        for queue in list(self._queues.values()):
+            await queue.close()
+        await super().close()
+
+    async def _ask(self) -> None:
+        try:
+            self._known = await self._is_distributed()
+        except ServiceError as error:
+            unsorted, self._unsorted = self._unsorted, []
+            self._settle([(pending, error) for pending in unsorted])
+        finally:
+            self._asking = None
+        unsorted, self._unsorted = self._unsorted, []
+        for pending in unsorted:
+            self.add(pending)
+
+    def _queue_of(self, organization_id: str) -> GroupCommit:
+        queue = self._queues.get(organization_id)
+        if queue is None:
+            for other in [each for each, queue in self._queues.items() if not queue.is_busy]:
+                del self._queues[other]
+            queue = GroupCommit(self._write_in_turn, self._settle, self._key_lengths)
+            queue.written = lambda commits, seconds: self.written(commits, seconds)
+            self._queues[organization_id] = queue
+        return queue
+
+    async def _write_in_turn(self, batch: Batch) -> CommitResult | Exception:
+        async with self._free:
+            return await self._write(batch)

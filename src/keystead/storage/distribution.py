@@ -1,0 +1,72 @@
+"""How the tables are distributed over the nodes of a Citus cluster.
+
+Here: the declaration for each table, and the statements that carry it out. Not here: when they run
+(`postgres_schema`), how commits share transactions there (`distributed_commits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+DISTRIBUTION: Final = "distribution"
+"""The instance value that says which engine distributes the tables. Plain PostgreSQL has no such value."""
+
+CITUS: Final = b"citus"
+
+_OF_ORGANIZATION: Final = "organization_id"
+
+_ROOT: Final = "organization"
+"""The tables of an organization have their rows on the node that has its row of this table."""
+
+COLUMNS: Final[Mapping[str, str | None]] = {
+    _ROOT: "id",
+    "activity": _OF_ORGANIZATION,
+    "email_event": _OF_ORGANIZATION,
+    "interface_text": _OF_ORGANIZATION,
+    "one_time_code": _OF_ORGANIZATION,
+    "one_time_code_count": _OF_ORGANIZATION,
+    "outgoing_message": _OF_ORGANIZATION,
+    "policy_evaluation": _OF_ORGANIZATION,
+    "record": _OF_ORGANIZATION,
+    "sealed_secret": _OF_ORGANIZATION,
+    "snapshot": _OF_ORGANIZATION,
+    "unfinished_deletion": _OF_ORGANIZATION,
+    "vote": _OF_ORGANIZATION,
+    "wallet_account": _OF_ORGANIZATION,
+    "webhook_delivery": _OF_ORGANIZATION,
+    "webhook_event": _OF_ORGANIZATION,
+    "webhook_lease": _OF_ORGANIZATION,
+    # Found, and unique, across organizations.
+    "lookup": "value",
+    "used_token": "id",
+    # Of no organization, small, and read by everybody.
+    "instance": None,
+    "process": None,
+    "schema_version": None,
+}
+"""The column by whose value the rows of each table are distributed. None: every node has the whole table."""
+
+SETTINGS: Final = (
+    # One connection to a node for each transaction. With more, a commit over several of them is a two-phase commit
+    # with a part for each connection, and a table that every node has cannot be written after others were.
+    "citus.multi_shard_modify_mode = 'sequential'",
+    "citus.max_adaptive_executor_pool_size = 1",
+)
+"""What every session of a distributed database has."""
+
+
+def distributing(table: str) -> str:
+    """The statement that distributes a table. Raises KeyError for a table without a declaration."""
+    column = COLUMNS[table]
+    if column is None:
+        return f"SELECT create_reference_table('{table}')"
+    if table == _ROOT:
+        return f"SELECT create_distributed_table('{table}', '{column}', colocate_with => 'none')"
+    together = _ROOT if column == _OF_ORGANIZATION else "none"
+    return f"SELECT create_distributed_table('{table}', '{column}', colocate_with => '{together}')"
+
+
+def in_order(tables: frozenset[str]) -> list[str]:
+    """The tables, with that which others follow first."""
+    return [table for table in COLUMNS if table in tables]

@@ -1,0 +1,66 @@
+"""When a connection to PostgreSQL is tried again after a failure.
+
+Without this, every request would open a connection while the database is away, and all processes together would
+flood a server that is starting. A process makes one attempt at a time, with pauses that grow. Requests that come
+meanwhile are refused at once, for the reason of the last attempt. Not here: which host is tried (`postgres_hosts`),
+the pool (`postgres_connections`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from typing import Any, Final
+
+import asyncpg
+
+from keystead.storage.errors import unavailable
+from keystead.storage.postgres_causes import cause_of
+from keystead.storage.postgres_hosts import PostgresHosts
+
+DATABASE_AT_FAULT: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+"""The errors of a connection, or of the attempt to connect."""
+
+_FIRST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 1.0
+
+
+class Reconnection:
+    """Connects to the hosts of a URL. The pools of a process share one. Belongs to one event loop."""
+
+    def __init__(self, url: str) -> None:
+        self._hosts = PostgresHosts(url)
+        self._cause: str | None = None
+        self._is_trying = False
+        self._pause_s = _FIRST_PAUSE_S
+        self._not_before_s = 0.0
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a pooler answered the last attempt that succeeded."""
+        return self._hosts.is_pooled
+
+    async def connect(self, timeout_s: float, settings: Mapping[str, str]) -> Any:
+        """See `PostgresHosts.connect`. Raises what it raises, and Unavailable if the last attempt failed and it is
+        too early for another."""
+        loop = asyncio.get_running_loop()
+        is_retry = self._cause is not None
+        if self._cause is not None:
+            if self._is_trying or loop.time() < self._not_before_s:
+                raise unavailable(self._cause)
+            self._is_trying = True
+        try:
+            connection = await self._hosts.connect(timeout_s, settings)
+        except DATABASE_AT_FAULT as error:
+            self._cause = cause_of(error)
+            # Processes that lost the database at the same moment must not come back at the same moment.
+            self._not_before_s = loop.time() + self._pause_s * random.uniform(0.5, 1)  # noqa: S311 - no secret
+            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+            raise
+        else:
+            self._cause, self._pause_s = None, _FIRST_PAUSE_S
+            return connection
+        finally:
+            if is_retry:
+                self._is_trying = False

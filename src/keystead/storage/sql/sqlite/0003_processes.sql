@@ -1,0 +1,11 @@
+-- Processes that serve, of all machines. Each renews its row; a row that has expired is of a process that ended.
+-- Belongs to no organization, so a distributed database keeps it whole, as it keeps `instance`.
+
+CREATE TABLE process (
+    id TEXT NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX process_by_expiry ON process (expires_at_ms);

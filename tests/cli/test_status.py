@@ -1,0 +1,160 @@
+"""`keystead status`: what it shows of an installation, and what it calls a problem."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from keystead.cli.status import screen, span
+from keystead.server.processes import ServingProcess
+from keystead.server.status import InstallationStatus, problems_of
+from keystead.storage.migrations import newest
+from tests.support.callers import now_ms
+from tests.support.databases import Database
+from tests.support.servers import Installation, Server
+
+DAY_MS = 86_400_000
+NOW_MS = 1_800_000_000_000
+
+PROCESS = ServingProcess(
+    id="a",
+    host="one.internal",
+    pid=812,
+    address="0.0.0.0:8080",
+    version="0.1.0",
+    tables=newest(),
+    started_at_ms=NOW_MS - 3 * DAY_MS,
+    seen_at_ms=NOW_MS,
+    master_key_ids=("0011223344556677",),
+)
+SOUND = InstallationStatus(
+    version="0.1.0",
+    tables=newest(),
+    newest_tables=newest(),
+    database="PostgreSQL 18.0",
+    database_size=12_345_678,
+    answered_in_ms=0.7,
+    organizations=3,
+    master_key_id="0011223344556677",
+    master_key_since_ms=NOW_MS - 40 * DAY_MS,
+    processes=[PROCESS],
+    due_messages=0,
+    oldest_due_ms=None,
+    last_backup_ms=NOW_MS - DAY_MS // 2,
+    problems=[],
+)
+
+
+def changed(**process: object) -> InstallationStatus:
+    return msgspec.structs.replace(SOUND, processes=[msgspec.structs.replace(PROCESS, **process)])
+
+
+def test_the_screen() -> None:
+    assert screen(SOUND, NOW_MS) == [
+        "version      0.1.0",
+        "database     PostgreSQL 18.0, 12.3 MB",
+        "answers in   0.7 ms",
+        f"tables       version {newest()}",
+        "contents     3 organizations",
+        "master key   0011223344556677, in use since 2026-12-06 08:00Z, 40 d ago",
+        "messages     0 wait",
+        "last backup  2027-01-14 20:00Z, 12 h ago",
+        "servers      1 processes",
+        "",
+        "host          process  address       version  runs for  master keys       certificate",
+        "one.internal  812      0.0.0.0:8080  0.1.0    3 d       0011223344556677",
+        "",
+        "No problem found.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        (SOUND, ""),
+        (changed(certificate_ends_ms=NOW_MS + 20 * DAY_MS), ""),
+        (
+            changed(certificate_ends_ms=NOW_MS + 3 * DAY_MS),
+            "the TLS certificate of process 812 on one.internal ends in 3",
+        ),
+        (
+            changed(master_key_ids=("8899aabbccddeeff",)),
+            "process 812 on one.internal does not have the master key 0011",
+        ),
+        (changed(master_key_ids=("8899aabbccddeeff", "0011223344556677")), ""),
+        (
+            changed(tables=newest() - 1, version="0.0.9"),
+            "one.internal is of version 0.0.9, older than the database",
+        ),
+        (msgspec.structs.replace(SOUND, tables=newest() + 1), "the database is newer than this program"),
+        (msgspec.structs.replace(SOUND, master_key_id=""), "run keystead init"),
+        (msgspec.structs.replace(SOUND, oldest_due_ms=NOW_MS - 60_000), ""),
+        (msgspec.structs.replace(SOUND, oldest_due_ms=NOW_MS - 600_000), "a message has been due for 10 minutes"),
+        (msgspec.structs.replace(SOUND, last_backup_ms=None), ""),
+    ],
+)
+def test_problems(found: InstallationStatus, problem: str) -> None:
+    problems = problems_of(found, NOW_MS)
+    assert (problems == []) if not problem else (problem in problems[0])
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"), [(-5, "0 s"), (999, "0 s"), (61_000, "1 min"), (7_200_000, "2 h"), (DAY_MS * 400, "400 d")]
+)
+def test_spans(ms: int, text: str) -> None:
+    assert span(ms) == text
+
+
+def keystead(*arguments: str, database: Database) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "KEYSTEAD_DATABASE_URL": database.url}
+    return subprocess.run(
+        [sys.executable, "-m", "keystead", *arguments], env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+def shown(database: Database) -> InstallationStatus:
+    done = keystead("status", "--json", database=database)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return msgspec.json.decode(done.stdout, type=InstallationStatus)
+
+
+def test_servers_come_and_go(installation: Installation, start: Callable[..., Server]) -> None:
+    """With their version and keys; a stopped one is gone at once. A backup by other tools is put on record."""
+    database = installation.database
+    assert shown(database).processes == []
+    server = start(installation)
+    found = shown(database)
+    (process,) = found.processes
+    assert process.address == f"127.0.0.1:{server.port}"
+    assert process.version == found.version == server.http.get("/version").json()["version"]
+    assert process.tables == found.tables == server.http.get("/version").json()["tables"]
+    assert process.master_key_ids == (installation.master_key.key_id,) == (found.master_key_id,)
+    assert found.master_key_since_ms is not None
+    assert found.organizations == 1
+    assert found.last_backup_ms is None
+    assert keystead("backup", "--made", database=database).returncode == 0
+    assert (shown(database).last_backup_ms or 0) > now_ms() - 60_000
+    text = keystead("status", database=database)
+    assert text.returncode == 0
+    assert text.stdout.splitlines()[-1] == "No problem found."
+    server.stop()
+    assert shown(database).processes == []
+
+
+def test_a_database_without_tables(tmp_path: Path) -> None:
+    database = tmp_path / "new.db"
+    done = subprocess.run(
+        [sys.executable, "-m", "keystead", "status", "--database-url", f"sqlite:///{database}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "there is no database file" in done.stderr
+    assert not database.exists()

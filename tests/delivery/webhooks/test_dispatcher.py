@@ -1,0 +1,428 @@
+"""Which deliveries are attempted when, in which order, and by which process. Over a store in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from keystead.api.errors import Unavailable
+from keystead.api.records import Timestamp, WebhookEndpointData, WebhookSubscriptionParams
+from keystead.delivery.webhooks.attempts import Attempt, AttemptVerdict, verdict_of
+from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, SLOTS, WINDOW, WebhookDispatcher
+from keystead.delivery.webhooks.leases import LEASE_MS
+from keystead.delivery.webhooks.pacing import PROBE_EVERY_MS
+from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
+from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.organization import Organization, Version, from_records
+from keystead.organizations.webhook_targets import Target
+from keystead.organizations.webhooks import (
+    DeliveryResult,
+    WebhookDelivery,
+    WebhookLease,
+    event_row_id,
+)
+
+ORGANIZATION = "organization"
+LAST_MS = 3_600_000
+ACCEPTED, REFUSED, LATER = (Attempt(verdict=verdict) for verdict in AttemptVerdict)
+
+
+def an_organization(*endpoint_ids: str, active: bool = True) -> Organization:
+    profile = Profile(name="o", root_quorum=RootQuorum(1, ("u",)), created_at=Timestamp.from_ms(0), parent_id=None)
+    endpoints = [
+        WebhookEndpointData(
+            endpoint_id=endpoint_id,
+            organization_id=ORGANIZATION,
+            url=f"https://{endpoint_id}.example/",
+            name=endpoint_id,
+            is_active=active,
+            subscriptions=(WebhookSubscriptionParams(event_type="ACTIVITY_UPDATES"),),
+        )
+        for endpoint_id in endpoint_ids
+    ]
+    return from_records(ORGANIZATION, Version(1, "e"), [profile, SealedDataKey(Sealed("master", b"")), *endpoints])
+
+
+class Rows:
+    """Deliveries and leases in memory, with the rules that the databases have."""
+
+    def __init__(self, organization: Organization, *deliveries: WebhookDelivery) -> None:
+        self.organizations = {ORGANIZATION: organization}
+        self.deliveries = {(one.endpoint_id, one.id): one for one in deliveries}
+        self.leases: dict[str, WebhookLease] = {}
+        self.largest_read = 0
+        self.fails = False
+
+    def _waiting(self) -> list[WebhookDelivery]:
+        if self.fails:
+            raise Unavailable("the database is away")
+        return sorted((one for one in self.deliveries.values() if one.due_ms is not None), key=lambda one: one.id)
+
+    async def organization(self, organization_id: str) -> Organization | None:
+        return self.organizations.get(organization_id)
+
+    async def waiting_endpoints(self, after: str, limit: int) -> Sequence[str]:
+        return sorted({one.endpoint_id for one in self._waiting() if one.endpoint_id > after})[:limit]
+
+    async def waiting_deliveries(self, endpoint_id: str, limit: int) -> Sequence[WebhookDelivery]:
+        found = [one for one in self._waiting() if one.endpoint_id == endpoint_id][:limit]
+        self.largest_read = max(self.largest_read, len(found))
+        return found
+
+    async def webhook_event(self, organization_id: str, id_: str) -> bytes | None:
+        return None if id_.startswith("expired") else id_.encode()
+
+    async def webhook_lease(self, organization_id: str, endpoint_id: str) -> WebhookLease | None:
+        return self.leases.get(endpoint_id)
+
+    async def write_webhook_lease(self, lease: WebhookLease) -> bool:
+        stored = self.leases.get(lease.endpoint_id)
+        if (stored.revision if stored else 0) != lease.revision - 1:
+            return False
+        self.leases[lease.endpoint_id] = lease
+        return True
+
+    async def record_deliveries(self, after: Sequence[WebhookDelivery]) -> bool:
+        if any(self.deliveries[one.endpoint_id, one.id].revision != one.revision - 1 for one in after):
+            return False
+        self.deliveries |= {(one.endpoint_id, one.id): one for one in after}
+        return True
+
+
+def waiting(endpoint_id: str, activity_id: str, revision: int = 0, **members: Any) -> WebhookDelivery:
+    delivery = WebhookDelivery(
+        endpoint_id=endpoint_id,
+        id=event_row_id(activity_id, revision),
+        organization_id=ORGANIZATION,
+        endpoint_organization_id=ORGANIZATION,
+        event_id=f"event of {activity_id} {revision}",
+        event_type="ACTIVITY_UPDATES",
+        due_ms=0,
+        give_up_at_ms=LAST_MS,
+        expires_at_ms=2 * LAST_MS,
+        body_bytes=100,
+    )
+    return replace(delivery, **members)
+
+
+class Clock:
+    ms = 0
+
+
+class Receivers:
+    """Answers by endpoint and event. What is called may wait."""
+
+    def __init__(self, answer: Callable[[str, str], Any] = lambda _endpoint, _event: ACCEPTED) -> None:
+        self.answer = answer
+        self.sent: list[tuple[str, str]] = []
+        self.at_once: Counter[str] = Counter()
+        self.most_at_once: Counter[str] = Counter()
+
+    async def send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> Attempt:
+        assert target.url == f"https://{target.endpoint_id}.example/"
+        assert body.decode() == delivery.id
+        endpoint_id = target.endpoint_id
+        self.sent.append((endpoint_id, delivery.id))
+        self.at_once[endpoint_id] += 1
+        self.most_at_once[endpoint_id] = max(self.most_at_once[endpoint_id], self.at_once[endpoint_id])
+        try:
+            await asyncio.sleep(0)
+            answer = self.answer(endpoint_id, delivery.id)
+            attempt: Attempt = await answer if hasattr(answer, "__await__") else answer
+            return attempt
+        finally:
+            self.at_once[endpoint_id] -= 1
+
+    def events(self, endpoint_id: str = "e") -> list[str]:
+        return [id_ for to, id_ in self.sent if to == endpoint_id]
+
+
+def dispatcher(rows: Rows, receivers: Receivers, clock: Clock, holder: str = "p1") -> WebhookDispatcher:
+    return WebhookDispatcher(
+        rows, receivers.send, holder=holder, now_ms=lambda: clock.ms, random_fraction=lambda: 1.0
+    )
+
+
+async def settled(*running: WebhookDispatcher) -> None:
+    """Serve every endpoint that may be served, until no work is due at this time of the clock."""
+    for _ in range(200):
+        for one in running:
+            await one.scan()
+        tasks = [task for one in running for task in one.serving]
+        if not tasks:
+            return
+        await asyncio.wait(tasks)
+    raise AssertionError("there is always something to do")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it did not happen")
+
+
+def test_everything_is_delivered_once() -> None:
+    rows = Rows(an_organization("e"), *(waiting("e", f"a{number:04}") for number in range(3 * WINDOW)))
+    receivers, clock = Receivers(), Clock()
+    asyncio.run(settled(dispatcher(rows, receivers, clock)))
+    assert Counter(receivers.events()) == Counter(f"a{number:04}:0000000000" for number in range(3 * WINDOW))
+    assert {one.due_ms for one in rows.deliveries.values()} == {None}
+    assert rows.largest_read == WINDOW
+    assert 1 < receivers.most_at_once["e"] <= AT_ONCE_MAX
+
+
+def test_the_events_of_an_activity_arrive_in_order() -> None:
+    """Also where the first of them must be attempted again: the others of the activity wait, and nothing else."""
+    failed: set[str] = set()
+
+    def answer(_: str, event: str) -> Attempt:
+        if event == "a1:0000000000" and event not in failed:
+            failed.add(event)
+            return LATER
+        return ACCEPTED
+
+    deliveries = [waiting("e", activity, revision) for revision in (0, 2, 3) for activity in ("a0", "a1", "a2")]
+    rows, receivers, clock = Rows(an_organization("e"), *deliveries), Receivers(answer), Clock()
+    running = dispatcher(rows, receivers, clock)
+
+    async def run() -> None:
+        await settled(running)
+        assert [event for event in receivers.events() if event.startswith("a1")] == ["a1:0000000000"]
+        assert len([one for one in rows.deliveries.values() if one.due_ms is None]) == 6
+        clock.ms += 15_000
+        await settled(running)
+
+    asyncio.run(run())
+    for activity in ("a0", "a1", "a2"):
+        mine = [event for event in receivers.events() if event.startswith(activity)]
+        assert list(dict.fromkeys(mine)) == [event_row_id(activity, revision) for revision in (0, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        *((status, AttemptVerdict.ACCEPTED) for status in (200, 201, 202, 204, 299)),
+        *(
+            (status, AttemptVerdict.REFUSED)
+            for status in (300, 301, 302, 307, 308, 400, 401, 404, 408, 410, 425, 429)
+        ),
+        *((status, AttemptVerdict.LATER) for status in (500, 502, 503, 504, 599)),
+    ],
+)
+def test_what_an_answer_means(status: int, verdict: AttemptVerdict) -> None:
+    assert verdict_of(status) is verdict
+
+
+def test_a_final_answer_is_not_asked_for_again() -> None:
+    rows = Rows(an_organization("e"), waiting("e", "a", 0), waiting("e", "a", 1))
+    receivers, clock = Receivers(lambda _, event: REFUSED if event.endswith("0") else ACCEPTED), Clock()
+    running = dispatcher(rows, receivers, clock)
+    asyncio.run(settled(running))
+    assert receivers.events() == ["a:0000000000", "a:0000000001"], "the next event of the activity follows"
+    assert running.results == {DeliveryResult.FAILED: 1, DeliveryResult.DELIVERED: 1}
+
+
+def test_retries_until_it_is_too_late() -> None:
+    rows, receivers, clock = Rows(an_organization("e"), waiting("e", "a")), Receivers(lambda *_: LATER), Clock()
+    running, at_s = dispatcher(rows, receivers, clock), []
+
+    async def run() -> None:
+        while any(one.due_ms is not None for one in rows.deliveries.values()):
+            before = len(receivers.sent)
+            await settled(running)
+            if len(receivers.sent) > before:
+                at_s.append(clock.ms // 1000)
+            clock.ms += 1_000
+
+    asyncio.run(run())
+    assert at_s == [0, 10, 30, 70, 150, 310, 630, 1270, 2550]
+    assert running.results == {DeliveryResult.DELAYED: 8, DeliveryResult.GIVEN_UP: 1}
+
+
+def test_what_waited_too_long_is_given_up_without_an_attempt() -> None:
+    deliveries = [waiting("e", f"a{number}", give_up_at_ms=5) for number in range(200)]
+    rows, receivers, clock = Rows(an_organization("e"), *deliveries, waiting("e", "b")), Receivers(), Clock()
+    clock.ms = 10
+    running = dispatcher(rows, receivers, clock)
+    asyncio.run(settled(running))
+    assert receivers.events() == ["b:0000000000"]
+    assert running.results[DeliveryResult.GIVEN_UP] == 200
+
+
+@pytest.mark.parametrize("organization", [an_organization(), an_organization("e", active=False), None])
+def test_an_endpoint_that_is_gone_or_paused_gets_nothing(organization: Organization | None) -> None:
+    rows, receivers = Rows(an_organization("e"), waiting("e", "a")), Receivers()
+    rows.organizations = {} if organization is None else {ORGANIZATION: organization}
+    asyncio.run(settled(dispatcher(rows, receivers, Clock())))
+    assert receivers.sent == []
+    assert {one.due_ms for one in rows.deliveries.values()} == {None}
+
+
+def test_an_event_that_has_expired_is_not_sent() -> None:
+    rows, receivers = Rows(an_organization("e"), waiting("e", "expired")), Receivers()
+    asyncio.run(settled(dispatcher(rows, receivers, Clock())))
+    assert receivers.sent == []
+    assert {one.due_ms for one in rows.deliveries.values()} == {None}
+
+
+def test_an_endpoint_that_fails_is_tried_with_one_delivery_at_a_time() -> None:
+    """And ever more rarely, whatever else is written for it."""
+    rows, receivers, clock = Rows(an_organization("e")), Receivers(lambda *_: LATER), Clock()
+    running = dispatcher(rows, receivers, clock)
+
+    async def run() -> None:
+        for number in range(600):
+            delivery = waiting("e", f"a{number:04}", due_ms=clock.ms, give_up_at_ms=clock.ms + LAST_MS)
+            rows.deliveries["e", delivery.id] = delivery
+            running.wake(["e"])
+            await settled(running)
+            clock.ms += 1_000
+
+    asyncio.run(run())
+    assert receivers.most_at_once["e"] == 1
+    assert len(receivers.sent) <= 8 + 600_000 // PROBE_EVERY_MS
+
+
+def test_slow_endpoints_do_not_delay_others() -> None:
+    """Twice as many as there are slots hang for ever; the others are served all the same."""
+    slow, quick = [f"s{number:03}" for number in range(2 * SLOTS)], [f"q{number:03}" for number in range(200)]
+    hanging: Counter[str] = Counter()
+
+    def answer(endpoint_id: str, _: str) -> Any:
+        if endpoint_id in slow:
+            hanging[endpoint_id] += 1
+            return asyncio.Event().wait() if hanging[endpoint_id] > 1 else LATER
+        return ACCEPTED
+
+    rows = Rows(
+        an_organization(*slow, *quick),
+        *(waiting(endpoint_id, f"a{number}") for endpoint_id in (*slow, *quick) for number in range(2)),
+    )
+    receivers, clock = Receivers(answer), Clock()
+    running = dispatcher(rows, receivers, clock)
+
+    async def run() -> None:
+        # The first attempts fail, so the endpoints are known to be slow; the second ones hang.
+        for _ in range(40):
+            await running.scan()
+            for _ in range(50):
+                await asyncio.sleep(0)
+            clock.ms += 1_000
+        assert len(hanging) == len(slow)
+        assert sum(count > 1 for count in hanging.values()) == SLOTS
+        later = [waiting(endpoint_id, "b", due_ms=clock.ms) for endpoint_id in quick]
+        rows.deliveries |= {(one.endpoint_id, one.id): one for one in later}
+        for _ in range(20):
+            await running.scan()
+            for _ in range(50):
+                await asyncio.sleep(0)
+        assert all(len(receivers.events(endpoint_id)) == 3 for endpoint_id in quick)
+        await running.close()
+
+    asyncio.run(run())
+
+
+def test_thousands_of_endpoints_with_a_backlog() -> None:
+    endpoint_ids = [f"e{number:04}" for number in range(2_000)]
+    rows = Rows(an_organization(*endpoint_ids), *(waiting(one, "a") for one in endpoint_ids))
+    receivers, clock = Receivers(), Clock()
+    running = dispatcher(rows, receivers, clock)
+    most = 0
+
+    async def run() -> None:
+        nonlocal most
+        await running.scan()
+        most = len(running.serving)
+        await settled(running)
+        clock.ms += LEASE_MS
+        await running.scan()
+
+    asyncio.run(run())
+    assert len(receivers.sent) == len(endpoint_ids)
+    assert most == SLOTS
+    assert running.known_endpoints == 0, "what is known of an endpoint goes with its backlog"
+
+
+def test_two_processes_deliver_once() -> None:
+    deliveries = [waiting(f"e{number % 5}", f"a{number:04}") for number in range(200)]
+    rows, receivers, clock = Rows(an_organization(*(f"e{n}" for n in range(5))), *deliveries), Receivers(), Clock()
+    both = [dispatcher(rows, receivers, clock, holder) for holder in ("p1", "p2")]
+
+    async def run() -> None:
+        await asyncio.gather(*[settled(one) for one in both])
+
+    asyncio.run(run())
+    assert len(receivers.sent) == len(set(receivers.sent)) == 200
+
+
+def test_another_process_takes_over_when_the_lease_is_over() -> None:
+    """One dies after it has sent and before it has recorded that: the other sends again, with the same event id."""
+    rows, clock = Rows(an_organization("e"), waiting("e", "a")), Clock()
+    dying, living = Receivers(lambda *_: asyncio.Event().wait()), Receivers()
+
+    async def run() -> None:
+        first = dispatcher(rows, dying, clock, "p1")
+        await first.scan()
+        await until(lambda: bool(dying.sent))
+        second = dispatcher(rows, living, clock, "p2")
+        await settled(second)
+        assert living.sent == [], "the endpoint is leased"
+        clock.ms += LEASE_MS
+        await settled(second)
+        for task in first.serving:
+            task.cancel()
+
+    asyncio.run(run())
+    assert dying.sent == living.sent == [("e", "a:0000000000")]
+
+
+def test_a_process_that_stops_gives_its_leases_back() -> None:
+    rows, receivers, clock = Rows(an_organization("e"), waiting("e", "a")), Receivers(), Clock()
+
+    async def run() -> None:
+        first = dispatcher(rows, receivers, clock, "p1")
+        await settled(first)
+        rows.deliveries["e", "b"] = waiting("e", "b")
+        await first.close()
+        await settled(dispatcher(rows, receivers, clock, "p2"))
+
+    asyncio.run(run())
+    assert receivers.events() == ["a:0000000000", "b:0000000000"]
+
+
+def test_a_late_record_changes_nothing() -> None:
+    """A process that lost its lease while an attempt took long does not overwrite what the next one recorded."""
+    rows, clock = Rows(an_organization("e"), waiting("e", "a")), Clock()
+
+    def answer(_: str, event: str) -> Attempt:
+        delivery = rows.deliveries["e", event]
+        rows.deliveries["e", event] = delivery.done(0)  # by another process
+        return LATER
+
+    running = dispatcher(rows, Receivers(answer), clock)
+    asyncio.run(settled(running))
+    assert rows.deliveries["e", "a:0000000000"].due_ms is None
+
+
+def test_the_loop_outlives_a_database_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    rows, receivers, clock = Rows(an_organization("e"), waiting("e", "a")), Receivers(), Clock()
+    rows.fails = True
+    running = dispatcher(rows, receivers, clock)
+
+    async def run() -> None:
+        task = asyncio.create_task(running.run())
+        await until(lambda: bool(caplog.messages))
+        rows.fails = False
+        running.wake(["e"])
+        await until(lambda: bool(receivers.sent))
+        task.cancel()
+
+    asyncio.run(run())
+    assert caplog.messages[0] == "webhooks that wait could not be read: Unavailable"

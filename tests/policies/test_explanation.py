@@ -1,0 +1,142 @@
+"""Why an expression is true, false or fails: its parts, each with its value and what it read."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
+from keystead.policies.explanation import PARTS_MAX, Part, explain
+from keystead.policies.expression import Expression, ExpressionSource
+from keystead.policies.grammar import parse
+from keystead.policies.namespaces import Clause
+from keystead.policies.source_text import text_of
+from keystead.policies.syntax import ExpressionRefused
+from tests.policies.test_grammar import shape
+from tests.support.expression_generator import Writer, random_values
+
+VALUES: dict[str, Any] = {
+    "activity": {"type": "ACTIVITY_TYPE_SIGN_TRANSACTION_V2", "kind": "SIGN_TRANSACTION", "params": {}},
+    "eth": {"tx": {"value": 7, "to": "0xab", "chain_id": 1}},
+}
+APPROVERS = {"approvers": [{"id": "u1", "alias": "Alice", "tags": ["t"], "email": ""}], "credentials": []}
+
+
+def shown(part: Part) -> tuple[int, str, str, bool | str, list[tuple[str, str]]]:
+    value = part.value.reason if isinstance(part.value, EvaluationError) else part.value
+    return part.depth, part.operator, part.text, value, [(each.path, each.value) for each in part.values]
+
+
+EXPLAINED: list[tuple[Clause, str, list[Any]]] = [
+    (
+        Clause.CONDITION,
+        "activity.kind == 'SIGN_TRANSACTION' && (eth.tx.value < 5 || !(eth.tx.chain_id == 1))",
+        [
+            (
+                0,
+                "&&",
+                "activity.kind == 'SIGN_TRANSACTION' && (eth.tx.value < 5 || !(eth.tx.chain_id == 1))",
+                False,
+                [],
+            ),
+            (1, "", "activity.kind == 'SIGN_TRANSACTION'", True, [("activity.kind", "SIGN_TRANSACTION")]),
+            (1, "||", "eth.tx.value < 5 || !(eth.tx.chain_id == 1)", False, []),
+            (2, "", "eth.tx.value < 5", False, [("eth.tx.value", "7")]),
+            (2, "!", "!(eth.tx.chain_id == 1)", False, []),
+            (3, "", "eth.tx.chain_id == 1", True, [("eth.tx.chain_id", "1")]),
+        ],
+    ),
+    (
+        Clause.CONDITION,
+        "true || solana.tx.transfers.count() > 0",
+        [
+            (0, "||", "true || solana.tx.transfers.count() > 0", "solana is absent", []),
+            (1, "", "true", True, []),
+            (1, "", "solana.tx.transfers.count() > 0", "solana is absent", []),
+        ],
+    ),
+    (
+        Clause.CONSENSUS,
+        "approvers.count() >= 2 && approvers.any(user, user.tags.contains('t'))",
+        [
+            (0, "&&", "approvers.count() >= 2 && approvers.any(user, user.tags.contains('t'))", False, []),
+            (1, "", "approvers.count() >= 2", False, [("approvers.count()", "1")]),
+            (1, "", "approvers.any(user, user.tags.contains('t'))", True, [("approvers", "Alice")]),
+        ],
+    ),
+    (
+        Clause.TIME,
+        "time.now < Timestamp('2020-01-01T00:00:00Z')",
+        [(0, "", "time.now < Timestamp('2020-01-01T00:00:00Z')", False, [("time.now", "2026-08-31T22:00:00Z")])],
+    ),
+    (Clause.CONDITION, "nothing == 1", [(0, "", "nothing == 1", ..., [])]),
+]
+
+
+@pytest.mark.parametrize(("clause", "text", "expected"), EXPLAINED)
+def test_parts_in_order(clause: Clause, text: str, expected: list[Any]) -> None:
+    values = {
+        Clause.CONDITION: VALUES,
+        Clause.CONSENSUS: APPROVERS,
+        Clause.TIME: {"time": {"now": 1_788_213_600_000_000_000}},
+    }
+    parts = [shown(part) for part in explain(ExpressionSource(text, clause), values[clause])]
+    assert [each[:3] + each[4:] for each in parts] == [each[:3] + each[4:] for each in expected]
+    for part, wanted in zip(parts, expected, strict=True):
+        assert wanted[3] in (..., part[3])
+
+
+def test_many_parts_and_long_values_are_cut() -> None:
+    text = " && ".join(["eth.tx.data == '0x'"] * 300)
+    parts = explain(ExpressionSource(text, Clause.CONDITION), {"eth": {"tx": {"data": "f" * 100_000}}})
+    assert len(parts) == PARTS_MAX
+    assert max(len(value.value) for part in parts for value in part.values) < 300
+
+
+def test_the_whole_is_what_decides() -> None:
+    """The first part has the value that a decision has, for any expression."""
+    chance = Random(7)
+    compared = 0
+    while compared < 300:
+        source = ExpressionSource(Writer(chance).condition(3), Clause.CONDITION)
+        values = random_values(chance)
+        try:
+            expression = Expression(source)
+        except ExpressionRefused:
+            continue
+        decided = expression.evaluate(EvaluationContext(values))
+        whole = explain(source, values)[0].value
+        assert (whole.reason if isinstance(whole, EvaluationError) else whole) == (
+            decided.reason if isinstance(decided, EvaluationError) else decided
+        ), source.text
+        compared += 1
+
+
+TEXTS = [
+    "!(a == b) && (c || d) || !!e",
+    "(a && b) && c || (d || e)",
+    "x.any(u, u.id in ['a', 'b'] && !(u.t == 1)) == true",
+    "x[0].y[1..2].filter(z, z > 1).count() >= 2",
+    "m['key'].contains('v') && (a == b) == false",
+    "time.now < Timestamp('2027-01-01T00:00:00Z') || CronSpan('0 9 * * *', '8h', 'UTC')",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_from_a_tree_gives_the_tree(text: str) -> None:
+    tree = parse(text)
+    assert shape(parse(text_of(tree))) == shape(tree)
+
+
+def test_any_tree_has_a_text() -> None:
+    chance = Random(3)
+    read = 0
+    while read < 300:
+        try:
+            tree = parse(Writer(chance).condition(4))
+        except ExpressionRefused:
+            continue
+        assert shape(parse(text_of(tree))) == shape(tree)
+        read += 1
