@@ -173,9 +173,13 @@ def shared() -> Iterator[Shared]:
         yield Shared(open_until_the_end)
 
 
+SHARED_LIMITS = {"limit_webhook_endpoints": 1000, "limit_auth_proxies": 1000, "limit_oauth2_credentials": 1000}
+"""Of the limits of an organization, those that the tests of one worker would reach together."""
+
+
 @contextmanager
 def shared_server(installation: Installation, folder: Path) -> Iterator[Server]:
-    with running(installation, folder / "log", taking_tokens(folder)) as server:
+    with running(installation, folder / "log", taking_tokens(folder) | SHARED_LIMITS) as server:
         yield server
     installation.database.close()
 

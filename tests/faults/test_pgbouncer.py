@@ -74,7 +74,8 @@ def test_two_servers(direct: Database, pooler: PgBouncer, start: StartServer) ->
     load.send_refused_again(servers[0].caller)
     assert load.refused == []
     check_record(direct, installation.organization_id, load.acknowledged)
-    assert len(direct.rows("SELECT 1 FROM pg_stat_activity WHERE application_name = 'keystead'")) <= SESSIONS
+    of_servers = "application_name = 'keystead' AND datname = current_database()"
+    assert 0 < len(direct.rows(f"SELECT 1 FROM pg_stat_activity WHERE {of_servers}")) <= SESSIONS
     account = {
         "curve": "CURVE_SECP256K1",
         "pathFormat": "PATH_FORMAT_BIP32",

@@ -356,7 +356,10 @@ def test_a_broken_connection_unlocks(new_postgres: MakeDatabase) -> None:
             assert await waits(locking)
             lost = lock.commit(CommitHistory(history.head).step())
             operator: Any = await asyncpg.connect(database)
-            ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+            ended = (
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE state = 'idle in transaction' AND datname = current_database()"
+            )
             assert len(await operator.fetch(ended)) == 1
             await operator.close()
             theirs = await locking
