@@ -34,8 +34,8 @@ class Rows:
     async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
         if self.messages[after.id].revision != after.revision - 1:
             return False
-        assert event is not None
-        self.events.append((event.message_id, event.type, event.detail))
+        if event is not None:
+            self.events.append((event.message_id, event.type, event.detail))
         self.messages[after.id] = after
         return True
 
@@ -164,6 +164,36 @@ def test_a_message_whose_process_died_is_taken_after_its_lease() -> None:
 
     asyncio.run(story())
     assert len(recipient.received) == 1
+
+
+def test_a_process_that_stops_gives_back_what_it_has_not_sent() -> None:
+    """One message is sent and recorded, the other is under way when the process stops."""
+    rows, recipient = Rows(waiting("m1"), waiting("m2")), Recipient()
+
+    class Stuck(Recipient):
+        async def send(self, message: Message) -> str:
+            if message.id == "m2":
+                begun.set()
+                await asyncio.Event().wait()
+            return await super().send(message)
+
+    async def story() -> None:
+        stuck = Stuck()
+        stopping = outbox(rows, stuck, Clock())
+        task = asyncio.create_task(stopping.run())
+        await begun.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        other = outbox(rows, recipient, Clock())
+        assert await other.send_due() == 0
+        await stopping.close()
+        assert await other.send_due() == 1
+        assert [message.id for message in (*stuck.received, *recipient.received)] == ["m1", "m2"]
+        await stopping.close()
+        assert await other.send_due() == 0, "what another process has sent stays as it is"
+
+    begun = asyncio.Event()
+    asyncio.run(story())
 
 
 def test_a_database_that_does_not_answer_is_asked_again() -> None:

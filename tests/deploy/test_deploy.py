@@ -150,12 +150,14 @@ def test_the_container_image() -> None:
     made = instructions()
     final = made[max(place for place, (name, _) in enumerate(made) if name == "FROM") :]
     assert dict(final)["USER"] == "10001:10001"
+    assert re.match(r"BASE=python:3\.\d+-slim\b", dict(made)["ARG"])
     assert {name for name, _ in made} <= {
-        "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD",
+        "ARG", "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT",
+        "CMD",
     }  # fmt: skip
     for name, value in made:
         if name == "FROM":
-            assert re.match(r"python:3\.\d+-slim\b", value)
+            assert value.split()[0] == "${BASE}"
         if name == "COPY" and not value.startswith("--from"):
             assert [source for source in value.split()[:-1] if not (ROOT / source).exists()] == []
         if name == "RUN" and "pip install" in value:

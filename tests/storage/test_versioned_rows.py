@@ -11,7 +11,7 @@ from keystead.organizations.attachments import RemovedOrganizationContents
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.one_time_codes import CodeCount, CodeStart, OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
-from keystead.organizations.webhooks import WebhookDelivery, event_row_id
+from keystead.organizations.webhooks import WebhookDelivery, WebhookLease, event_row_id
 from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.server.deletions import finish_deletions
 from keystead.sessions.one_time_codes import CodeForm
@@ -142,6 +142,29 @@ def test_a_message_is_leased_once_and_its_end_recorded_once(database: str) -> No
             assert await other.email_events(organization_id, "ada@example.COM", "", Page(5)) == [event]
             assert await other.email_events(organization_id, "ada@example.com", "Bounce", Page(5)) == []
             assert await other.email_events(organization_id, "ada@example.com", "Send", Page(5, before="a")) is None
+
+    asyncio.run(run())
+
+
+def test_leases_of_endpoints_that_were_given_back(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            organization_id = (await new_history(store)).head.id
+            leases = [
+                WebhookLease(endpoint_id=id_, organization_id=organization_id, holder="one", expires_at_ms=10)
+                for id_ in ("a", "b", "c")
+            ]
+            assert all([await store.write_webhook_lease(one) for one in leases])
+            assert await other.released_webhook_leases(5) == []
+            assert all([await store.write_webhook_lease(one.released()) for one in leases[:2]])
+            assert sorted(await other.released_webhook_leases(5)) == ["a", "b"]
+            assert len(await other.released_webhook_leases(1)) == 1
+            taken = await other.webhook_lease(organization_id, "a")
+            assert taken is not None
+            assert taken.holder == ""
+            assert await other.write_webhook_lease(taken.renewed("other", 20))
+            assert not await store.write_webhook_lease(leases[0].released()), "it is not this process's any more"
+            assert await store.released_webhook_leases(5) == ["b"]
 
     asyncio.run(run())
 

@@ -75,6 +75,7 @@ class Outbox:
         self._default_sender = default_sender
         self._random_fraction = random_fraction
         self._written = asyncio.Event()
+        self._leased: dict[str, OutgoingMessage] = {}
         self.results: Counter[SendResult] = Counter()
         """How many attempts ended so."""
 
@@ -93,11 +94,19 @@ class Outbox:
             if sent < AT_ONCE_MAX:
                 await self._wait()
 
+    async def close(self) -> None:
+        """Once `run` is cancelled: let other processes send at once what this one has not sent to the end."""
+        now_ms = self._now_ms()
+        released = [self._store.record_attempt(one.leased(now_ms), None) for one in self._leased.values()]
+        await asyncio.gather(*released, return_exceptions=True)
+
     async def send_due(self) -> int:
         """Send the messages that are due now, at most AT_ONCE_MAX. Returns how many were leased."""
         self._written.clear()
         waiting = await self._store.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
+        self._leased = {message.id: message for message in waiting}
         ended = await asyncio.gather(*[self._attempt(message) for message in waiting], return_exceptions=True)
+        self._leased.clear()
         for message, failed in zip(waiting, ended, strict=True):
             if isinstance(failed, Exception):  # the others were sent; this one is taken again after its lease
                 logger.warning("message %s: not sent, or not recorded: %s", message.id, type(failed).__name__)
@@ -131,6 +140,7 @@ class Outbox:
         after = waiting.after_attempt(result, again_ms, keeps_text=self._keeps_text)
         if not await self._store.record_attempt(after, event):
             logger.warning("message %s: its lease had ended, so another process may send it, too", waiting.id)
+        self._leased.pop(waiting.id, None)
 
     async def _send(self, waiting: OutgoingMessage) -> str:
         sender = self._senders.get(waiting.channel)

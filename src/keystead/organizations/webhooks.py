@@ -135,5 +135,9 @@ class WebhookLease(VersionedRow, frozen=True, kw_only=True):
     def renewed(self, holder: str, until_ms: int) -> WebhookLease:
         return replace(self, revision=self.revision + 1, holder=holder, expires_at_ms=until_ms)
 
+    def released(self) -> WebhookLease:
+        """Nobody's. Its expiry, 0, tells the processes that wait for it."""
+        return self.renewed("", 0)
+
     def row(self) -> tuple[Any, ...]:
         return (self.endpoint_id, self.revision, self.expires_at_ms, _encode(self))

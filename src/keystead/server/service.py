@@ -53,7 +53,6 @@ from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_usable, newest
 
 if TYPE_CHECKING:
-    from keystead.delivery.outbox import Outbox
     from keystead.server.metrics.measurements import Measurements
 
 
@@ -150,8 +149,8 @@ class Service:
         )
         self.kept_messages = kept_messages_of(senders, self.store, self.signer, self.clock)
         kept_ms = self.environment.settings.messages.kept_ms
-        outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
-        self.store.when_messages_are_written(outbox.wake)
+        self._outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
+        self.store.when_messages_are_written(self._outbox.wake)
         purging = keep_purging(self.store, self.clock.now_ms, random.random)
         deletions = Deletions(self.store, random.random)
         self.store.when_records_are_removed(deletions.removed)
@@ -166,15 +165,15 @@ class Service:
         )
         await announce(self.store, self._process)
         announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
-        running = [outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
+        running = [self._outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
         if self.certificate is not None:
             running.append(self.certificate.keep_current())
         self._background = [asyncio.create_task(each) for each in running]
         if settings.metrics_address:
-            self.measurements = self._measured(outbox)
+            self.measurements = self._measured()
         self._is_open = True
 
-    def _measured(self, outbox: Outbox) -> Measurements:
+    def _measured(self) -> Measurements:
         # Imported here: without the setting, a server does not load the library.
         from keystead.server.metrics.measurements import Measurements
         from keystead.server.metrics.sampling import Sampler
@@ -186,7 +185,7 @@ class Service:
             self.store,
             self.environment,
             self.lifecycle,
-            outbox,
+            self._outbox,
             self._webhooks.dispatcher,
             self._certificate_ends_ms,
         )
@@ -203,6 +202,7 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         await self._webhooks.close()
+        await self._outbox.close()
         await withdraw(self.store, self._process)
         await self._opened.close()
 

@@ -269,6 +269,11 @@ class DatabaseStore(DatabaseReads):
         )
         return rows.webhook_lease_from(found[0]) if found else None
 
+    async def released_webhook_leases(self, limit: int) -> list[str]:
+        """The ids of endpoints whose lease a process gave back, and nobody has taken since."""
+        found = await self._select(self._reads.released_webhook_leases, limit=limit)
+        return [endpoint_id for (endpoint_id,) in found]
+
     async def write_webhook_lease(self, lease: WebhookLease) -> bool:
         """Write a lease. False if another process was faster."""
         return await self._write_rows(lease.organization_id, lease)

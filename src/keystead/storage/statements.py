@@ -121,6 +121,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     waiting_delivery_count: Statement
     webhook_event: Statement
     webhook_lease: Statement
+    released_webhook_leases: Statement
     has_email_event: Statement
     email_events: Pages
 

@@ -80,6 +80,9 @@ class Rows:
     async def webhook_lease(self, organization_id: str, endpoint_id: str) -> WebhookLease | None:
         return self.leases.get(endpoint_id)
 
+    async def released_webhook_leases(self, limit: int) -> Sequence[str]:
+        return [one.endpoint_id for one in self.leases.values() if one.expires_at_ms == 0][:limit]
+
     async def write_webhook_lease(self, lease: WebhookLease) -> bool:
         stored = self.leases.get(lease.endpoint_id)
         if (stored.revision if stored else 0) != lease.revision - 1:
@@ -384,14 +387,18 @@ def test_another_process_takes_over_when_the_lease_is_over() -> None:
 
 
 def test_a_process_that_stops_gives_its_leases_back() -> None:
+    """Also to a process that has seen them, and waits for their end."""
     rows, receivers, clock = Rows(an_organization("e"), waiting("e", "a")), Receivers(), Clock()
+    clock.ms = 1_000
 
     async def run() -> None:
-        first = dispatcher(rows, receivers, clock, "p1")
+        first, other = (dispatcher(rows, receivers, clock, holder) for holder in ("p1", "p2"))
         await settled(first)
         rows.deliveries["e", "b"] = waiting("e", "b")
+        await settled(other)
+        assert receivers.events() == ["a:0000000000"], "the endpoint is leased"
         await first.close()
-        await settled(dispatcher(rows, receivers, clock, "p2"))
+        await settled(other)
 
     asyncio.run(run())
     assert receivers.events() == ["a:0000000000", "b:0000000000"]

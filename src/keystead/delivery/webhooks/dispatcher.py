@@ -46,6 +46,9 @@ _ROUNDS_MAX: Final = 16
 
 _PAGE: Final = 200
 
+_RELEASED_MAX: Final = 1_000
+"""Released leases that are read at a time. Those beyond end by themselves."""
+
 
 class WebhookDispatcher:
     """Delivers from one process. `holder`: an id of this process, new at each start."""
@@ -125,6 +128,7 @@ class WebhookDispatcher:
 
         The next scan begins with the first that got no slot, so each has its turn.
         """
+        await self._notice_released()
         waiting: set[str] = set()
         begin, before, first_denied_after = self._scan_after, self._scan_after, ""
         self._is_crowded = False
@@ -139,6 +143,14 @@ class WebhookDispatcher:
         else:
             self._forget_all_but(waiting)
         self._scan_after = first_denied_after
+
+    async def _notice_released(self) -> None:
+        """Wait no longer for leases that other processes gave back."""
+        now_ms = self._now_ms()
+        elsewhere = {id_ for id_, pace in self._paces.items() if pace.leased_elsewhere_ms > now_ms}
+        if elsewhere:
+            for endpoint_id in elsewhere.intersection(await self._store.released_webhook_leases(_RELEASED_MAX)):
+                del self._paces[endpoint_id]
 
     async def _waiting_from(self, begin: str) -> AsyncIterator[str]:
         """The endpoints that wait: those above the id `begin`, then the others."""

@@ -70,5 +70,5 @@ class Leases:
         """Let other processes deliver at once."""
         now_ms = self._now_ms()
         held = [lease for lease in self._held.values() if lease.expires_at_ms > now_ms]
-        released = [self._store.write_webhook_lease(lease.renewed("", now_ms)) for lease in held]
+        released = [self._store.write_webhook_lease(lease.released()) for lease in held]
         await asyncio.gather(*released, return_exceptions=True)

@@ -294,6 +294,9 @@ SELECT body FROM webhook_event WHERE organization_id = :organization_id AND id =
 -- name: webhook_lease
 SELECT body FROM webhook_lease WHERE organization_id = :organization_id AND endpoint_id = :endpoint_id;
 
+-- name: released_webhook_leases
+SELECT endpoint_id FROM webhook_lease WHERE expires_at_ms = 0 LIMIT :limit;
+
 -- Compare-and-swap: each changes one row, or none where the expected state is no longer there.
 
 -- name: swap_activity
