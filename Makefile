@@ -183,5 +183,6 @@ $(BIN)/node: | $(BIN)/pip
 			echo "no zsh or no fish: completion is tested in those shells that are there" >&2; \
 	fi
 
+# With what tools/wheels.py reads markers and names of wheels by.
 $(BIN)/uv: | $(BIN)/pip
-	@$(PIP) install uv
+	@$(PIP) install uv packaging

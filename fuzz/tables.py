@@ -23,11 +23,17 @@ _ROWS: Final = {
     "outgoing_message": "organization_id, id, revision",
     "email_event": "organization_id, id",
     "instance": "name, value",
+    "webhook_event": "organization_id, id",
+    "webhook_delivery": "organization_id, endpoint_id, id",
+    "webhook_lease": "organization_id, endpoint_id",
 }
 """Tables that the server may also delete from between requests, so that their rows are compared one by one."""
 
 _DENIAL: Final = frozenset({"policy_evaluation", "snapshot"})
 """What the policies said of a request is kept when they deny it."""
+
+_LEASED: Final = frozenset({"webhook_lease"})
+"""Taken before a webhook is delivered, also between two requests."""
 
 _WRONG_CODE: Final = _DENIAL | {"one_time_code"}
 """A wrong attempt at a code is counted, by the operations below."""
@@ -55,6 +61,7 @@ def changed_by_refusal(operation: str, status: int, before: State, after: State)
         allowed = _DENIAL
     elif operation in _TAKE_CODES:
         allowed = _WRONG_CODE
+    allowed |= _LEASED
     return [table for table in TABLES if after[table] - before[table] and table not in allowed]
 
 

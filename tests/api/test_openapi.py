@@ -69,6 +69,15 @@ def test_each_version_of_a_submission(operation: ActivityOperation, document: di
     assert [variant["properties"]["type"]["const"] for variant in variants] == list(operation.activity_types)
 
 
+@pytest.mark.parametrize("operation", SUBMISSIONS, ids=lambda operation: operation.name)
+def test_the_result_of_each_version(operation: ActivityOperation, document: dict[str, Any]) -> None:
+    results = document["components"]["schemas"]["Activity"]["properties"]["result"]["properties"]
+    for version in operation.versions:
+        _, _, name = results[version.result_key]["$ref"].rpartition("/")
+        members = document["components"]["schemas"][name]["properties"]
+        assert set(members) == {field.encode_name for field in msgspec.structs.fields(version.result_struct)}
+
+
 @pytest.mark.parametrize("operation", ALL, ids=lambda operation: operation.name)
 def test_an_example_can_be_read_by_its_operation(operation: Operation, document: dict[str, Any]) -> None:
     content = document["paths"][operation.path]["post"]["requestBody"]["content"]["application/json"]

@@ -20,6 +20,7 @@ from keystead.stamps.signing import generate_api_key
 from tests.support.callers import SDK_FORM, Caller, unique, user_params
 from tests.support.in_process import serving
 from tests.support.organization_fixtures import policy_params, private_key_params
+from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Installation
 
 LIMIT_S = 60.0
@@ -93,6 +94,29 @@ def test_who_takes_a_turn(installation: Installation, tmp_path: Path, monkeypatc
                 monkeypatch.setattr("keystead.operations.policy_trials.TRIED_SECONDS_MAX", seconds)
                 answer, count = await turns.of("query/try_policy", turns.root.query_body(**tried))
                 assert (len(answer["triedActivities"]), count >= 1) == (expected, True)
+
+    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+
+
+@pytest.mark.parametrize(
+    ("passkeys", "turns_taken"), [((10,), 0), ((5, 5), 0), ((10, 1), 2), ((1, 10, 10), 3)], ids=str
+)
+def test_passkeys_of_new_users(
+    passkeys: tuple[int, ...],
+    turns_taken: int,
+    installation: Installation,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A request that adds many takes a turn for each user."""
+    users = [
+        user_params("") | {"apiKeys": [], "authenticators": [SoftPasskey().params() for _ in range(count)]}
+        for count in passkeys
+    ]
+
+    async def run() -> None:
+        async with counting(installation, tmp_path, monkeypatch) as turns:
+            assert (await turns.submitted("create_users", {"users": users}))[1] == turns_taken
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
 

@@ -317,6 +317,7 @@ BAD_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "an origin without a scheme": ({"allowedOrigins": ["app.example"]}, "`parameters.allowedOrigins[0]`"),
     "a short code": ({"otpLength": 5}, "`parameters.otpLength`"),
     "an unknown login": ({"allowedAuthMethods": ["fax"]}, "`parameters.allowedAuthMethods"),
+    "too many logins": ({"allowedAuthMethods": ["email"] * 21}, "`parameters.allowedAuthMethods"),
     "a captcha": ({"captchaEnabled": True}, "`parameters.captchaEnabled`"),
     "no address": ({"replyToEmailAddress": "nobody"}, "`parameters.replyToEmailAddress`"),
     "an endless session": ({"sessionExpirationSeconds": 10**9}, "`parameters.sessionExpirationSeconds`"),

@@ -214,7 +214,9 @@ def test_refused(root: Caller, members: str) -> None:
     assert root.asked("list_webhook_endpoints")["webhookEndpoints"] == []
 
 
-def test_the_limit_and_the_list(root: Caller) -> None:
+def test_the_limit_and_the_list(installation: Installation, start: StartServer) -> None:
+    """Of a server with the limits that nothing sets; the shared one has others."""
+    root = start(installation).caller
     made = [root.result("create_webhook_endpoint", webhook_endpoint_params()) for _ in range(10)]
     assert refusal(root.submit("create_webhook_endpoint", webhook_endpoint_params()))[0] == 429
     listed = root.asked("list_webhook_endpoints", SDK_FORM)["webhookEndpoints"]

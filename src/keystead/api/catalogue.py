@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal
 
 import msgspec
@@ -22,7 +22,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `module` is its subject, `summary` one line of documentation. `request_structs` is what callers send: a query's
     request, or the intent of each of `activity_types` in their order, the current one first. `before_session`:
     clients send it before they have a session, so a user of a sub-organization may name the parent organization,
-    and attested stamps are accepted. `for_recovery`: a recovery key opens it.
+    and attested stamps are accepted. `for_recovery`: a recovery key opens it. `results`: what its activities result
+    in, by the member of `result` that holds it.
     """
 
     kind: ClassVar[Kind]
@@ -35,6 +36,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     activity_types: tuple[str, ...] = ()
     before_session: bool = False
     for_recovery: bool = False
+    results: Mapping[str, type[msgspec.Struct]] = {}
 
     @property
     def path(self) -> str:

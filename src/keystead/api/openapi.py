@@ -42,13 +42,19 @@ the header.
 def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
     """Every operation of the catalogue, its request, its answer and its refusals; and the pages for operators."""
     operations = list(catalogue)
+    results = {key: struct for operation in operations for key, struct in sorted(operation.results.items())}
     structs = [
         struct for operation in operations for struct in (*operation.request_structs, operation.answer_struct)
-    ]
+    ] + list(results.values())
     schemas, components = msgspec.json.schema_components(
         structs, ref_template="#/components/schemas/{name}", schema_hook=lambda _: {"type": "object"}
     )
     references = dict(zip(structs, schemas, strict=True))
+    components["Activity"]["properties"]["result"] = {
+        "type": "object",
+        "description": "One member, once the activity is completed",
+        "properties": {key: references[struct] for key, struct in results.items()},
+    }
     document: dict[str, Any] = _in_ecma_patterns(
         {
             "openapi": "3.1.0",

@@ -169,6 +169,7 @@ def activity(
             activity_type=activity_type,
             intent=intent,
             result_key=wire_key(result),
+            result_struct=result,
             upgrade=lambda given: given,
             decoder=decoder(intent, within="parameters"),
         )
@@ -183,6 +184,7 @@ def activity(
                 request_structs=tuple(version.intent for version in versions),
                 answer_struct=ActivityResponse,
                 activity_types=tuple(version.activity_type for version in versions),
+                results={version.result_key: version.result_struct for version in versions},
                 versions=versions,
                 result=result,
                 execute=execute,
@@ -213,6 +215,7 @@ def _older_version(older: Older, result: type[Wire]) -> IntentVersion:
         activity_type=older.activity_type,
         intent=intent,
         result_key=older.result_key or wire_key(result),
+        result_struct=result,
         upgrade=older.upgrade,
         decoder=decoder(intent, within="parameters"),
         result=older.result,

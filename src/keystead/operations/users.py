@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -258,15 +257,16 @@ async def added_users(
 ) -> tuple[list[User], tuple[Change, ...]]:
     """The requested users, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached.
 
-    Other requests run between one user and the next: passkeys take a while to verify.
+    Other requests run between one user and the next, because passkeys take long to verify.
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """
     organization = execution.organization
     organization.users.check_limit(len(requested), execution.limits)
+    passkeys_in_all = sum(len(user.authenticators) for user in requested)
     added = []
     for index, params in enumerate(requested):
-        added.append(_new_user(execution, params, f"{field}[{index}]", by_parent=by_parent))
-        await asyncio.sleep(0)
+        async with execution.long_work.verifying(organization.id, passkeys_in_all):
+            added.append(_new_user(execution, params, f"{field}[{index}]", by_parent=by_parent))
     users = [user for user, _ in added]
     keys = [key for user in users for key in user.api_keys]
     authenticators = [authenticator for user in users for authenticator in user.authenticators]

@@ -117,12 +117,14 @@ OidcTokens = Callable[[Any], Mapping[str, str]]
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
     """One version of an activity type: its parameters, and how to convert them to those of the current version.
 
-    `result` converts the current version's result to this version's; None if they are the same.
+    `result` converts the current version's result to this version's; None if they are the same. `result_key` names
+    the member that holds it.
     """
 
     activity_type: str
     intent: type[RequestStruct]
     result_key: str
+    result_struct: type[Wire]
     upgrade: Callable[[Any], RequestStruct]
     decoder: Decoder
     result: Callable[[Any], Wire] | None = None

@@ -28,6 +28,9 @@ PAUSE_MAX_S: Final = 0.1
 CHARACTERS: Final = 2_000
 """Of an expression: to read and compile more takes longer than 10 ms."""
 
+PASSKEYS: Final = 10
+"""Of the users whom one request adds: to verify more takes longer than 10 ms."""
+
 COSTLY_S: Final = 10.0
 """For how long after a long piece the next ones of its kind and organization wait for a turn."""
 
@@ -62,7 +65,18 @@ class LongWork:
     @asynccontextmanager
     async def reading(self, organization_id: str, characters: int) -> AsyncIterator[None]:
         """For a block that reads or compiles expressions of so many characters together, and awaits nothing."""
-        if characters > CHARACTERS:
+        async with self._turn_if(characters > CHARACTERS, organization_id):
+            yield
+
+    @asynccontextmanager
+    async def verifying(self, organization_id: str, passkeys: int) -> AsyncIterator[None]:
+        """For a block that verifies the passkeys of one user, of a request that has so many passkeys in all."""
+        async with self._turn_if(passkeys > PASSKEYS, organization_id):
+            yield
+
+    @asynccontextmanager
+    async def _turn_if(self, is_long: bool, organization_id: str) -> AsyncIterator[None]:
+        if is_long:
             async with self.turn(organization_id):
                 yield
         else:
