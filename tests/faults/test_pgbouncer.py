@@ -108,11 +108,13 @@ def test_commands(direct: Database, pooler: PgBouncer, start: StartServer, tmp_p
     assert "last backup  none" not in keystead("status", *database)
 
 
-def test_the_master_key_is_rotated_through_it(direct: Database, pooler: PgBouncer, tmp_path: Path) -> None:
+def test_an_organization_is_made_and_its_master_key_rotated(
+    direct: Database, pooler: PgBouncer, tmp_path: Path
+) -> None:
     key, later = tmp_path / "master.key", tmp_path / "later.key"
     database = ("--database-url", pooler.url)
-    installation = bootstrap_installation(PostgresDatabase(pooler.url))
-    master_key.create(key, installation.master_key)
+    made = ("--organization-name", "Example", "--credentials", tmp_path / "root.json", "--master-key-file", key)
+    assert "Example" in keystead("init", *made, *database)
     master_key.create(later)
     rotate = ("keys", "rotate-master", "--master-key-file", key, "--new-master-key-file", later)
     assert "1 of 1 data keys" in keystead(*rotate, *database)
