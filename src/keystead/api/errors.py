@@ -63,7 +63,9 @@ class Denied(PermissionDenied):
 
     default_machine_code = ""
 
-    def __init__(self, message: str, *, activity_id: str, details: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, message: str, *, activity_id: str = "", details: Sequence[Mapping[str, Any]] | None = None
+    ) -> None:
         super().__init__(message, details=details)
         self.activity_id = activity_id
 
