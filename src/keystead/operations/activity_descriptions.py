@@ -24,6 +24,7 @@ from keystead.describe.description import ActivityDescription, Names
 from keystead.operations.activities import recorded_bytes, shown
 from keystead.operations.declare import Reading, query
 from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
+from keystead.operations.own_addresses import with_holders
 from keystead.operations.signing import interfaces_of
 from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.organization import Organization
@@ -97,6 +98,7 @@ async def _described(reading: Reading, activity: Activity) -> DescribedActivity:
         interfaces=await _interfaces(reading, seen),
     )
     description = await asyncio.to_thread(describe_activity, seen, names)
+    description = replace(description, facts=await with_holders(reading, description.facts))
     return replace(_on_the_wire(activity.id, description), missing_approvals=await _missing(reading, activity))
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.records import Wire
+from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.organization import Organization
 from keystead.pipeline.authorization import AuthorizationSettings, authorization_request
 from keystead.pipeline.case import Case
@@ -75,11 +76,15 @@ def _counted(
     evaluator: PolicyEvaluator,
     consensus: CompiledExpression | None,
 ) -> tuple[str, ...]:
-    """The first users, NAMED_MAX at most, who have not approved and whom this consensus counts."""
+    """The first users, NAMED_MAX at most, who have not approved and whom this consensus counts.
+
+    Nobody votes as the user of an authentication proxy: its key answers browsers' requests alone.
+    """
+    proxies = organization.of(AuthProxies)
     counted: list[str] = []
     for user_id in organization.users:
         if evaluator.counts_nobody_more or len(counted) == NAMED_MAX:
             break
-        if user_id not in approving and evaluator.counts(consensus, user_id):
+        if user_id not in approving and user_id not in proxies and evaluator.counts(consensus, user_id):
             counted.append(user_id)
     return tuple(counted)

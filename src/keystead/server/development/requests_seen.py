@@ -20,6 +20,7 @@ from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
 
 REQUESTS_MAX = 200
+"""As many as were answered, and as many as were refused: pages that ask again and again push no refusal out."""
 TEXT_MAX = 16_384
 """Bytes of a body, and of an answer, that are kept."""
 
@@ -85,11 +86,13 @@ class _ErrorBody(msgspec.Struct):
 
 class RequestsSeen:
     def __init__(self) -> None:
-        self._seen: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
+        self._answered: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
+        self._refused: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
         self._count = 0
 
     def clear(self) -> None:
-        self._seen.clear()
+        self._answered.clear()
+        self._refused.clear()
 
     def add(
         self,
@@ -106,7 +109,8 @@ class RequestsSeen:
         operation = CATALOGUE.at(one_slash(request.path))
         body = b"" if answer is None else answer.body
         status = 0 if answer is None else answer.status
-        self._seen.append(
+        kept = self._answered if 0 < status < 400 else self._refused
+        kept.append(
             SeenRequest(
                 number=self._count,
                 at_ms=at_ms,
@@ -127,7 +131,7 @@ class RequestsSeen:
         )
 
     def state(self) -> SeenRequests:
-        return SeenRequests(requests=tuple(self._seen))
+        return SeenRequests(requests=tuple(sorted((*self._answered, *self._refused), key=lambda each: each.number)))
 
     async def change(self, change: RequestsChange) -> SeenRequests:
         if change.clear:
