@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import secrets
 import shutil
@@ -33,14 +34,22 @@ pytest_plugins = ["pytester"]
 _TEMPORARY = pytest.StashKey[Path]()
 
 
+GARBAGE_THRESHOLDS = (100_000, 20, 100)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """One temporary folder for all processes that the tests start: what a killed one leaves goes with it."""
+    gc.set_threshold(*GARBAGE_THRESHOLDS)  # thousands of tests are collected: looking through them takes long
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the environment of the process that began
         return
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # pytest's own folders stay for a look
     config.stash[_TEMPORARY] = folder = Path(tempfile.mkdtemp(prefix="keystead-tests-"))
     folder.chmod(0o755)  # PostgreSQL runs as `nobody`
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and the list of tests are never garbage
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
