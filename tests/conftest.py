@@ -196,7 +196,7 @@ SHARED_LIMITS = {"limit_webhook_endpoints": 1000, "limit_auth_proxies": 1000, "l
 
 @contextmanager
 def shared_server(installation: Installation, folder: Path) -> Iterator[Server]:
-    with running(installation, folder / "log", taking_tokens(folder) | SHARED_LIMITS) as server:
+    with running(installation, folder / "log", {**taking_tokens(folder), **SHARED_LIMITS}) as server:
         yield server
     installation.database.close()
 

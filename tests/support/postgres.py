@@ -31,8 +31,8 @@ BINARIES = _INSTALL / "bin"
 """The folder of pg_dump, psql and the other programs."""
 
 MEMORY_VARIABLE = "TESTS_MEMORY"
-"""Names a folder in the machine's memory, if the tests have one. Hundreds of databases are made, each of hundreds of
-files, and some disks take a minute to delete them."""
+"""Names a folder in the machine's memory, if the tests have one. Hundreds of databases are made, each of hundreds
+of files, and some disks take a minute to delete them."""
 
 _SERVER_USER = "nobody"
 _START_LIMIT_S = 60.0
