@@ -24,6 +24,7 @@ import httpx
 from keystead.api.enums import CredentialType
 from keystead.api.identifiers import new_id
 from keystead.api.records import ApiKey, Credential, Timestamp, User
+from keystead.client.certificates import certificates_for
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
 from keystead.organizations.kinds.data_key import SealedDataKey
@@ -154,7 +155,8 @@ class Server:
         # A server with TLS of its own has a certificate that it signed itself.
         certificate = self._settings.get("tls_cert")
         self.base_url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
-        verify = ssl.create_default_context(cafile=str(certificate)) if certificate else True
+        tls = ssl.create_default_context(cafile=str(certificate)) if certificate else None
+        verify = tls or certificates_for(self.base_url, is_direct=True)
         self.http = httpx.Client(base_url=self.base_url, timeout=60, verify=verify)
         self._process: LoadedProcess | None = None
 
