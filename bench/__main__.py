@@ -23,8 +23,8 @@ ORGANIZATIONS = 100_000
 FEW_PEOPLE = 200
 """Sub-organizations of people in a quick run."""
 
-CONTENTION = "contention"
-"""What `--only` calls the measurement of several servers."""
+CONTENTION, FAIRNESS = "contention", "fairness"
+"""What `--only` calls the measurements of several servers, and of an organization beside one that floods."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,6 +67,7 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
         organizations=0 if quick else asked.organizations,
         people=FEW_PEOPLE if quick else asked.organizations or FEW_PEOPLE,
         contention=asked.only is None or CONTENTION in asked.only,
+        fairness=asked.only is None or FAIRNESS in asked.only,
         pace=Pace(blocks=2, seconds=1.0, spare=2) if quick else Pace(blocks=4, seconds=1.2, spare=4, turns=4),
         pace_of_all=Pace(blocks=1, seconds=2.0, spare=2, turns=4),
     )
@@ -78,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only",
         action="append",
-        choices=[*CASES, *PERSON_CASES, CONTENTION],
+        choices=[*CASES, *PERSON_CASES, CONTENTION, FAIRNESS],
         help="a case; may be given more than once",
     )
     parser.add_argument("--store", action="append", choices=["sqlite", "postgres"], help="both unless one is given")

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from bench.rows import Batch, write
+from bench.rows import Batch, shown, write
 from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
 from keystead.api.identifiers import new_id
 from keystead.api.records import Evaluation, Status, Timestamp, User, Vote
@@ -37,7 +37,7 @@ def write_history(database_url: str, organization_id: str, user: User, count: in
     """Write `count` activities of this user to this organization. Returns the ids of some from the middle of the
     list."""
     ids = sorted(new_id() for _ in range(count))
-    write(database_url, _batches(organization_id, user, ids))
+    write(database_url, shown(_batches(organization_id, user, ids), "activities", _AT_ONCE, len(ids)))
     middle = (count - _CURSORS) // 2
     return ids[middle : middle + _CURSORS]
 

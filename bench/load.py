@@ -64,6 +64,48 @@ def send(ports: Sequence[int], requests: Sequence[bytes], *, warm_up: int, limit
         gc.enable()
 
 
+def send_beside(
+    port: int, requests: Sequence[bytes], flood: Sequence[bytes], *, callers: int, limit_s: float
+) -> tuple[Load, int]:
+    """Send the requests over one connection, and the flood over as many as there are callers, until all of either
+    are answered. Without a flood, until the requests are.
+
+    Returns the load of the requests, with the failures of both, and how many of the flood were answered. Raises
+    BenchFailure.
+    """
+    gc.collect()
+    gc.disable()
+    try:
+        return uvloop.run(_send_beside(port, requests, flood, callers, limit_s))
+    finally:
+        gc.enable()
+
+
+async def _send_beside(
+    port: int, requests: Sequence[bytes], flood: Sequence[bytes], callers: int, limit_s: float
+) -> tuple[Load, int]:
+    loop = asyncio.get_running_loop()
+    quiet, flooding = _Progress(requests, 0, loop.create_future()), _Progress(flood, 0, loop.create_future())
+    connections = [await flooding.connected(port) for _ in range(callers if flood else 0)]
+    connections.append(await quiet.connected(port))
+    begun = time.perf_counter()
+    for connection in connections:
+        connection.send_next()
+    ended, _ = await asyncio.wait(
+        (quiet.ended, flooding.ended), timeout=limit_s, return_when=asyncio.FIRST_COMPLETED
+    )
+    seconds = time.perf_counter() - begun
+    for progress in (quiet, flooding):
+        progress.ended.cancel()
+    for connection in connections:
+        connection.close()
+    if not ended:
+        raise BenchFailure(f"neither {len(requests)} requests nor a flood were answered within {limit_s:g} s")
+    for future in ended:
+        future.result()  # raises what broke a connection
+    return Load(seconds, quiet.latencies, quiet.failures + flooding.failures), len(flooding.latencies)
+
+
 async def _send(ports: Sequence[int], requests: Sequence[bytes], warm_up: int, limit_s: float) -> Load:
     loop = asyncio.get_running_loop()
     progress = _Progress(requests, warm_up, loop.create_future())

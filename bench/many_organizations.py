@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.installation import Installation
-from bench.rows import Batch, write
+from bench.rows import Batch, shown, write
 from keystead.api.enums import ApiKeyCurve
 from keystead.api.identifiers import new_id
 from keystead.api.parameters import ApiKeyParamsV2
@@ -41,7 +41,8 @@ def new_tenants(count: int) -> list[Tenant]:
 
 def write_organizations(installation: Installation, tenants: Sequence[Tenant]) -> None:
     """Write these organizations to the installation's database."""
-    write(installation.database_url, _batches(installation.master_key_file, tenants))
+    batches = _batches(installation.master_key_file, tenants)
+    write(installation.database_url, shown(batches, "organizations", _AT_ONCE, len(tenants)))
 
 
 def _batches(master_key_file: Path, tenants: Sequence[Tenant]) -> Iterator[Batch]:

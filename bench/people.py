@@ -16,7 +16,7 @@ import msgspec
 
 from bench.installation import Installation
 from bench.organizations import ETHEREUM_ACCOUNT
-from bench.rows import Batch, write
+from bench.rows import Batch, shown, write
 from bench.stamping import on_the_wire
 from keystead.api.enums import ApiKeyCurve, CredentialType
 from keystead.api.identifiers import new_id
@@ -125,7 +125,8 @@ def write_people(installation: Installation, parent_id: str, count: int) -> Sequ
     people = [
         Person(new_id(), generate_api_key(), generate_api_key(), wallet.account.address) for _ in range(count)
     ]
-    write(installation.database_url, _batches(load(installation.master_key_file), parent_id, wallet, people))
+    batches = _batches(load(installation.master_key_file), parent_id, wallet, people)
+    write(installation.database_url, shown(batches, "people", _AT_ONCE, count))
     return people
 
 

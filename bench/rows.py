@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 import asyncpg
 
+from keystead.cli.progress import ProgressLine
 from keystead.storage.open import sqlite_path
 from keystead.storage.write_set import Row
 
@@ -20,6 +21,14 @@ Batch = Iterable[tuple[str, Row]]
 
 _LOCK_WAIT_S = 30.0
 _SHARED = "snapshot"
+
+
+def shown(batches: Iterable[Batch], what: str, each: int, count: int) -> Iterator[Batch]:
+    """The batches; a terminal shows how many of `count` are written. `each`: how many a batch has."""
+    with ProgressLine() as line:
+        for number, batch in enumerate(batches):
+            line.show(f"{min(number * each, count):,} of {count:,} {what} written")
+            yield batch
 
 
 def write(database_url: str, batches: Iterable[Batch]) -> None:

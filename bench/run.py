@@ -16,6 +16,7 @@ import msgspec
 from bench.cases import CREATE_INTERFACE, LIST_WALLETS, SIGN_RAW_PAYLOAD, Case
 from bench.contention import contended
 from bench.cores import Cores, pinned
+from bench.fairness import SETUPS, beside_a_flood
 from bench.installation import Installation, new_installation
 from bench.many_organizations import Tenant, new_tenants, write_organizations
 from bench.measuring import Pace, Subject, measure
@@ -34,7 +35,8 @@ FEW = 1_000
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to measure. `organizations`: how many the second database has besides the first one; 0: no second
     database. `people`: how many sub-organizations the database of `person_cases` has. `pace_of_all` is for all
-    cores. `contention`: whether several servers are measured over PostgreSQL."""
+    cores. `contention`: whether several servers are measured over PostgreSQL. `fairness`: whether a quiet
+    organization beside one that floods is."""
 
     stores: Sequence[StoreName]
     cases: Sequence[Case]
@@ -43,6 +45,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     organizations: int
     people: int
     contention: bool
+    fairness: bool
     pace: Pace
     pace_of_all: Pace
 
@@ -77,6 +80,10 @@ def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result
                     yield from _spread(plan, store, many, tenants, places)
             if plan.person_cases:
                 yield from _of_people(plan, store, databases, cores)
+            if plan.fairness:
+                databases.move({cores.load})
+                floods = new_installation(databases.new(), databases.folder / "flood", {cores.server}, SETUPS)
+                yield from beside_a_flood(store, floods, {cores.server}, plan.pace.blocks)
             if store == "postgres" and plan.contention:
                 databases.move(cores.all)
                 of_several = databases.folder / "several"

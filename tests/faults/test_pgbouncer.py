@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
+from keystead.keys import master_key
 from keystead.storage.schema import migrate, pending_migrations
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller
@@ -89,6 +93,39 @@ def test_two_servers(direct: Database, pooler: PgBouncer, start: StartServer) ->
         assert len(set(signatures)) == len(callers)
         lists = list(threads.map(lambda caller: caller.asked("list_user_tags"), callers))
     assert all(listed == lists[0] for listed in lists)
+
+
+def test_commands(direct: Database, pooler: PgBouncer, start: StartServer, tmp_path: Path) -> None:
+    """What an operator runs goes through it while a server serves."""
+    key, database = tmp_path / "master.key", ("--database-url", pooler.url)
+    installation = bootstrap_installation(PostgresDatabase(pooler.url))
+    master_key.create(key, installation.master_key)
+    start(installation).caller.submitted("create_wallet", {"walletName": "one", "accounts": []})
+    assert "No problem found." in keystead("check", *database, "--master-key-file", key)
+    assert "PostgreSQL" in keystead("status", *database)
+    assert "no migration" in keystead("migrate", "--check", *database)
+    keystead("backup", "--made", *database)
+    assert "last backup  none" not in keystead("status", *database)
+
+
+def test_an_organization_is_made_and_its_master_key_rotated(
+    direct: Database, pooler: PgBouncer, tmp_path: Path
+) -> None:
+    key, later = tmp_path / "master.key", tmp_path / "later.key"
+    database = ("--database-url", pooler.url)
+    made = ("--organization-name", "Example", "--credentials", tmp_path / "root.json", "--master-key-file", key)
+    assert "Example" in keystead("init", *made, *database)
+    master_key.create(later)
+    rotate = ("keys", "rotate-master", "--master-key-file", key, "--new-master-key-file", later)
+    assert "1 of 1 data keys" in keystead(*rotate, *database)
+    assert "No problem found." in keystead("check", *database, "--master-key-file", later)
+
+
+def keystead(*words: str | Path) -> str:
+    """What a command prints that succeeds."""
+    done = subprocess.run([sys.executable, "-m", "keystead", *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_sessions_stay_as_they_were(direct: Database, pooler: PgBouncer, start: StartServer) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.callers import SDK_FORM, Caller, refusal, unique
 from tests.support.organization_fixtures import policy_params
+from tests.support.servers import Server
 
 
 class Bad(NamedTuple):
@@ -120,6 +121,17 @@ def test_denial(effect: str, headers: dict[str, str], caller: Caller, user: Call
     assert detail["activityId"] not in ids
     for policy_id in policy_ids:
         caller.submitted("delete_policy", {"policyId": policy_id})
+
+
+def test_a_denial_in_the_log(caller: Caller, user: Caller, server: Server) -> None:
+    """Who asked for what, and the id under which it can be explained."""
+    response = user.submit("create_user_tag", TAG)
+    line = server.request_line(response)
+    (detail,) = response.json()["details"]
+    assert (line["status"], line["path"]) == (403, "/public/v1/submit/create_user_tag")
+    assert (line["organization_id"], line["user_id"]) == (caller.organization_id, user.user_id)
+    assert line["activity_id"] == detail["activityId"]
+    assert line["error"] == refusal(response)[1]
 
 
 def test_evaluations_of_what_the_root_quorum_does(caller: Caller) -> None:

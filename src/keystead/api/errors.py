@@ -58,6 +58,16 @@ class PermissionDenied(ServiceError):
     default_machine_code = "REQUEST_NOT_AUTHORIZED"
 
 
+class Denied(PermissionDenied):
+    """The rules of the organization deny an activity. `activity_id`: what its evaluation is stored under."""
+
+    default_machine_code = ""
+
+    def __init__(self, message: str, *, activity_id: str, details: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(message, details=details)
+        self.activity_id = activity_id
+
+
 class NotFound(ServiceError):
     http_status = 404
     grpc_code = 5

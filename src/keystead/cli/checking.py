@@ -16,6 +16,7 @@ from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
 from keystead.server.checking import Checked, check_installation
+from keystead.server.status import ORGANIZATIONS_COUNTED_MAX
 from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import Master, MasterKeyError, MasterKeySources, open_master_keys, parse_source
 from keystead.storage.migrations import is_current
@@ -70,10 +71,11 @@ async def _check(database_url: str, master: Master, *, finish: bool) -> Checked:
     try:
         if not await is_current(store):
             raise Failure("the database is not migrated to this version: run keystead migrate")
+        count = await store.organization_count(ORGANIZATIONS_COUNTED_MAX)
         with ProgressLine() as line:
 
             def progress(so_far: Checked) -> None:
-                line.show(f"{so_far.organizations} organizations checked, {so_far.problems} problems")
+                line.show(f"{so_far.organizations} of {count} organizations checked, {so_far.problems} problems")
 
             return await check_installation(store, master, problem=print, progress=progress, finish=finish)
     finally:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from typing import Annotated
 
@@ -17,8 +16,10 @@ from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
+from keystead.cli.progress import ProgressLine
 from keystead.server.opening import NotReady
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
+from keystead.server.status import ORGANIZATIONS_COUNTED_MAX
 from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import Master, MasterKeyError, create_master_key, open_master_key, parse_source
 from keystead.storage.migrations import is_current
@@ -70,10 +71,12 @@ async def _rotate(database_url: str, old: Master, new: Master) -> Progress:
         if not await is_current(store):
             raise NotReady("the database is not migrated to this version: run keystead migrate")
         now_ms = time.time_ns() // 1_000_000
-        return await rotate_master(store, old=old, new=new, new_id=new_id, now_ms=now_ms, report=_report)
+        count = await store.organization_count(ORGANIZATIONS_COUNTED_MAX)
+        with ProgressLine() as line:
+
+            def report(so_far: Progress) -> None:
+                line.show(f"{so_far.seen} of {count} organizations seen, {so_far.resealed} data keys sealed again")
+
+            return await rotate_master(store, old=old, new=new, new_id=new_id, now_ms=now_ms, report=report)
     finally:
         await store.close()
-
-
-def _report(progress: Progress) -> None:
-    print(f"{progress.seen} organizations seen, {progress.resealed} data keys sealed again", file=sys.stderr)

@@ -13,6 +13,7 @@ import typer
 from keystead.api.errors import ServiceError
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
+from keystead.cli.progress import ProgressLine
 from keystead.storage.schema import migrate, pending_migrations
 
 
@@ -30,7 +31,7 @@ def migrate_database(
             if needed:
                 raise Failure(f"the database needs {len(needed)} migration(s): run keystead migrate")
             print("The database needs no migration.")
-        elif migrate(database_url):
+        elif _migrated(database_url):
             print("The database is migrated.")
         else:
             print("Nothing to do: the database needs no migration.")
@@ -38,3 +39,12 @@ def migrate_database(
         raise Failure(refused.message) from None
     except ValueError as refused:
         raise Failure(str(refused)) from None
+
+
+def _migrated(database_url: str) -> bool:
+    with ProgressLine() as line:
+
+        def begins(number: int, last: int) -> None:
+            line.show(f"migration {number} of {last}")
+
+        return migrate(database_url, begins)

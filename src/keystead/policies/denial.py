@@ -5,7 +5,7 @@ Not here: the decision itself (`authorize`).
 
 from __future__ import annotations
 
-from keystead.api.errors import PermissionDenied
+from keystead.api.errors import Denied
 from keystead.policies.authorize import Decision, Rule, Verdict
 
 _WHY = {
@@ -21,7 +21,7 @@ _WHY = {
 _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must allow it."
 
 
-def denied(decision: Decision, activity_type: str, activity_id: str) -> PermissionDenied:
+def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
     """The refusal of an activity by this decision. It names every policy and its outcome, and the id under which
     the evaluation is stored."""
     if decision.rule is Rule.SESSION_SCOPE:
@@ -30,10 +30,10 @@ def denied(decision: Decision, activity_type: str, activity_id: str) -> Permissi
         message = f"The following policies denied this action: {', '.join(decision.policy_ids)}"
     else:
         message = "No policies evaluated to outcome: Allow"
-    return PermissionDenied(
+    return Denied(
         f"You don't have sufficient permissions to take this action ({activity_type}). "
         f"{_WHY.get(decision.rule, _NOTHING_ALLOWS)}",
-        machine_code="",
+        activity_id=activity_id,
         details=[
             {
                 "@type": "type.googleapis.com/errors.v1.PolicyEnginePermissionError",

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from keystead.api.alternatives import not_implemented
 from keystead.api.errors import (
     DatabaseUnavailable,
+    Denied,
     Internal,
     InvalidRequest,
     MethodNotAllowed,
@@ -138,6 +139,8 @@ class Application:
                 self._database.answered()
         except ServiceError as refused:
             line.status, body, line.error = refused.http_status, error_answer(refused), refused.message[:500]
+            if isinstance(refused, Denied):
+                line.activity_id = refused.activity_id
             close = request.refusal is not None
             is_logged = bool(line.user_id) or self._failed(request, refused)
             if isinstance(refused, DatabaseUnavailable):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,14 @@ class Migration(msgspec.Struct, frozen=True):
     number: int
     sql: str
     oldest_server: int = 1
+
+
+MigrationBegins = Callable[[int, int], None]
+"""Called before a migration, with its number and the number of the last one that the database needs."""
+
+
+def begins_unseen(_number: int, _last: int) -> None:
+    """Nobody watches the migrations."""
 
 
 class SchemaTooNew(Unavailable):

@@ -8,7 +8,14 @@ from typing import Any
 
 import asyncpg
 
-from keystead.storage.migrations import OLDEST_SERVER, Migration, pending, statements_of
+from keystead.storage.migrations import (
+    OLDEST_SERVER,
+    Migration,
+    MigrationBegins,
+    begins_unseen,
+    pending,
+    statements_of,
+)
 from keystead.storage.postgres_connections import connect, translated
 from keystead.storage.postgres_distribution import distribute_new_tables, distribute_tables, is_distributed
 
@@ -16,10 +23,12 @@ _MIGRATION_LOCK = 0x6B657973
 """The number of the advisory lock that a migration holds. Nothing else may use this number on the database."""
 
 
-async def migrate_postgres(url: str, steps: tuple[Migration, ...], *, connect_timeout_s: float) -> bool:
+async def migrate_postgres(
+    url: str, steps: tuple[Migration, ...], begins: MigrationBegins = begins_unseen, *, connect_timeout_s: float
+) -> bool:
     """Run the migrations that the database needs, each in its own transaction. Returns False if it needs none.
 
-    Raises Unavailable and SchemaTooNew.
+    `begins` is called before each. Raises Unavailable and SchemaTooNew.
     """
     has_changed = False
     async with _connected(url, connect_timeout_s) as connection:
@@ -29,6 +38,7 @@ async def migrate_postgres(url: str, steps: tuple[Migration, ...], *, connect_ti
                 needed = await _pending(steps, connection)
                 if not needed:
                     return has_changed
+                begins(needed[0].number, needed[-1].number)
                 for statement in statements_of(needed[0].sql):
                     await connection.execute(statement, timeout=None)
                 if await is_distributed(connection):

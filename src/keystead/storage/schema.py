@@ -12,24 +12,34 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from keystead.storage.migrations import OLDEST_SERVER, Migration, migrations, pending, statements_of
+from keystead.storage.migrations import (
+    OLDEST_SERVER,
+    Migration,
+    MigrationBegins,
+    begins_unseen,
+    migrations,
+    pending,
+    statements_of,
+)
 from keystead.storage.open import TIMEOUT_S, sqlite_path
 from keystead.storage.sqlite_connection import DatabaseFile, translated
 
 
-def migrate(database_url: str) -> bool:
+def migrate(database_url: str, begins: MigrationBegins = begins_unseen) -> bool:
     """Run the migrations that the database needs, each in its own transaction. Returns False if it needs none.
 
-    Creates the file of a SQLite database. Several processes may call it at once: one runs a migration, the others
-    wait. Raises Unavailable, SchemaTooNew, and ValueError for a bad URL. Blocks. For PostgreSQL it runs its own
-    event loop, so call it without a running loop, or in a thread.
+    `begins` is called before each, with its number and the last one. Creates the file of a SQLite database. Several
+    processes may call it at once: one runs a migration, the others wait. Raises Unavailable, SchemaTooNew, and
+    ValueError for a bad URL. Blocks. For PostgreSQL it runs its own event loop, so call it without a running loop,
+    or in a thread.
     """
     path = sqlite_path(database_url)
     if path is not None:
-        return _migrate_sqlite(path, migrations("sqlite"))
+        return _migrate_sqlite(path, migrations("sqlite"), begins)
     from keystead.storage.postgres_schema import migrate_postgres
 
-    return asyncio.run(migrate_postgres(database_url, migrations("postgresql"), connect_timeout_s=TIMEOUT_S))
+    steps = migrations("postgresql")
+    return asyncio.run(migrate_postgres(database_url, steps, begins, connect_timeout_s=TIMEOUT_S))
 
 
 def distribute(database_url: str) -> bool:
@@ -60,7 +70,7 @@ def pending_migrations(database_url: str) -> tuple[Migration, ...]:
     return asyncio.run(pending_on_postgres(database_url, migrations("postgresql"), connect_timeout_s=TIMEOUT_S))
 
 
-def _migrate_sqlite(path: Path, steps: tuple[Migration, ...]) -> bool:
+def _migrate_sqlite(path: Path, steps: tuple[Migration, ...], begins: MigrationBegins) -> bool:
     has_changed = False
     with _connected(path, create=True) as connection:
         while True:
@@ -68,6 +78,7 @@ def _migrate_sqlite(path: Path, steps: tuple[Migration, ...]) -> bool:
             try:
                 needed = _pending(steps, connection)
                 if needed:
+                    begins(needed[0].number, needed[-1].number)
                     for statement in statements_of(needed[0].sql):
                         connection.execute(statement)
                     connection.execute("DELETE FROM schema_version")
