@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from keystead import generate_api_key
 from keystead.operations.activity_descriptions import DESCRIBED_AT_ONCE
 from keystead.operations.missing_approvals import WAYS_MAX
+from keystead.operations.own_addresses import LOOKED_UP_MAX
 from tests.support.authorization_scenario import new_sub_organization
-from tests.support.callers import Caller, answered, refusal, unique
+from tests.support.callers import Caller, answered, refusal, unique, user_params
 from tests.support.servers import Server
 from tests.support.sessions import logged_in
 
@@ -68,6 +70,15 @@ def test_addresses_of_the_organization_have_the_names_of_their_wallets(root: Cal
     [described] = root.asked("describe_activities", activityIds=[signed["id"]])["activityDescriptions"]
     facts = {each["label"]: each["text"] for each in described["facts"]}
     assert (facts["from private key"], facts["to wallet"]) == (repr(private_key["privateKeyName"]), "'gets it'")
+
+
+def test_a_few_addresses_of_an_activity_are_looked_up(root: Caller) -> None:
+    address = _wallet(root, "many times")["addresses"][0]
+    users = [user_params(generate_api_key().public_key) | {"userName": address} for _ in range(LOOKED_UP_MAX + 1)]
+    made = root.submitted("create_users", {"users": users})
+    [described] = root.asked("describe_activities", activityIds=[made["id"]])["activityDescriptions"]
+    named = [each for each in described["facts"] if each["text"] == "'many times'"]
+    assert 0 < len(named) <= LOOKED_UP_MAX
 
 
 def test_ids_have_the_names_of_their_records(root: Caller) -> None:

@@ -30,7 +30,7 @@ export function OrganizationScreen() {
         <${Card} title="Features" flush actions=${html`<${ActionLink} operation="set_organization_feature">Set a feature<//>`}>
           ${configs.features.length ? html`<${Table} caption="Features" rows=${configs.features} idOf=${(/** @type {any} */ feature) => feature.name} columns=${[
             { title: "Feature", cell: (/** @type {any} */ feature) => valueInWords(feature.name, "FEATURE_NAME_") },
-            { title: "Value", cell: (/** @type {any} */ feature) => feature.value ?? html`<span class="muted">on</span>` },
+            { title: "Value", cell: (/** @type {any} */ feature) => feature.value || html`<span class="muted">on</span>` },
             { title: "Remove", cell: (/** @type {any} */ feature) => html`<${ActionLink} operation="remove_organization_feature" fields=${{ name: feature.name }} danger>Remove<//>`, tight: true },
           ]} />` : html`<${Empty} title="No features are set" />`}
         <//>
