@@ -73,7 +73,7 @@ class OtpLoginIntent(RequestStruct, frozen=True, kw_only=True):
 
 
 class _MaybeUnsigned(OtpLoginIntentV2, frozen=True, kw_only=True):
-    """The older version as the current one."""
+    """A request of the older version, in which the client signature is optional."""
 
     client_signature: ClientSignature | None  # type: ignore[assignment] # the older version has it optional
 
