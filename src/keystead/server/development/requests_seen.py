@@ -1,4 +1,4 @@
-"""/dev/v1/requests: the requests that came lately, each with its stamp taken apart, its answer and the reason.
+"""/dev/v1/requests: the latest requests, each with its decoded stamp, its answer and the reason of a refusal.
 
 Bodies and answers are kept as they were, up to a length: they may hold what is secret elsewhere.
 """
@@ -120,7 +120,9 @@ class RequestsSeen:
                 path=request.path[:200],
                 operation="" if operation is None else operation.name,
                 organization_id=_decoded(request.body, _OrganizationField()).organization_id,
-                stamps=tuple(_taken_apart(name, value) for name, value in request.headers if name in STAMP_HEADERS),
+                stamps=tuple(
+                    _decoded_stamp(name, value) for name, value in request.headers if name in STAMP_HEADERS
+                ),
                 body=_text(request.body),
                 status=status,
                 reason=_decoded(body, _ErrorBody()).message if status >= 400 else "",
@@ -142,7 +144,7 @@ class RequestsSeen:
         return Control(name="requests", read=self.state, change=self.change, change_type=RequestsChange)
 
 
-def _taken_apart(name: bytes, value: bytes) -> SeenStamp:
+def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:
     header = name.decode()
     try:
         if name == API_KEY_STAMP:
@@ -171,7 +173,7 @@ def _taken_apart(name: bytes, value: bytes) -> SeenStamp:
             )
     except ServiceError as refused:
         return SeenStamp(header=header, problem=refused.message)
-    return SeenStamp(header=header)  # a read-only session: its text opens it, and says nothing
+    return SeenStamp(header=header)  # a read-only session: its text is a secret, and has no parts to show
 
 
 def _decoded(body: bytes, nothing: Any) -> Any:
