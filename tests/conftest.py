@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import secrets
 import shutil
@@ -24,28 +25,44 @@ from tests.support.citus import CITUS_URL, drop_citus_database, new_citus_databa
 from tests.support.databases import Database, PostgresDatabase, SqliteDatabase
 from tests.support.issuers import ISSUER, taking_tokens, write_keys_file
 from tests.support.organization_fixtures import RecordIds, create_records
-from tests.support.postgres import PostgresServer, running_postgres
+from tests.support.postgres import MEMORY_VARIABLE, PostgresServer, running_postgres
 from tests.support.servers import Installation, Server, bootstrap_installation, running
 from tests.support.softhsm import made_token
 
 pytest_plugins = ["pytester"]
 
-_TEMPORARY = pytest.StashKey[Path]()
+_TEMPORARY = pytest.StashKey[list[Path]]()
+_MEMORY = Path("/dev/shm")
+_MEMORY_BYTES = 8 * 2**30
+
+
+GARBAGE_THRESHOLDS = (100_000, 20, 100)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One temporary folder for all processes that the tests start: what a killed one leaves goes with it."""
+    """One temporary folder for all processes that the tests start, and one in memory where there is enough: what a
+    killed one leaves goes with it."""
+    gc.set_threshold(*GARBAGE_THRESHOLDS)  # thousands of tests are collected: looking through them takes long
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the environment of the process that began
         return
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # pytest's own folders stay for a look
-    config.stash[_TEMPORARY] = folder = Path(tempfile.mkdtemp(prefix="keystead-tests-"))
-    folder.chmod(0o755)  # PostgreSQL runs as `nobody`
+    folder = Path(tempfile.mkdtemp(prefix="keystead-tests-"))
+    config.stash[_TEMPORARY] = [folder]
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= _MEMORY_BYTES:
+        os.environ[MEMORY_VARIABLE] = in_memory = tempfile.mkdtemp(prefix="keystead-tests-", dir=_MEMORY)
+        config.stash[_TEMPORARY].append(Path(in_memory))
+    for made in config.stash[_TEMPORARY]:
+        made.chmod(0o755)  # PostgreSQL runs as `nobody`
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and the list of tests are never garbage
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if _TEMPORARY in config.stash:
-        shutil.rmtree(config.stash[_TEMPORARY], ignore_errors=True)
+    for folder in config.stash.get(_TEMPORARY, []):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 ENGINES = ("sqlite", "postgres", *(("citus",) if CITUS_URL else ()))

@@ -120,6 +120,20 @@ def test_calls(data: str, what: str, recipient: str, amount: str, caution: str) 
     assert bool(found.cautions) == bool(caution)
 
 
+@pytest.mark.parametrize(
+    ("data", "details"),
+    [
+        ("a9059cbb" + word(TO) + word(2_500_000), {"tokens to": TO, "amount": "2500000 units"}),
+        ("095ea7b3" + word(TO) + "f" * 64, {"spender": TO, "amount": "without limit"}),
+        ("23b872dd" + word(OWNER) + word(TO) + word(9), {"tokens of": OWNER, "tokens to": TO}),
+        ("a22cb465" + word(TO) + word(1), {"spender": TO}),
+    ],
+)
+def test_who_gets_tokens_is_a_fact_of_its_own(data: str, details: dict[str, str]) -> None:
+    facts = {fact.label: fact.text for fact in described(data).facts}
+    assert details.items() <= facts.items()
+
+
 ABI = msgspec.json.encode(
     [
         {

@@ -11,9 +11,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from keystead import ApiKeyCurve, Client, generate_api_key
+from keystead import ApiKeyCurve, Client, Curve, generate_api_key
 from keystead.client.shapes import ApiKeyParamsV2
-from keystead.server.development.fixture_file import FixtureError, read_fixtures
+from keystead.server.development.fixture_file import (
+    FixtureApiKey,
+    FixtureError,
+    FixturePrivateKey,
+    FixtureWallet,
+    read_fixtures,
+)
+from keystead.server.development.organizations import MadeOrganization
 from tests.support.dev_servers import dev
 
 FILE = """
@@ -255,3 +262,19 @@ def test_what_fixtures_cannot_hold_is_named(tmp_path: Path) -> None:
         assert organization["wallets"][0]["mnemonic"].endswith("junk")
         assert [user["userName"] for user in organization["users"]] == ["Developer"]
         assert organization["policies"] == []
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    [
+        FixtureApiKey(private_key="5ec7e7" * 10 + "5ec7"),
+        FixturePrivateKey(private_key_name="Key", curve=Curve.SECP256K1, private_key="5ec7e7" * 10 + "5ec7"),
+        FixtureWallet(wallet_name="Wallet", mnemonic="5ec7e7 words"),
+        MadeOrganization(
+            organization_id="1", user_id="2", api_public_key="02", api_private_key="5ec7e7" * 10 + "5ec7"
+        ),
+    ],
+    ids=lambda fixture: type(fixture).__name__,
+)
+def test_secrets_are_in_no_repr(fixture: object) -> None:
+    assert "5ec7e7" not in repr(fixture) + str([fixture])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from keystead import ActivityFailed, ActivityStatus, Effect
@@ -52,6 +54,14 @@ def test_an_approval_executes_what_waits(
     done = organization.client.approve_activity(fingerprint=waiting.activity.fingerprint)
     assert done.activity.status == ActivityStatus.COMPLETED
     assert tags(organization) == ["Operators"]
+
+
+def test_a_reset_forgets_the_outcome_of_bytes(server: DevelopmentServer) -> None:
+    server.controls.next_outcome(TYPE, ActivityStatus.REJECTED)
+    prepared = server.client.prepare("submit/create_user_tag", {"parameters": TAG})
+    assert json.loads(server.client.send(prepared))["activity"]["status"] == ActivityStatus.REJECTED
+    server.controls.reset()
+    assert json.loads(server.client.send(prepared))["activity"]["status"] == ActivityStatus.COMPLETED
 
 
 def test_equal_bytes_have_one_outcome(server: DevelopmentServer, organization: TestOrganization) -> None:

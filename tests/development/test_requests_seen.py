@@ -120,6 +120,15 @@ def test_they_are_bounded_and_can_be_forgotten(server: DevelopmentServer) -> Non
     assert server.controls.requests() == []
 
 
+def test_answered_requests_push_no_refusal_out(server: DevelopmentServer, organization: TestOrganization) -> None:
+    server.http.post(f"{server.base_url}/public/v1/query/refused", content=b"{}")
+    for _ in range(REQUESTS_MAX + 1):
+        organization.client.whoami()
+    seen = server.controls.requests()
+    assert len(seen) == REQUESTS_MAX + 1
+    assert seen[0].path.endswith("/refused")
+
+
 def test_a_client_whose_base_address_ends_in_a_slash(server: DevelopmentServer) -> None:
     server.controls.faults.fail(503)
     answer = server.http.post(f"{server.base_url}//public/v1/query/whoami", content=b"{}")

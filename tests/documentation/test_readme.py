@@ -85,6 +85,7 @@ def test_the_first_call_from_typescript(started: Credentials, folder: Path) -> N
 
 
 def test_the_first_test(folder: Path) -> None:
+    assert "Save it as `test_wallets.py`" in README
     (folder / "test_wallets.py").write_text(_block("python"))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_wallets.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from keystead import generate_api_key
 from keystead.operations.activity_descriptions import DESCRIBED_AT_ONCE
 from keystead.operations.missing_approvals import WAYS_MAX
+from keystead.operations.own_addresses import LOOKED_UP_MAX
 from tests.support.authorization_scenario import new_sub_organization
-from tests.support.callers import Caller, answered, refusal, unique
+from tests.support.callers import Caller, answered, refusal, unique, user_params
 from tests.support.servers import Server
+from tests.support.sessions import logged_in
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +55,32 @@ def test_a_transaction_in_words(root: Caller, signed_id: str) -> None:
     assert {"label": "chain", "text": "Ethereum (chain 1)"} in described["facts"]
 
 
+def test_addresses_of_the_organization_have_the_names_of_their_wallets(root: Caller) -> None:
+    private_key = {
+        "privateKeyName": unique("pays"),
+        "curve": "CURVE_SECP256K1",
+        "addressFormats": ["ADDRESS_FORMAT_ETHEREUM"],
+        "privateKeyTags": [],
+    }
+    made = root.result("create_private_keys", {"privateKeys": [private_key]})["privateKeys"][0]
+    to = _wallet(root, "gets it")["addresses"][0]
+    unsigned = TRANSACTION.replace("70997970c51812dc3a010c7d01b50e0d17dc79c8", to[2:].lower())
+    asked = {"unsignedTransaction": unsigned, "type": "TRANSACTION_TYPE_ETHEREUM"}
+    signed = root.submitted("sign_transaction", {"signWith": made["addresses"][0]["address"], **asked})
+    [described] = root.asked("describe_activities", activityIds=[signed["id"]])["activityDescriptions"]
+    facts = {each["label"]: each["text"] for each in described["facts"]}
+    assert (facts["from private key"], facts["to wallet"]) == (repr(private_key["privateKeyName"]), "'gets it'")
+
+
+def test_a_few_addresses_of_an_activity_are_looked_up(root: Caller) -> None:
+    address = _wallet(root, "many times")["addresses"][0]
+    users = [user_params(generate_api_key().public_key) | {"userName": address} for _ in range(LOOKED_UP_MAX + 1)]
+    made = root.submitted("create_users", {"users": users})
+    [described] = root.asked("describe_activities", activityIds=[made["id"]])["activityDescriptions"]
+    named = [each for each in described["facts"] if each["text"] == "'many times'"]
+    assert 0 < len(named) <= LOOKED_UP_MAX
+
+
 def test_ids_have_the_names_of_their_records(root: Caller) -> None:
     wallet_id = _wallet(root, "to be renamed")["walletId"]
     renamed = root.submitted("update_wallet", {"walletId": wallet_id, "walletName": "renamed"})
@@ -75,6 +104,44 @@ def test_whose_approvals_are_missing(root: Caller) -> None:
     approving.submitted("approve_activity", {"fingerprint": waiting["fingerprint"]})
     [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
     assert described["missingApprovals"] == []
+
+
+def test_the_user_of_an_authentication_proxy_approves_nothing(sqlite_server: Server) -> None:
+    parent = sqlite_server.caller
+    asking, approving = parent.new_user(), parent.new_user()
+    proxy_id = parent.result("enable_auth_proxy", {})["userId"]
+    counted = ", ".join(f"'{each}'" for each in (asking.user_id, approving.user_id, proxy_id))
+    consensus = f"approvers.filter(user, user.id in [{counted}]).count() >= 2"
+    condition = "activity.kind == 'CREATE_PRIVATE_KEY_TAG'"
+    policy = {"policyName": unique("two"), "effect": "EFFECT_ALLOW", "condition": condition, "consensus": consensus}
+    made = parent.result("create_policy", policy)
+    tag = {"privateKeyTagName": unique("tag"), "privateKeyIds": []}
+    waiting = answered(asking.submit("create_private_key_tag", tag))["activity"]
+    [described] = parent.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
+    assert described["missingApprovals"][0]["userIds"] == [approving.user_id]
+    parent.submitted("delete_policies", {"policyIds": [made["policyId"]]})
+    parent.submitted("disable_auth_proxy", {"configId": proxy_id})
+
+
+def test_what_a_session_of_a_profile_asked_for_waits_for_the_same_approvals(root: Caller) -> None:
+    asking, approving = root.new_user(), root.new_user()
+    consensus = " && ".join(f"approvers.any(user, user.id == '{each.user_id}')" for each in (asking, approving))
+    condition = "activity.kind == 'CREATE_PRIVATE_KEY_TAG'"
+    policy = {"policyName": unique("two"), "effect": "EFFECT_ALLOW", "condition": condition, "consensus": consensus}
+    login = {"policyName": unique("login"), "effect": "EFFECT_ALLOW", "condition": "activity.kind == 'STAMP_LOGIN'"}
+    made = root.result("create_policies", {"policies": [policy, login]})["policyIds"]
+    profile = {"sessionProfileName": unique("tags"), "scope": condition}
+    profile_id = root.result("create_session_profile", profile)["sessionProfileId"]
+    session = logged_in(asking, sessionProfileId=profile_id)
+    tag = {"privateKeyTagName": unique("tag"), "privateKeyIds": []}
+    waiting = answered(session.submit("create_private_key_tag", tag))["activity"]
+    [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
+    by_policy, by_quorum = described["missingApprovals"]
+    assert (by_policy["policyId"], by_policy["userIds"]) == (made[0], [approving.user_id])
+    assert by_quorum["userIds"] == [root.user_id]
+    root.submitted("approve_activity", {"fingerprint": waiting["fingerprint"]})
+    assert root.asked("get_activity", activityId=waiting["id"])["activity"]["status"] == "ACTIVITY_STATUS_COMPLETED"
+    root.submitted("delete_policies", {"policyIds": made})
 
 
 def test_a_description_names_a_few_policies_that_wait(root: Caller) -> None:

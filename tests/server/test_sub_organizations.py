@@ -123,6 +123,13 @@ def test_filter(kind: str, parent: Caller, family: list[str], found: dict[str, t
     assert listed(there, filterType=kind, filterValue=value) == []
 
 
+def test_a_credential_id_may_have_padding(
+    parent: Caller, family: list[str], found: dict[str, tuple[str, str]]
+) -> None:
+    value, organization_id = found["CREDENTIAL_ID"]
+    assert listed(parent, filterType="CREDENTIAL_ID", filterValue=f"{value}==") == [organization_id]
+
+
 SEVERAL_SPELLINGS = [*HEX, *BECH32, *TON]
 
 

@@ -30,6 +30,10 @@ _INSTALL = _PACKAGE / "pginstall18"
 BINARIES = _INSTALL / "bin"
 """The folder of pg_dump, psql and the other programs."""
 
+MEMORY_VARIABLE = "TESTS_MEMORY"
+"""Names a folder in the machine's memory, if the tests have one. Hundreds of databases are made, each of hundreds
+of files, and some disks take a minute to delete them."""
+
 _SERVER_USER = "nobody"
 _START_LIMIT_S = 60.0
 
@@ -37,10 +41,12 @@ _START_LIMIT_S = 60.0
 class PostgresServer:
     """One server on a loopback port. Data, port and password outlive stop() and kill(), until the next start()."""
 
-    def __init__(self, home: Path, *, durable: bool) -> None:
+    def __init__(self, home: Path, data: Path, *, durable: bool) -> None:
+        """Two folders of its own, the second for databases."""
         self.port = _quiet_port()
         self._home = home
-        self._data = home / "data"
+        self._databases = data
+        self._data = data / "data"
         self._log = home / "log"
         self._password = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
@@ -50,7 +56,8 @@ class PostgresServer:
             account = pwd.getpwnam(_SERVER_USER)
             self._as_user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
             self._install = _copy_of_binaries(home)
-            os.chown(home, account.pw_uid, account.pw_gid)
+            for folder in (home, data):
+                os.chown(folder, account.pw_uid, account.pw_gid)
         self._initialize(home / "password", durable=durable)
 
     @classmethod
@@ -60,7 +67,7 @@ class PostgresServer:
         standby = cls.__new__(cls)
         vars(standby).update(vars(primary))
         standby.port, standby._process = _quiet_port(), None
-        standby._data = primary._home / f"standby-{number}"
+        standby._data = primary._databases / f"standby-{number}"
         standby._log = primary._home / f"standby-{number}.log"
         name = f"standby_{number}"
         source = f"{primary.url()}?application_name={name}"
@@ -188,8 +195,12 @@ def running_postgres(*, durable: bool = False) -> Iterator[PostgresServer]:
     Without `durable` a commit waits for the system's cache, not for the disk. That outlives kill(), which ends
     processes and not the machine.
     """
-    with tempfile.TemporaryDirectory(prefix="keystead-postgres-") as home:
-        server = PostgresServer(Path(home), durable=durable)
+    in_memory = None if durable else os.environ.get(MEMORY_VARIABLE)
+    with (
+        tempfile.TemporaryDirectory(prefix="keystead-postgres-") as home,
+        tempfile.TemporaryDirectory(prefix="keystead-postgres-", dir=in_memory) as data,
+    ):
+        server = PostgresServer(Path(home), Path(data), durable=durable)
         server.start()
         try:
             yield server

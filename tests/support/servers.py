@@ -12,8 +12,6 @@ import resource
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ import httpx
 from keystead.api.enums import CredentialType
 from keystead.api.identifiers import new_id
 from keystead.api.records import ApiKey, Credential, Timestamp, User
+from keystead.client.certificates import certificates_for
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
 from keystead.organizations.kinds.data_key import SealedDataKey
@@ -38,6 +37,7 @@ from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.support.callers import Caller, now_ms
 from tests.support.databases import Database
+from tests.support.loaded_process import LoadedProcess
 from tests.support.moved_clock import FILE_VARIABLE, SERVE, MovedClock
 
 _START_LIMIT_S = 60.0
@@ -50,7 +50,6 @@ NO_MAIL_SERVER = {
 }
 """A mail server that does not answer: e-mails wait in the outbox."""
 
-_ROOT = Path(__file__).parents[2]
 _SERVE = "from keystead.cli.serving import serve; serve()"
 
 
@@ -156,9 +155,10 @@ class Server:
         # A server with TLS of its own has a certificate that it signed itself.
         certificate = self._settings.get("tls_cert")
         self.base_url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
-        verify = ssl.create_default_context(cafile=str(certificate)) if certificate else True
+        tls = ssl.create_default_context(cafile=str(certificate)) if certificate else None
+        verify = tls or certificates_for(self.base_url, is_direct=True)
         self.http = httpx.Client(base_url=self.base_url, timeout=60, verify=verify)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: LoadedProcess | None = None
 
     @property
     def caller(self) -> Caller:
@@ -202,16 +202,7 @@ class Server:
         program = _SERVE
         if self.clock is not None:
             program, variables[FILE_VARIABLE] = SERVE, str(self.clock.file)
-        with (log or self.log).open("ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", program],
-                cwd=_ROOT,
-                env=inherited | variables,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,  # a Ctrl-C meant for pytest must not stop the server first
-            )
+        self._process = LoadedProcess(program, inherited | variables, log or self.log)
         deadline = time.monotonic() + _START_LIMIT_S
         while not self.is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:

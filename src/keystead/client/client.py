@@ -6,6 +6,7 @@ Not here: the typed methods (`operations`, generated), building requests (`reque
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -18,6 +19,7 @@ from keystead.client.activity import SubmittedT
 from keystead.client.answers import read_answer, refusal
 from keystead.client.base import BaseClient, submission
 from keystead.client.calls import AnswerT
+from keystead.client.certificates import certificates_for
 from keystead.client.errors import ConnectionFailed, KeysteadError, ProtocolError, RequestTimedOut
 from keystead.client.operations import AsyncOperations, Operations
 from keystead.client.requests import Prepared, ServerAddress, in_wire_names
@@ -173,7 +175,7 @@ class Client(BaseClient[httpx.Client], Operations):
         return submitted(read_answer(prepared.path, self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.Client:
-        return httpx.Client(mounts=_direct(self._address))
+        return httpx.Client(mounts=_direct(self._address), verify=_certificates(self._address))
 
 
 class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
@@ -311,7 +313,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         return submitted(read_answer(prepared.path, await self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(mounts=_direct(self._address))
+        return httpx.AsyncClient(mounts=_direct(self._address), verify=_certificates(self._address))
 
 
 def _direct(address: ServerAddress) -> dict[str, None]:
@@ -320,6 +322,10 @@ def _direct(address: ServerAddress) -> dict[str, None]:
     if host is None:
         return {}
     return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
+
+
+def _certificates(address: ServerAddress) -> ssl.SSLContext | bool:
+    return certificates_for(address.base_url, is_direct=address.loopback is not None)
 
 
 def _refusal(prepared: Prepared, response: httpx.Response) -> KeysteadError | None:

@@ -15,6 +15,7 @@ import msgspec
 
 from keystead.api.enums import ActivityStatus
 from keystead.client.answers import refusal
+from keystead.client.certificates import certificates_for
 from keystead.client.credentials import Credentials
 from keystead.client.dev_outbox import DevelopmentOutbox
 from keystead.client.dev_webhooks import DevWebhooks
@@ -166,7 +167,12 @@ class DevControls:
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url.rstrip("/")
         # Not through a proxy of the environment: it cannot reach this machine.
-        self._http = httpx.Client(base_url=f"{self.base_url}/dev/v1/", timeout=_TIMEOUT_S, trust_env=False)
+        self._http = httpx.Client(
+            base_url=f"{self.base_url}/dev/v1/",
+            timeout=_TIMEOUT_S,
+            trust_env=False,
+            verify=certificates_for(self.base_url, is_direct=True),
+        )
         self.clock = DevClock(self)
         self.faults = DevFaults(self)
         self.outbox = DevelopmentOutbox(self.base_url, self._http)

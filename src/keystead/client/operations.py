@@ -173,7 +173,7 @@ class Operations(Calls):
         *,
         organization_id: str | None = None,
     ) -> shapes.GetActivePoliciesResponse:
-        """Which policies of the organization are active now. One without a time window always is."""
+        """Which policies of the organization are active now. A policy without a time window is active."""
         return self._query(
             "get_active_policies",
             shapes.GetActivePoliciesResponse,
@@ -342,7 +342,7 @@ class Operations(Calls):
     ) -> shapes.GetMfaStatusResponse:
         """Which proofs an activity's voters have given, and which their MFA policies ask for.
 
-        Without `user_id`: of everybody who has voted.
+        Without `user_id`, the answer is about every user who has voted.
         """
         return self._query(
             "get_mfa_status",
@@ -573,7 +573,8 @@ class Operations(Calls):
     ) -> shapes.ListActivitiesResponse:
         """Activities of the organization, newest first, by page; a page ends by number or by size.
 
-        Activities of any of these statuses and any of these types; no filter means all. An unknown type has none.
+        Activities whose status and type are among the given ones. A filter that is left out accepts all. No activity
+        has an unknown type.
         """
         return self._query(
             "list_activities",
@@ -753,8 +754,9 @@ class Operations(Calls):
         """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it; an OIDC token must hold,
-        and finds users with an OAuth provider of its issuer, audience and subject.
+        PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
+        spellings of the same value are equal to it. An OIDC token must be valid. It finds users with an OAuth provider
+        of its issuer, audience and subject.
         """
         return self._query(
             "list_suborgs",
@@ -878,7 +880,7 @@ class Operations(Calls):
     ) -> shapes.TryPolicyResponse:
         """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
 
-        `policy_id`: the saved policy whose place it takes; absent for a further policy.
+        `policy_id`: the saved policy that the tried policy would replace; absent if it would be added.
         """
         return self._query(
             "try_policy",
@@ -916,7 +918,7 @@ class Operations(Calls):
     ) -> shapes.ApproveActivitySubmitted:
         """Approve an activity that waits for consensus or for further proofs; answered with that activity.
 
-        `fingerprint` of the activity to approve: "sha256:" and the hex digest of its request.
+        `fingerprint`: of the activity to approve, "sha256:" and the hex digest of its request.
         """
         return self._submit(
             shapes.ApproveActivitySubmitted,
@@ -2956,7 +2958,7 @@ class AsyncOperations(AsyncCalls):
         *,
         organization_id: str | None = None,
     ) -> shapes.GetActivePoliciesResponse:
-        """Which policies of the organization are active now. One without a time window always is."""
+        """Which policies of the organization are active now. A policy without a time window is active."""
         return await self._query(
             "get_active_policies",
             shapes.GetActivePoliciesResponse,
@@ -3125,7 +3127,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.GetMfaStatusResponse:
         """Which proofs an activity's voters have given, and which their MFA policies ask for.
 
-        Without `user_id`: of everybody who has voted.
+        Without `user_id`, the answer is about every user who has voted.
         """
         return await self._query(
             "get_mfa_status",
@@ -3356,7 +3358,8 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.ListActivitiesResponse:
         """Activities of the organization, newest first, by page; a page ends by number or by size.
 
-        Activities of any of these statuses and any of these types; no filter means all. An unknown type has none.
+        Activities whose status and type are among the given ones. A filter that is left out accepts all. No activity
+        has an unknown type.
         """
         return await self._query(
             "list_activities",
@@ -3536,8 +3539,9 @@ class AsyncOperations(AsyncCalls):
         """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it; an OIDC token must hold,
-        and finds users with an OAuth provider of its issuer, audience and subject.
+        PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
+        spellings of the same value are equal to it. An OIDC token must be valid. It finds users with an OAuth provider
+        of its issuer, audience and subject.
         """
         return await self._query(
             "list_suborgs",
@@ -3661,7 +3665,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.TryPolicyResponse:
         """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
 
-        `policy_id`: the saved policy whose place it takes; absent for a further policy.
+        `policy_id`: the saved policy that the tried policy would replace; absent if it would be added.
         """
         return await self._query(
             "try_policy",
@@ -3699,7 +3703,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.ApproveActivitySubmitted:
         """Approve an activity that waits for consensus or for further proofs; answered with that activity.
 
-        `fingerprint` of the activity to approve: "sha256:" and the hex digest of its request.
+        `fingerprint`: of the activity to approve, "sha256:" and the hex digest of its request.
         """
         return await self._submit(
             shapes.ApproveActivitySubmitted,

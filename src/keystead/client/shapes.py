@@ -453,8 +453,8 @@ class DescribedFact(Wire, frozen=True):
 
 class MissingApprovals(Wire, frozen=True):
     """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
-    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how
-    many of them it takes; absent for a policy, whose consensus says it.
+    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how many
+    of them must approve; absent for a policy, whose consensus expression decides.
     """
 
     user_ids: tuple[str, ...]
@@ -465,7 +465,7 @@ class MissingApprovals(Wire, frozen=True):
 class DescribedActivity(Wire, frozen=True):
     """`headline`: a sentence without full stop. `what`: a few words. `recipient`: the address that is paid or
     called, `amount`: with its unit; both "" if there is none or more than one. `cautions`: what is easily
-    overlooked. `missing_approvals`: while it waits for approvals, the ways that are left.
+    overlooked. `missing_approvals`: while it waits for approvals, the ways in which it could be allowed.
     """
 
     activity_id: str
@@ -485,17 +485,18 @@ class DescribeActivitiesResponse(Wire, frozen=True):
 
 
 class ExplainedValue(Wire, frozen=True):
-    """What a part read. `path`: as the expression writes it."""
+    """A value that a part read. `path`: the name of the value, as the expression writes it."""
 
     path: str
     value: str
 
 
 class ExplainedPart(Wire, frozen=True):
-    """A part of a clause. The operands of a part follow it, with a `depth` that is one more; the whole has 0.
+    """A part of a clause. The operands of a part follow it, with a `depth` that is one more. The whole clause has
+    the depth 0.
 
-    `operator`: `&&`, `||` or `!` of a part whose operands follow. `value`: `true`, `false` or `failed`, with the
-    `reason`. `values`: what a part without operands compares.
+    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false` or `failed`,
+    with the `reason`. `values`: what a part without operands compares.
     """
 
     depth: int
@@ -507,8 +508,8 @@ class ExplainedPart(Wire, frozen=True):
 
 
 class ExplainedClause(Wire, frozen=True):
-    """`item`: of a batch, such as the secrets of an export, which item the condition is evaluated for, from 1
-    on; None if the activity is no batch.
+    """`item`: the number of the item that the condition is evaluated for, from 1 on, if the activity is a batch,
+    such as the export of several secrets; otherwise None.
     """
 
     clause: str
@@ -517,8 +518,8 @@ class ExplainedClause(Wire, frozen=True):
 
 
 class ExplainPolicyResponse(Wire, frozen=True):
-    """The clauses that the policy has; the condition once for each item of a batch. `at`: the moment that they are
-    evaluated for.
+    """The clauses that the policy has. A batch has the condition once for each item. `at`: the moment for which the
+    clauses are evaluated.
     """
 
     explained_clauses: tuple[ExplainedClause, ...]
@@ -526,7 +527,7 @@ class ExplainPolicyResponse(Wire, frozen=True):
 
 
 class ActivePolicyStatus(Wire, frozen=True):
-    """`time_expr` is absent if the policy has no time window, `error` if it could be evaluated."""
+    """`time_expr` is absent if the policy has no time window, `error` if there was no error in evaluating it."""
 
     organization_id: str
     policy_id: str
@@ -597,7 +598,7 @@ class GetOauthProvidersResponse(Wire, frozen=True):
 
 
 class InvitationRecord(Wire, frozen=True):
-    """An invitation as the wire has it. `status` is always CREATED: this server has no way to accept one."""
+    """An invitation in the form of the API. `status` is always CREATED: nobody can accept an invitation here."""
 
     invitation_id: str
     receiver_user_name: str
@@ -626,7 +627,7 @@ class SmartContractInterfaceReference(Wire, frozen=True):
 
 
 class OrganizationData(Wire, frozen=True):
-    """`tags` are of users and of private keys. The texts of contract interfaces are not in it."""
+    """`tags`: those of users and those of private keys. The texts of contract interfaces are left out."""
 
     organization_id: str
     name: str
@@ -877,7 +878,7 @@ class WhoamiResponse(Wire, frozen=True):
 
 
 class ApproveActivityResult(Wire, frozen=True):
-    """Nothing of its own: the answer is the activity voted on."""
+    """Has no members. The answer to a vote is the activity that was voted on."""
 
 
 class CreateApiKeysResult(Wire, frozen=True):
@@ -1314,7 +1315,7 @@ class RecoverUserResult(Wire, frozen=True):
 
 
 class RejectActivityResult(Wire, frozen=True):
-    """Nothing of its own: the answer is the activity voted on."""
+    """Has no members. The answer to a vote is the activity that was voted on."""
 
 
 class RemoveIpAllowlistResult(Wire, frozen=True):
@@ -1447,8 +1448,8 @@ class UpdateWebhookEndpointResult(Wire, frozen=True):
 
 
 class VerifyOtpResult(Wire, frozen=True):
-    """`verification_token`: a JWT which proves that the contact got the code. One without a key is in one answer
-    only; in the record of the activity it is "".
+    """`verification_token`: a JWT that proves that the contact got the code. A token without a key is in one answer
+    only. In the record of the activity it is "".
     """
 
     verification_token: str

@@ -28,6 +28,8 @@ class HookSender:
         self._secret = secret
         self._now_ms = now_ms
         self._timeout_s = timeout_s
+        # Created once: the event loop would wait for it with each message, longer than for most requests.
+        self._tls = httpx.create_ssl_context(trust_env=False)
 
     async def send(self, message: Message) -> str:
         body = msgspec.json.encode(message)
@@ -39,7 +41,9 @@ class HookSender:
         }
         try:
             async with (
-                httpx.AsyncClient(timeout=self._timeout_s, follow_redirects=False, trust_env=False) as client,
+                httpx.AsyncClient(
+                    timeout=self._timeout_s, follow_redirects=False, trust_env=False, verify=self._tls
+                ) as client,
                 client.stream("POST", self._url, content=body, headers=headers) as answer,
             ):
                 status = answer.status_code

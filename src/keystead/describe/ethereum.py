@@ -25,7 +25,7 @@ def describe_ethereum(tx: Mapping[str, Any]) -> ActivityDescription:
         what=what,
         recipient=recipient,
         amount=amount,
-        facts=tuple(_facts(tx, to, value, data)),
+        facts=tuple(_facts(tx, to, value, data, token)),
         cautions=tuple(cautions),
     )
 
@@ -53,7 +53,7 @@ def _headline(
     )
 
 
-def _facts(tx: Mapping[str, Any], to: str, value: str, data: bytes) -> Iterator[Fact]:
+def _facts(tx: Mapping[str, Any], to: str, value: str, data: bytes, token: TokenCall | None) -> Iterator[Fact]:
     yield Fact("chain", network_name(tx.get("chain_id")))
     yield Fact("from", checksummed(tx["from"]))
     yield Fact("to", to or "no address: it creates a contract")
@@ -62,6 +62,7 @@ def _facts(tx: Mapping[str, Any], to: str, value: str, data: bytes) -> Iterator[
         yield Fact("function", f"{tx['function_name']} ({tx['function_signature']})")
         yield from facts_of(tx["contract_call_args"], "argument")
     elif data:
+        yield from token.details if token else ()
         yield Fact("data", f"{len(data)} bytes: {shortened(data)}")
     price = tx["gas_price"]
     most = coin_amount(tx["gas"] * price, tx.get("chain_id"))

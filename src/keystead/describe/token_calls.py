@@ -13,6 +13,7 @@ import msgspec
 
 from keystead.chains.addresses.text import eip55
 from keystead.chains.ethereum.interfaces import ContractAbi
+from keystead.describe.description import Fact
 
 _FUNCTIONS: Final = (
     ("transfer", ("address to", "uint256 amount")),
@@ -26,13 +27,17 @@ UNLIMITED_FROM: Final = 1 << 128
 
 
 class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
-    """`recipient`: who gets tokens, or may take them. `amount` in words; `caution`: "" for none."""
+    """`recipient`: who gets tokens, or may take them. `amount` in words; `caution`: "" for none.
+
+    `details`: the arguments.
+    """
 
     what: str
     headline: str
     recipient: str
     amount: str
     caution: str = ""
+    details: tuple[Fact, ...] = ()
 
 
 _STANDARD: Final = ContractAbi.read(
@@ -73,6 +78,7 @@ def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = c
                 headline=f"Send {number} smallest units of the token {contract} to {to}",
                 recipient=to,
                 amount=f"{number} units",
+                details=(Fact("tokens to", to), Fact("amount", f"{number} units")),
             )
         case "transferFrom" | "safeTransferFrom":
             number = values.get("amount", values.get("tokenId"))
@@ -82,16 +88,19 @@ def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = c
                 headline=f"Move {number} (units, or a token's id) of the token {contract} from {owner} to {to}",
                 recipient=to,
                 amount=f"{number} units",
+                details=(Fact("tokens of", owner), Fact("tokens to", to), Fact("amount, or id", str(number))),
             )
         case "approve":
             spender, is_unlimited = written(values["spender"]), values["amount"] >= UNLIMITED_FROM
             number = "any number of" if is_unlimited else f"{values['amount']}"
+            amount = "without limit" if is_unlimited else f"{number} units"
             return TokenCall(
                 what="permit spending",
                 headline=f"Permit {spender} to take {number} smallest units of the token {contract}",
                 recipient=spender,
-                amount="without limit" if is_unlimited else f"{number} units",
+                amount=amount,
                 caution=f"{spender} may take every token of this contract, today and later" if is_unlimited else "",
+                details=(Fact("spender", spender), Fact("amount", amount)),
             )
         case _:
             spender, is_given = written(values["spender"]), values["approved"]
@@ -102,4 +111,5 @@ def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = c
                 recipient=spender,
                 amount="all tokens" if is_given else "",
                 caution=f"{spender} may move every token of this contract, today and later" if is_given else "",
+                details=(Fact("spender", spender),),
             )

@@ -10,7 +10,7 @@ from keystead.describe.amounts import SUN_PLACES, in_units
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.ethereum import shortened
 from keystead.describe.fields import facts_of, in_words
-from keystead.describe.token_calls import token_call
+from keystead.describe.token_calls import TokenCall, token_call
 
 _AMOUNTS = ("amount", "call_value", "balance", "frozen_balance", "unfreeze_balance")
 
@@ -43,6 +43,8 @@ def describe_tron(tx: Mapping[str, Any]) -> ActivityDescription:
         if name not in ("type", "data", "permission_id")
     }
     facts = [Fact("chain", "Tron"), *facts_of(shown)]
+    if kind == "TriggerSmart" and (token := _token_call(contract)) is not None:
+        facts.extend(token.details)
     if contract.get("data"):
         facts.append(Fact("data", shortened(bytes.fromhex(contract["data"]))))
     facts.append(Fact("fee", f"at most {_trx(tx['fee_limit'])}"))
@@ -60,7 +62,7 @@ def _call(contract: Mapping[str, Any]) -> tuple[str, str, str, str, list[str]]:
     """Headline, short form, recipient, amount, cautions."""
     address, data = contract["contract_address"], bytes.fromhex(contract["data"])
     value = f", and send it {_trx(contract['call_value'])}" if contract["call_value"] else ""
-    token = token_call(address, data, _address)
+    token = _token_call(contract)
     if token is None:
         caution = f"what the contract {address} does with these {len(data)} bytes cannot be shown"
         return f"Call the contract {address}{value}", "call a contract", address, "", [caution]
@@ -71,6 +73,10 @@ def _call(contract: Mapping[str, Any]) -> tuple[str, str, str, str, list[str]]:
         token.amount,
         [token.caution] if token.caution else [],
     )
+
+
+def _token_call(contract: Mapping[str, Any]) -> TokenCall | None:
+    return token_call(contract["contract_address"], bytes.fromhex(contract["data"]), _address)
 
 
 def _address(digits: str) -> str:

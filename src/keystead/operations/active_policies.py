@@ -16,7 +16,7 @@ from keystead.policies.request import time_values
 
 
 class ActivePolicyStatus(Wire, frozen=True):
-    """`time_expr` is absent if the policy has no time window, `error` if it could be evaluated."""
+    """`time_expr` is absent if the policy has no time window, `error` if there was no error in evaluating it."""
 
     organization_id: str
     policy_id: str
@@ -38,7 +38,7 @@ class GetActivePoliciesResponse(Wire, frozen=True):
 
 @query()
 async def get_active_policies(reading: Reading, _: GetActivePoliciesRequest) -> GetActivePoliciesResponse:
-    """Which policies of the organization are active now. One without a time window always is."""
+    """Which policies of the organization are active now. A policy without a time window is active."""
     now_ms = reading.now_ms
     compiled = await reading.open_activities.environment.policy_sets.of(reading.organization)
     moment = EvaluationContext(time_values(now_ms))

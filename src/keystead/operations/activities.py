@@ -1,6 +1,7 @@
-"""Activities as records: reading one, and reading them by page.
+"""Queries about activities: one activity, a page of them, and the app proofs of one.
 
-Here: the queries, and the bound in bytes on a page. Not here: how one activity is shown (`pipeline.view`).
+Here: the queries, what a reader sees of an activity, the bound in bytes on a page. Not here: the form of an
+activity (`pipeline.view`).
 """
 
 from __future__ import annotations
@@ -30,16 +31,22 @@ class GetActivityRequest(QueryRequest, frozen=True):
 @query(before_session=True)
 async def get_activity(reading: Reading, request: GetActivityRequest) -> ActivityResponse:
     """One activity, as its reader may vote on it."""
-    activity = await reading.store.activity(reading.organization.id, request.activity_id)
-    if activity is None:
-        raise NotFound(f"unable to find activity {request.activity_id} in organization {reading.organization.id}")
+    activity = await activity_named(reading, request.activity_id)
     return ActivityResponse(activity=await shown(reading, activity))
 
 
-async def shown(reading: Reading, activity: RecordedActivity, submission: Submission | None = None) -> Activity:
-    """The activity as this reader sees it. `submission`: the request just sent, if the reader sent one.
+async def activity_named(reading: Reading, activity_id: str) -> RecordedActivity:
+    """The activity of this id. Raises NotFound."""
+    activity = await reading.store.activity(reading.organization.id, activity_id)
+    if activity is None:
+        raise NotFound(f"unable to find activity {activity_id} in organization {reading.organization.id}")
+    return activity
 
-    A parent's user reads a sub-organization's activities and votes on none of them.
+
+async def shown(reading: Reading, activity: RecordedActivity, submission: Submission | None = None) -> Activity:
+    """The activity as this reader sees it. `submission`: the request that made the activity, if this is its answer.
+
+    A user of the parent may read the activities of a sub-organization, but may not vote on them.
     """
     user_id, open_activities = reading.caller.user.user_id, reading.open_activities
     activity = open_activities.now(activity)
@@ -57,7 +64,8 @@ READ_AT_ONCE = 10
 
 
 class ListActivitiesRequest(QueryRequest, frozen=True):
-    """Activities of any of these statuses and any of these types; no filter means all. An unknown type has none."""
+    """Activities whose status and type are among the given ones. A filter that is left out accepts all. No activity
+    has an unknown type."""
 
     filter_by_status: Annotated[tuple[ActivityStatus, ...], Meta(max_length=20)] | None = None
     filter_by_type: Annotated[tuple[ShortText, ...], Meta(max_length=200)] | None = None
@@ -79,8 +87,8 @@ async def list_activities(reading: Reading, request: ListActivitiesRequest) -> L
 
 
 async def _page(reading: Reading, request: ListActivitiesRequest) -> list[RecordedActivity]:
-    """The activities of the page, newest first: those nearest to the cursor, at most PAGE_BYTES_MAX of them, and
-    at least one if there is one."""
+    """The activities of the page, newest first: those nearest to the cursor, with at most PAGE_BYTES_MAX bytes
+    together. A page has at least one activity if there is one."""
     page = page_of(request.pagination_options)
     statuses, types = request.filter_by_status or (), request.filter_by_type or ()
     activities: list[RecordedActivity] = []
@@ -90,7 +98,7 @@ async def _page(reading: Reading, request: ListActivitiesRequest) -> list[Record
         read = await reading.store.activities(reading.organization.id, statuses, types, replace(rest, limit=limit))
         if read is None:
             raise unknown_cursor(page)
-        for activity in reversed(read) if page.before else read:  # the nearest to the cursor first
+        for activity in reversed(read) if page.before else read:  # those nearest to the cursor come first
             size += recorded_bytes(activity)
             if activities and size > PAGE_BYTES_MAX:
                 return _newest_first(activities)
@@ -122,7 +130,7 @@ def recorded_bytes(activity: RecordedActivity) -> int:
 
 
 def _mfa_bytes(voter: User) -> int:
-    """Of the records of a voter, MFA policies alone hold long texts."""
+    """The bytes of a voter's MFA policies. No other part of a voter's record holds a long text."""
     return sum(len(policy.condition) + len(policy.notes or "") for policy in voter.mfa_policies)
 
 
@@ -137,7 +145,5 @@ class ListAppProofsResponse(Wire, frozen=True):
 @query()
 async def list_app_proofs(reading: Reading, request: ListAppProofsRequest) -> ListAppProofsResponse:
     """The app proofs of an activity that was submitted with `generateAppProofs`."""
-    activity = await reading.store.activity(reading.organization.id, request.activity_id)
-    if activity is None:
-        raise NotFound(f"unable to find activity {request.activity_id} in organization {reading.organization.id}")
+    activity = await activity_named(reading, request.activity_id)
     return ListAppProofsResponse(app_proofs=activity.app_proofs)

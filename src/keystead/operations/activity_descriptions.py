@@ -1,6 +1,6 @@
-"""What activities ask, in words: a query of ours, for pages and tools that show them before a vote.
+"""Descriptions of activities for people: a query of our own, for pages and tools that show them before a vote.
 
-Here: the names that the words need, from the organization. Not here: the words (`keystead.describe`).
+Here: the names of the records that a description mentions. Not here: the descriptions (`keystead.describe`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from keystead.describe.description import ActivityDescription, Names
 from keystead.operations.activities import recorded_bytes, shown
 from keystead.operations.declare import Reading, query
 from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
+from keystead.operations.own_addresses import with_holders
 from keystead.operations.signing import interfaces_of
 from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.organization import Organization
@@ -54,7 +55,7 @@ class DescribedFact(Wire, frozen=True):
 class DescribedActivity(Wire, frozen=True):
     """`headline`: a sentence without full stop. `what`: a few words. `recipient`: the address that is paid or
     called, `amount`: with its unit; both "" if there is none or more than one. `cautions`: what is easily
-    overlooked. `missing_approvals`: while it waits for approvals, the ways that are left."""
+    overlooked. `missing_approvals`: while it waits for approvals, the ways in which it could be allowed."""
 
     activity_id: str
     headline: str
@@ -97,6 +98,7 @@ async def _described(reading: Reading, activity: Activity) -> DescribedActivity:
         interfaces=await _interfaces(reading, seen),
     )
     description = await asyncio.to_thread(describe_activity, seen, names)
+    description = replace(description, facts=await with_holders(reading, description.facts))
     return replace(_on_the_wire(activity.id, description), missing_approvals=await _missing(reading, activity))
 
 
@@ -128,7 +130,7 @@ def _cut(text: str) -> str:
 
 
 def _names(organization: Organization, ids: set[str]) -> dict[str, str]:
-    """The names of the records that the organization has of these."""
+    """The names of the organization's records with these ids."""
     named: dict[str, str] = {}
     for id_ in ids:
         if (user := organization.users.get(id_)) is not None:

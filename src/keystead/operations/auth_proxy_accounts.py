@@ -1,4 +1,4 @@
-"""The look-up of an authentication proxy: which sub-organization a person already has.
+"""The look-up of accounts by an authentication proxy: which sub-organization a person already has.
 
 Contacts are personal. Unless the configuration allows more, a caller must prove a contact to learn whether it has
 an account. Not here: the endpoint (`auth_proxy_endpoints`).
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
+from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest, Unauthenticated
 from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, Token
 from keystead.api.records import Wire
 from keystead.operations.google_linking import linkable_organization
-from keystead.organizations.contacts import without_separators
+from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
 from keystead.organizations.google_accounts import GOOGLE
 from keystead.organizations.identities import ProvenIdentity
@@ -26,7 +27,7 @@ from keystead.sessions.verification_tokens import InvalidVerificationToken, read
 
 _CONTACTS = {"EMAIL": LookupKind.EMAIL, "PHONE_NUMBER": LookupKind.PHONE_NUMBER}
 
-_OTP_TYPES = {"EMAIL": "OTP_TYPE_EMAIL", "PHONE_NUMBER": "OTP_TYPE_SMS"}
+_OTP_TYPES = {"EMAIL": OtpType.EMAIL, "PHONE_NUMBER": OtpType.SMS}
 _FILTERS = ("EMAIL", "PHONE_NUMBER", "PUBLIC_KEY", "CREDENTIAL_ID", "OIDC_TOKEN", "OIDC_CLAIMS")
 
 
@@ -87,7 +88,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
                 claims = _claims(value)
                 return LookupKind.OAUTH_IDENTITY, identity_looked_up(claims.iss, claims.aud, claims.sub)
             case "EMAIL" | "PHONE_NUMBER" as filter_type:
-                contact = value.lower() if filter_type == "EMAIL" else without_separators(value)
+                contact = normalized_contact(_OTP_TYPES[filter_type], value)
                 await self._check_contact_proven(request, filter_type, contact)
                 return _CONTACTS[filter_type], contact
             case other:
@@ -124,12 +125,9 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
             token = read_verification_token(text, self.verification_public_key, self.now_ms)
         except InvalidVerificationToken as invalid:
             raise Unauthenticated(f"invalid verification token: {invalid}") from None
-        stated = token.contact.lower() if filter_type == "EMAIL" else without_separators(token.contact)
-        if (token.organization_id, token.otp_type, stated) != (
-            self.organization.id,
-            _OTP_TYPES[filter_type],
-            contact,
-        ):
+        otp_type = _OTP_TYPES[filter_type]
+        proven_contact = normalized_contact(otp_type, token.contact)
+        if (token.organization_id, token.otp_type, proven_contact) != (self.organization.id, otp_type, contact):
             raise Unauthenticated("invalid verification token: it is of another organization or another contact")
 
 

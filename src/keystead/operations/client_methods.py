@@ -1,7 +1,8 @@
 """Writes the client's typed methods from the catalogue: `python -m keystead.operations.client_methods [--check]`.
 
 Here: the two modules it makes, `client.shapes` (structs) and `client.operations` (methods), laid out as the
-formatter would. Not here: what the methods call (`client.calls`). A type it cannot spell is a TypeError.
+formatter would. Not here: what the methods call (`client.calls`). Raises TypeError for a type that it cannot
+write as source text.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ def _method(operation: Operation, prefix: str, wait: str) -> str:
     else:
         answer, envelope = operation.answer_struct.__name__, {"organization_id": ENVELOPE["organization_id"]}
         call = ["self._query(", f'            "{operation.name}",', f"            shapes.{answer},"]
-    # A parameter has its name to itself: the envelope's keyword steps aside.
+    # If a parameter has the name of an envelope keyword, the keyword gets the prefix `in_`.
     taken = {field.name for field, _ in fields}
     keywords = {(f"in_{name}" if name in taken else name): kind for name, kind in envelope.items()}
     signature = []
@@ -282,7 +283,7 @@ def _import(module: str, names: set[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """With --check: 1 if a module is not what it would be written as, 0 if all are; writes nothing."""
+    """Write the modules. With --check, write nothing and return 1 if a module is not current."""
     checking, stale = "--check" in arguments, 0
     for name, text in modules().items():
         path = CLIENT / name

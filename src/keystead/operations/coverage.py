@@ -32,7 +32,7 @@ def coverage_page() -> str:
 
 
 def _by_subject() -> dict[str, list[str]]:
-    """The schema has some subjects twice, in capitals and not."""
+    """The operations of each subject. The schema has some subjects twice, with and without capital letters."""
     found: dict[str, tuple[str, list[str]]] = {}
     for subject, operations in PUBLIC_SCHEMA.operations.items():
         found.setdefault(subject.lower(), (subject, []))[1].extend(operations)

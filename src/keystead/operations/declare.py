@@ -43,7 +43,7 @@ CATALOGUE = Catalogue()
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query may look at: one version of the organization, and the store for what is read by page.
+    """What a query may read: one version of the organization, and the store for rows beside it.
 
     `now_ms`: milliseconds since the epoch.
     """
@@ -59,9 +59,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 class QueryOperation(Operation, frozen=True, kw_only=True):
     """An operation that reads.
 
-    `of_version`: its answer depends on nothing but the organization's version, so its bytes can be kept.
-    `of_caller`: it reads the caller's own organization, also
-    if the caller is a user of the parent of the organization that it names.
+    `of_version`: the answer depends on the organization's version alone, so the encoded answer can be cached.
+    `of_caller`: it reads the organization of the caller, even if the request names a sub-organization of it.
     """
 
     kind: ClassVar[Kind] = "query"
@@ -123,10 +122,10 @@ def older(
     result_key: str | None = None,
     result: Callable[[Any], Wire] | None = None,
 ) -> Older:
-    """An older version: `upgrade` reads its intent as the current one.
+    """An older version of an activity type. `upgrade` turns its intent into the current one.
 
-    `result_key` names the member of its result where that is not the current one's; `result` makes it of the
-    current one where its members differ, too.
+    `result_key`: the name of its result in answers, if it differs from the current one. `result`: turns the current
+    result into the older one, if their members differ.
     """
     return Older(activity_type, upgrade, result_key, result)
 
@@ -150,14 +149,14 @@ def activity(
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
 
-    It may yield a Refusal in place of the outcome.
+    It may return a Refusal in place of the outcome. Parameters that are not named here: see ActivityOperation.
 
     With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
-    Execution. `context_is_own=False`: it reads rows of other organizations alone, so it need not wait for commits
-    of its own. `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without
-    `load_context`. `precondition` is a rule that no policy overrides, a function (id of the submitter, intent) that
-    raises. `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities` has what they
-    prove.
+    Execution. `context_is_own=False`: `load_context` reads only rows of other organizations, so it need not wait
+    for the commits of this one. `resources` is a function (Organization, intent, T) -> keywords of policies; T is
+    None without `load_context`. `precondition` is a rule that no policy overrides, a function (id of the submitter,
+    intent) that raises. `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities`
+    has what they prove.
     """
 
     def declare(execute: Declared) -> Declared:
@@ -175,7 +174,7 @@ def activity(
         )
         versions = (current, *(_older_version(each, result) for each in accepts))
         if activity_kind(activity_type) not in SUBJECTS.keys() | ROOT_ONLY | UNGOVERNED:
-            raise ValueError(f"policies have no word for {activity_type}: see keystead.policies.resources")
+            raise ValueError(f"keystead.policies.resources does not list {activity_type}")
         CATALOGUE.add(
             ActivityOperation(
                 name=execute.__name__,
@@ -244,7 +243,7 @@ def _check_signatures(
 
 
 def _is_outcome(hint: Any) -> bool:
-    """`Outcome[…]`; an execution may yield a Refusal beside it."""
+    """Whether the type is `Outcome[…]`. An execution may also return a Refusal."""
     return typing.get_origin(hint) is Outcome
 
 

@@ -52,8 +52,8 @@ def account_record(
 
 
 def checked_paths(accounts: tuple[WalletAccountParams, ...]) -> list[str]:
-    """The normalized path of each account. Raises InvalidRequest if two would be the same account, or all are too
-    much for one request."""
+    """The normalized path of each account. Raises InvalidRequest if two accounts are the same or have the same
+    name, if a path is malformed, and if the paths together have too many levels."""
     check_total_depth([params.path for params in accounts])
     seen: dict[tuple[str, ...], int] = {}
     paths = []

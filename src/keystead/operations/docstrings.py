@@ -22,7 +22,7 @@ def summary(function: Callable[..., Any]) -> str:
 
 
 def _docstring_in_source(function: Callable[..., Any]) -> str:
-    """The function's name where its source is not at hand."""
+    """The docstring in the function's source; the function's name if the source is not available."""
     try:
         (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     except OSError:

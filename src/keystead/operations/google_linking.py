@@ -1,7 +1,8 @@
 """Google linking: a user with a verified Gmail address logs in with Google; the identity is attached to the user.
 
-An authentication proxy does it, whose configuration names the client ids (`socialLinkingClientIds`). Not here: what
-the attachment checks (`oauth_providers`), the look-up of accounts (`auth_proxy_accounts`).
+An authentication proxy attaches it, if its configuration names the client id of the token
+(`socialLinkingClientIds`). Not here: what the attachment checks (`oauth_providers`), the look-up of accounts
+(`auth_proxy_accounts`).
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ async def linkable_organization(
 
 
 async def link_google(call: ProxyCall, identity: ProvenIdentity, token: str) -> None:
-    """Attach the identity that the token proved to the user with its verified address, unless somebody has it.
+    """Attach the identity that the token proved to the user with its verified address, unless a user has it.
 
-    Raises what refuses the attachment: PermissionDenied where an MFA policy of the user applies.
+    Raises the error that refuses the attachment, such as PermissionDenied if an MFA policy of the user applies.
     """
     value = identity_looked_up(identity.iss, identity.aud, identity.sub)
     if await call.store.suborganizations_with(call.organization.id, LookupKind.OAUTH_IDENTITY, value):

@@ -16,7 +16,7 @@ from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message
 from keystead.operations.declare import activity
 from keystead.operations.derived_accounts import ACCOUNTS_AT_ONCE, account_request
 from keystead.operations.private_keys import check_formats, private_key_record
-from keystead.operations.wallets import check_new_wallet, keep_wallet
+from keystead.operations.wallets import check_new_wallet, wallet_records
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.import_targets import open_targets, outdated
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
@@ -49,12 +49,12 @@ class InitImportPrivateKeyResult(Wire, frozen=True):
     import_bundle: str
 
 
-class _Own(Protocol):
+class _ImportIntent(Protocol):
     @property
     def user_id(self) -> str: ...
 
 
-def by_oneself(submitter_id: str, intent: _Own) -> None:
+def only_for_oneself(submitter_id: str, intent: _ImportIntent) -> None:
     """A rule that no policy overrides: users import for themselves only."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
@@ -63,25 +63,27 @@ def by_oneself(submitter_id: str, intent: _Own) -> None:
         )
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=by_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=only_for_oneself)
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
 ) -> Outcome[InitImportWalletResult]:
     """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
-    import_bundle, changes = await _begun(execution, ImportKind.WALLET, intent.user_id)
+    import_bundle, changes = await _new_import_target(execution, ImportKind.WALLET, intent.user_id)
     return Outcome(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=by_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=only_for_oneself)
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
 ) -> Outcome[InitImportPrivateKeyResult]:
     """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
-    import_bundle, changes = await _begun(execution, ImportKind.PRIVATE_KEY, intent.user_id)
+    import_bundle, changes = await _new_import_target(execution, ImportKind.PRIVATE_KEY, intent.user_id)
     return Outcome(result=InitImportPrivateKeyResult(import_bundle=import_bundle), changes=changes)
 
 
-async def _begun(execution: Execution, kind: ImportKind, user_id: str) -> tuple[str, tuple[Put | Remove, ...]]:
+async def _new_import_target(
+    execution: Execution, kind: ImportKind, user_id: str
+) -> tuple[str, tuple[Put | Remove, ...]]:
     organization, target_id = execution.organization, execution.new_id()
     made = await execution.signer.new_import_target(
         organization_id=organization.id,
@@ -108,7 +110,7 @@ class ImportWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=by_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=only_for_oneself)
 async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Outcome[ImportWalletResult]:
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
     organization = execution.organization
@@ -122,16 +124,16 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Out
         wallet_id=wallet_id,
         accounts=[account_request(params) for params in intent.accounts],
     )
-    kept = keep_wallet(
+    records = wallet_records(
         execution, wallet_id, intent.wallet_name, made.wallet, intent.accounts, normalized_paths, imported=True
     )
     return Outcome(
         result=ImportWalletResult(
-            wallet_id=wallet_id, addresses=tuple(account.address for account in kept.accounts)
+            wallet_id=wallet_id, addresses=tuple(account.address for account in records.accounts)
         ),
-        changes=(Put(kept.wallet), Remove(ImportTarget, made.target_id)),
-        attachments=kept.attachments,
-        derived=kept.accounts,
+        changes=(Put(records.wallet), Remove(ImportTarget, made.target_id)),
+        attachments=records.attachments,
+        derived=records.accounts,
     )
 
 
@@ -148,7 +150,7 @@ class ImportPrivateKeyResult(Wire, frozen=True):
     addresses: tuple[PrivateKeyAddress, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=by_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=only_for_oneself)
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
 ) -> Outcome[ImportPrivateKeyResult]:

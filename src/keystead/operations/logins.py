@@ -1,4 +1,4 @@
-"""Logins: a client's new key becomes a session key of the user that the request proves.
+"""Logins: a client's new key becomes a session key of the user whose identity the request proves.
 
 Here: stamp_login, oauth_login, and the older oauth. Not here: the session after the user is known
 (`session_keys`), logins by one-time code, sessions whose key the server makes (`read_write_sessions`).
@@ -171,10 +171,11 @@ def _proven_user(execution: Execution, public_key: str, field: str) -> User:
             f"lower-case hex, of the text in `{field}`",
             machine_code="INVALID_OIDC_TOKEN",
         )
-    user = user_with_identity(execution.organization, identity.iss, identity.aud, identity.sub)
-    if user is None:
+    holder = user_with_identity(execution.organization, identity)
+    if holder is None:
         raise NotFound(
             f"no user of organization {execution.organization.id} has the identity that the ID token proves "
             f"(field `{_OIDC_TOKEN}`)"
         )
+    user, _ = holder
     return user

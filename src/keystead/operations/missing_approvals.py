@@ -1,6 +1,6 @@
-"""Whose approvals an activity waits for: what would make its policies, or the root quorum, allow it.
+"""Which approvals an activity waits for: whose approval would make a policy or the root quorum allow it.
 
-Not here: the rules themselves (`policies.authorize`), the words for people (`activity_descriptions`' readers).
+Not here: the rules themselves (`policies.authorize`), the query (`activity_descriptions`).
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ from typing import Final
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.records import Wire
+from keystead.organizations.kinds.auth_proxies import AuthProxies
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.organization import Organization
 from keystead.pipeline.authorization import AuthorizationSettings, authorization_request
 from keystead.pipeline.case import Case
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
+from keystead.policies.policy_set import PolicySet
+from keystead.policies.request import AuthorizationRequest
 from keystead.policies.resources import ROOT_ONLY
 
 NAMED_MAX: Final = 100
 """Most users that one way names."""
-
 
 WAYS_MAX: Final = 10
 """Most policies that are named."""
@@ -28,8 +31,8 @@ WAYS_MAX: Final = 10
 
 class MissingApprovals(Wire, frozen=True):
     """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
-    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how
-    many of them it takes; absent for a policy, whose consensus says it."""
+    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how many
+    of them must approve; absent for a policy, whose consensus expression decides."""
 
     user_ids: tuple[str, ...]
     policy_id: str | None = None
@@ -39,34 +42,43 @@ class MissingApprovals(Wire, frozen=True):
 def missing_approvals(
     case: Case, organization: Organization, settings: AuthorizationSettings
 ) -> tuple[MissingApprovals, ...]:
-    """The ways that are left, WAYS_MAX policies at most in order of creation, then the root quorum.
+    """The ways that are left: at most WAYS_MAX policies in order of creation, then the root quorum.
 
-    Finding whom policies count has a limit in steps. Beyond it, users and policies are left out.
+    The search for the users whom policies count has a limit in steps. Beyond it, users and policies are left out.
     """
     request = authorization_request(case, organization, settings)
     approving = {approval.user_id for approval in request.approvals}
-    found: list[MissingApprovals] = []
-    if activity_kind(case.version.activity_type) not in ROOT_ONLY:
-        evaluators = [PolicyEvaluator(item, case.policies.policy_set) for item in request.items()]
-        is_denied = any(evaluator.denying for evaluator in evaluators)
-        waiting: dict[str, PolicyEvaluator] = {}
-        for evaluator in () if is_denied else evaluators:
-            for policy_id in evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS):
-                waiting.setdefault(policy_id, evaluator)
-        for policy in case.policies.policy_set.policies:
-            if len(found) == WAYS_MAX:
-                break
-            if policy.id not in waiting:
-                continue
-            user_ids = _counted(organization, approving, waiting[policy.id], policy.consensus)
-            if user_ids:
-                found.append(MissingApprovals(policy_id=policy.id, user_ids=user_ids))
-    quorum = organization.profile.root_quorum
+    is_root_only = activity_kind(case.version.activity_type) in ROOT_ONLY
+    by_policies = [] if is_root_only else _by_policies(request, case.policies.policy_set, organization, approving)
+    return (*by_policies, *_by_root_quorum(organization.profile.root_quorum, approving))
+
+
+def _by_policies(
+    request: AuthorizationRequest, policy_set: PolicySet, organization: Organization, approving: Collection[str]
+) -> list[MissingApprovals]:
+    evaluators = [PolicyEvaluator(item, policy_set) for item in request.items()]
+    if any(evaluator.denying for evaluator in evaluators):
+        return []
+    waiting: dict[str, PolicyEvaluator] = {}
+    for evaluator in evaluators:
+        for policy_id in evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS):
+            waiting.setdefault(policy_id, evaluator)
+    ways: list[MissingApprovals] = []
+    for policy in policy_set.policies:
+        if len(ways) == WAYS_MAX:
+            break
+        if policy.id not in waiting:
+            continue
+        user_ids = _counted(organization, approving, waiting[policy.id], policy.consensus)
+        if user_ids:
+            ways.append(MissingApprovals(policy_id=policy.id, user_ids=user_ids))
+    return ways
+
+
+def _by_root_quorum(quorum: RootQuorum, approving: Collection[str]) -> list[MissingApprovals]:
     members = tuple(user_id for user_id in quorum.user_ids if user_id not in approving)
     count = quorum.threshold - (len(quorum.user_ids) - len(members))
-    if 0 < count <= len(members):
-        found.append(MissingApprovals(user_ids=members[:NAMED_MAX], count=count))
-    return tuple(found)
+    return [MissingApprovals(user_ids=members[:NAMED_MAX], count=count)] if 0 < count <= len(members) else []
 
 
 def _counted(
@@ -75,11 +87,15 @@ def _counted(
     evaluator: PolicyEvaluator,
     consensus: CompiledExpression | None,
 ) -> tuple[str, ...]:
-    """The first users, NAMED_MAX at most, who have not approved and whom this consensus counts."""
+    """The first users, NAMED_MAX at most, who have not approved and whom this consensus counts.
+
+    Nobody votes as the user of an authentication proxy: its key answers browsers' requests alone.
+    """
+    proxies = organization.of(AuthProxies)
     counted: list[str] = []
     for user_id in organization.users:
         if evaluator.counts_nobody_more or len(counted) == NAMED_MAX:
             break
-        if user_id not in approving and evaluator.counts(consensus, user_id):
+        if user_id not in approving and user_id not in proxies and evaluator.counts(consensus, user_id):
             counted.append(user_id)
     return tuple(counted)

@@ -1,7 +1,7 @@
-"""OAuth 2.0 credentials: stores an application's client secrets, and logs people in with them.
+"""OAuth 2.0 credentials: an application's client ids and encrypted client secrets, and ID tokens that need them.
 
-For providers that issue no ID tokens (X, Discord), this server queries the person and issues a token. Not here:
-the query (`identities.oauth2`), the login with the token (`oauth_login`).
+For providers that issue no ID tokens (X, Discord), this server asks the provider who the person is and issues an ID
+token itself. Not here: the call to the provider (`identities.oauth2`), the login with the token (`logins`).
 """
 
 from __future__ import annotations
@@ -226,10 +226,12 @@ def _credential_named(organization: Organization, credential_id: str) -> Oauth2C
     return credential
 
 
-def _check_free(organization: Organization, provider: Oauth2Provider, client_id: str, but_for: str | None) -> None:
-    """Raise AlreadyExists if another credential has the same provider and client id."""
+def _check_free(
+    organization: Organization, provider: Oauth2Provider, client_id: str, except_id: str | None
+) -> None:
+    """Raise AlreadyExists if a credential other than `except_id` has this provider and client id."""
     for held in organization.oauth2_credentials.values():
-        if (held.provider, held.client_id) == (provider, client_id) and held.oauth2_credential_id != but_for:
+        if (held.provider, held.client_id) == (provider, client_id) and held.oauth2_credential_id != except_id:
             raise AlreadyExists(
                 f"field `parameters.clientId`: OAuth 2.0 credential {held.oauth2_credential_id} is of this client "
                 f"of {provider} already; use update_oauth2_credential"

@@ -1,6 +1,6 @@
 """The whole organization in one answer: get_organization, for clients that show an overview.
 
-Not here: the lists of one kind each, which are in the modules of their subjects.
+Not here: the lists of one kind of record. Each is in the module of its subject.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from keystead.api.enums import AccessType
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Policy, PrivateKey, Tag, Timestamp, User, Wallet, Wire
 from keystead.operations.declare import Reading, query
-from keystead.operations.organizations import Feature, Quorum
+from keystead.operations.organizations import Feature, Quorum, shown_features, shown_quorum
 from keystead.organizations.kinds.invitations import Invitation
 
 
 class InvitationRecord(Wire, frozen=True):
-    """An invitation as the wire has it. `status` is always CREATED: this server has no way to accept one."""
+    """An invitation in the form of the API. `status` is always CREATED: nobody can accept an invitation here."""
 
     invitation_id: str
     receiver_user_name: str
@@ -33,7 +33,7 @@ class SmartContractInterfaceReference(Wire, frozen=True):
 
 
 class OrganizationData(Wire, frozen=True):
-    """`tags` are of users and of private keys. The texts of contract interfaces are not in it."""
+    """`tags`: those of users and those of private keys. The texts of contract interfaces are left out."""
 
     organization_id: str
     name: str
@@ -68,12 +68,10 @@ def get_organization(reading: Reading, _: GetOrganizationRequest) -> GetOrganiza
             users=tuple(organization.users.in_order()),
             policies=tuple(organization.policies.in_order()),
             private_keys=tuple(organization.private_keys.in_order()),
-            invitations=tuple(
-                _invitation(organization.invitations[each]) for each in sorted(organization.invitations)
-            ),
+            invitations=tuple(map(_shown_invitation, organization.invitations.in_order())),
             tags=tuple(organization.tags.in_order()),
-            root_quorum=Quorum(threshold=profile.root_quorum.threshold, user_ids=profile.root_quorum.user_ids),
-            features=tuple(Feature(name=name, value=value) for name, value in profile.features.items()),
+            root_quorum=shown_quorum(profile.root_quorum),
+            features=shown_features(profile.features),
             wallets=tuple(organization.wallets.in_order()),
             smart_contract_interface_references=tuple(
                 SmartContractInterfaceReference(
@@ -85,7 +83,7 @@ def get_organization(reading: Reading, _: GetOrganizationRequest) -> GetOrganiza
     )
 
 
-def _invitation(invitation: Invitation) -> InvitationRecord:
+def _shown_invitation(invitation: Invitation) -> InvitationRecord:
     return InvitationRecord(
         invitation_id=invitation.id,
         receiver_user_name=invitation.receiver_user_name,

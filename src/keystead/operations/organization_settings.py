@@ -15,7 +15,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations.declare import activity
-from keystead.operations.organizations import Feature
+from keystead.operations.organizations import Feature, shown_features
 from keystead.organizations.governance import new_quorum
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Put, apply
@@ -96,7 +96,7 @@ def set_organization_feature(
         check_url(value, execution.webhooks.networks, "parameters.value")
     features = {**profile.features, intent.name.value: value}
     return Outcome(
-        result=SetOrganizationFeatureResult(features=_shown(features)),
+        result=SetOrganizationFeatureResult(features=shown_features(features)),
         changes=(Put(replace(profile, features=features)),),
     )
 
@@ -122,8 +122,6 @@ def remove_organization_feature(
     after = apply(organization, [Put(profile)], organization.version)
     for user in organization.users.in_order():
         check_credential(user, after, "parameters.name")
-    return Outcome(result=RemoveOrganizationFeatureResult(features=_shown(features)), changes=(Put(profile),))
-
-
-def _shown(features: dict[str, str]) -> tuple[Feature, ...]:
-    return tuple(Feature(name=name, value=value) for name, value in features.items())
+    return Outcome(
+        result=RemoveOrganizationFeatureResult(features=shown_features(features)), changes=(Put(profile),)
+    )

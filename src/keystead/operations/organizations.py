@@ -1,8 +1,8 @@
-"""The organization itself: who is asking it, and how it is configured."""
+"""Queries about an organization: who the caller is, its configuration, its sub-organizations by a value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from msgspec import Meta
@@ -14,6 +14,8 @@ from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.organizations.contacts import without_separators
+from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.lookups import LookupKind, identity_looked_up
 
 
@@ -67,11 +69,16 @@ def get_organization_configs(reading: Reading, _: GetOrganizationConfigsRequest)
     """The organization's features and its root quorum."""
     profile = reading.organization.profile
     return GetOrganizationConfigsResponse(
-        configs=Config(
-            features=tuple(Feature(name=name, value=value) for name, value in profile.features.items()),
-            quorum=Quorum(threshold=profile.root_quorum.threshold, user_ids=profile.root_quorum.user_ids),
-        )
+        configs=Config(features=shown_features(profile.features), quorum=shown_quorum(profile.root_quorum))
     )
+
+
+def shown_features(features: Mapping[str, str]) -> tuple[Feature, ...]:
+    return tuple(Feature(name=name, value=value) for name, value in features.items())
+
+
+def shown_quorum(quorum: RootQuorum) -> Quorum:
+    return Quorum(threshold=quorum.threshold, user_ids=quorum.user_ids)
 
 
 class GetBootProofRequest(QueryRequest, frozen=True):
@@ -95,8 +102,9 @@ def get_boot_proof(_: Reading, request: GetBootProofRequest) -> GetBootProofResp
 
 class ListSuborgsRequest(QueryRequest, frozen=True):
     """`filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-    PUBLIC_KEY; without one, all. `filter_value` is compared whole, in any spelling of it; an OIDC token must hold,
-    and finds users with an OAuth provider of its issuer, audience and subject."""
+    PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
+    spellings of the same value are equal to it. An OIDC token must be valid. It finds users with an OAuth provider
+    of its issuer, audience and subject."""
 
     filter_type: ShortText | None = None
     filter_value: Token | None = None
@@ -107,7 +115,7 @@ class ListSuborgsResponse(Wire, frozen=True):
     organization_ids: tuple[str, ...]
 
 
-_FOUND_BY = {
+_LOOKUP_KINDS = {
     "CREDENTIAL_ID": LookupKind.CREDENTIAL_ID,
     "NAME": LookupKind.ORGANIZATION_NAME,
     "USERNAME": LookupKind.USER_NAME,
@@ -118,39 +126,45 @@ _FOUND_BY = {
     "OIDC_TOKEN": LookupKind.OAUTH_IDENTITY,
 }
 
-_AS_STORED: dict[str, Callable[[str], str]] = {
+_STORED_FORMS: dict[str, Callable[[str], str]] = {
+    "CREDENTIAL_ID": looked_up_credential_id,
     "EMAIL": str.lower,
-    "PUBLIC_KEY": lambda key: key.lower().removeprefix("0x"),
+    "PUBLIC_KEY": looked_up_public_key,
     "PHONE_NUMBER": without_separators,
 }
+"""By filter type, what turns a value into the form that is stored. Values of other types are stored as they are."""
 
 
 @query()
 async def list_suborgs(reading: Reading, request: ListSuborgsRequest) -> ListSuborgsResponse:
     """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds."""
     page = page_of(request.pagination_options)
-    found = await reading.store.suborganizations(reading.organization.id, await _found_by(reading, request), page)
+    found = await reading.store.suborganizations(reading.organization.id, await _lookup(reading, request), page)
     if found is None:
         raise unknown_cursor(page)
     return ListSuborgsResponse(organization_ids=tuple(found))
 
 
-async def _found_by(reading: Reading, request: ListSuborgsRequest) -> tuple[LookupKind, str] | None:
-    kind, value = request.filter_type or None, request.filter_value
-    if kind is None:
+async def _lookup(reading: Reading, request: ListSuborgsRequest) -> tuple[LookupKind, str] | None:
+    """The kind and the value of the look-up; None without a filter. Raises InvalidRequest."""
+    filter_type, value = request.filter_type or None, request.filter_value
+    if filter_type is None:
         if value:
             raise InvalidRequest("invalid request body: field `filterValue` needs a `filterType`")
         return None
-    if kind not in _FOUND_BY:
-        expected = ", ".join(_FOUND_BY)
-        raise InvalidRequest(f"invalid request body: field `filterType`: {kind!r}: expected one of {expected}")
+    if filter_type not in _LOOKUP_KINDS:
+        expected = ", ".join(_LOOKUP_KINDS)
+        raise InvalidRequest(
+            f"invalid request body: field `filterType`: {filter_type!r}: expected one of {expected}"
+        )
     if not value:
-        raise InvalidRequest(f"invalid request body: missing field `filterValue` for `filterType` {kind}")
-    if kind == "OIDC_TOKEN":
+        raise InvalidRequest(f"invalid request body: missing field `filterValue` for `filterType` {filter_type}")
+    kind = _LOOKUP_KINDS[filter_type]
+    if filter_type == "OIDC_TOKEN":
         proven = await reading.identities.proven(value, "filterValue")
-        return _FOUND_BY[kind], identity_looked_up(proven.iss, proven.aud, proven.sub)
-    as_stored = _AS_STORED.get(kind)
-    return _FOUND_BY[kind], as_stored(value) if as_stored else value
+        return kind, identity_looked_up(proven.iss, proven.aud, proven.sub)
+    stored_form = _STORED_FORMS.get(filter_type)
+    return kind, stored_form(value) if stored_form else value
 
 
 class ListVerifiedSuborgsRequest(QueryRequest, frozen=True):
@@ -174,13 +188,15 @@ async def list_verified_suborgs(
 ) -> ListVerifiedSuborgsResponse:
     """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter."""
     page = page_of(request.pagination_options)
-    kind, value = request.filter_type or None, request.filter_value
-    if kind is not None and kind not in _VERIFIED:
-        raise InvalidRequest(f"invalid request body: field `filterType`: {kind!r}: expected EMAIL or PHONE_NUMBER")
-    if (kind is None) != (not value):
+    filter_type, value = request.filter_type or None, request.filter_value
+    if filter_type is not None and filter_type not in _VERIFIED:
+        raise InvalidRequest(
+            f"invalid request body: field `filterType`: {filter_type!r}: expected EMAIL or PHONE_NUMBER"
+        )
+    if (filter_type is None) != (not value):
         raise InvalidRequest("invalid request body: fields `filterType` and `filterValue` go together")
-    found_by = (_VERIFIED[kind], _AS_STORED[kind](value)) if kind and value else None
-    found = await reading.store.suborganizations(reading.organization.id, found_by, page)
+    lookup = (_VERIFIED[filter_type], _STORED_FORMS[filter_type](value)) if filter_type and value else None
+    found = await reading.store.suborganizations(reading.organization.id, lookup, page)
     if found is None:
         raise unknown_cursor(page)
     return ListVerifiedSuborgsResponse(organization_ids=tuple(found))

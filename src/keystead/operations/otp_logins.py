@@ -22,7 +22,6 @@ from keystead.operations.session_keys import (
     compressed_public_key,
     session_context,
 )
-from keystead.operations.starting_codes import normalized
 from keystead.operations.verified_contacts import (
     ClientSignature,
     check_login,
@@ -38,6 +37,7 @@ from keystead.operations.verifying_codes import (
     stored_code,
     used_code,
 )
+from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Organization
 from keystead.organizations.verified_contacts import (
@@ -73,7 +73,7 @@ class OtpLoginIntent(RequestStruct, frozen=True, kw_only=True):
 
 
 class _MaybeUnsigned(OtpLoginIntentV2, frozen=True, kw_only=True):
-    """The older version as the current one."""
+    """A request of the older version, in which the client signature is optional."""
 
     client_signature: ClientSignature | None  # type: ignore[assignment] # the older version has it optional
 
@@ -130,7 +130,7 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
         return None
     otp_type, contact = claimed
     kind = LookupKind.EMAIL if otp_type is OtpType.EMAIL else LookupKind.PHONE_NUMBER
-    return Lookup(kind, normalized(otp_type, contact), "")
+    return Lookup(kind, normalized_contact(otp_type, contact), "")
 
 
 @activity(

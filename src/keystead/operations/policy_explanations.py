@@ -1,4 +1,4 @@
-"""Why a policy said what it said of an activity, part by part: a query of ours, for pages and tools.
+"""Why a policy allowed, denied or ignored an activity, part by part: a query of our own, for pages and tools.
 
 Not here: the parts of one expression (`policies.explanation`), the outcomes on record (`activities`).
 """
@@ -12,6 +12,7 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Timestamp, Wire
+from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, query
 from keystead.operations.policy_trials import request_of
 from keystead.policies.evaluation_context import EvaluationError
@@ -27,17 +28,18 @@ class ExplainPolicyRequest(QueryRequest, frozen=True):
 
 
 class ExplainedValue(Wire, frozen=True):
-    """What a part read. `path`: as the expression writes it."""
+    """A value that a part read. `path`: the name of the value, as the expression writes it."""
 
     path: str
     value: str
 
 
 class ExplainedPart(Wire, frozen=True):
-    """A part of a clause. The operands of a part follow it, with a `depth` that is one more; the whole has 0.
+    """A part of a clause. The operands of a part follow it, with a `depth` that is one more. The whole clause has
+    the depth 0.
 
-    `operator`: `&&`, `||` or `!` of a part whose operands follow. `value`: `true`, `false` or `failed`, with the
-    `reason`. `values`: what a part without operands compares.
+    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false` or `failed`,
+    with the `reason`. `values`: what a part without operands compares.
     """
 
     depth: int
@@ -49,8 +51,8 @@ class ExplainedPart(Wire, frozen=True):
 
 
 class ExplainedClause(Wire, frozen=True):
-    """`item`: of a batch, such as the secrets of an export, which item the condition is evaluated for, from 1
-    on; None if the activity is no batch."""
+    """`item`: the number of the item that the condition is evaluated for, from 1 on, if the activity is a batch,
+    such as the export of several secrets; otherwise None."""
 
     clause: str
     parts: tuple[ExplainedPart, ...]
@@ -58,8 +60,8 @@ class ExplainedClause(Wire, frozen=True):
 
 
 class ExplainPolicyResponse(Wire, frozen=True):
-    """The clauses that the policy has; the condition once for each item of a batch. `at`: the moment that they are
-    evaluated for."""
+    """The clauses that the policy has. A batch has the condition once for each item. `at`: the moment for which the
+    clauses are evaluated."""
 
     explained_clauses: tuple[ExplainedClause, ...]
     at: Timestamp
@@ -69,13 +71,11 @@ class ExplainPolicyResponse(Wire, frozen=True):
 async def explain_policy(reading: Reading, request: ExplainPolicyRequest) -> ExplainPolicyResponse:
     """The value of each part of a policy's clauses for a recorded activity, with the votes that count.
 
-    The policy and the records are those of today. While the activity is open, it is the decision of this moment;
-    else that of its last change. Raises NotFound.
+    The policy and the records are the current ones. An open activity is evaluated for now, a final one for the
+    moment of its last change. Raises NotFound.
     """
     organization = reading.organization
-    activity = await reading.store.activity(organization.id, request.activity_id)
-    if activity is None:
-        raise NotFound(f"unable to find activity {request.activity_id} in organization {organization.id}")
+    activity = await activity_named(reading, request.activity_id)
     policy = organization.policies.get(request.policy_id)
     if policy is None:
         raise NotFound(f"unable to find policy {request.policy_id} in organization {organization.id}")

@@ -1,4 +1,4 @@
-"""Trying a policy on recorded activities before it is saved: a query of ours, for editors.
+"""Trying a policy on recorded activities before it is saved: a query of our own, for editors.
 
 Here: the outcome of the policy, and the decision with it among the organization's other policies. Not here: the
 check of its expressions (`policy_checking`), the evaluation (`policies.evaluator`).
@@ -19,7 +19,7 @@ from keystead.api.enums import FINAL_STATUSES
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.records import Wire
-from keystead.operations.activities import recorded_bytes
+from keystead.operations.activities import activity_named, recorded_bytes
 from keystead.operations.declare import Reading, query
 from keystead.operations.policy_checking import CheckPolicyRequest, unsaved_policy
 from keystead.pipeline.activity import Activity
@@ -39,13 +39,12 @@ TRIED_AT_ONCE: Final = 50
 TRIED_BYTES_MAX: Final = 1_048_576
 """Activities beyond this many bytes of requests, votes and results are left out of the answer."""
 
-
 TRIED_SECONDS_MAX: Final = 2.0
-"""Activities beyond this much of the processor's time are left out of the answer."""
+"""Activities beyond this much processor time are left out of the answer."""
 
 
 class TryPolicyRequest(CheckPolicyRequest, frozen=True, kw_only=True):
-    """`policy_id`: the saved policy whose place it takes; absent for a further policy."""
+    """`policy_id`: the saved policy that the tried policy would replace; absent if it would be added."""
 
     activity_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=TRIED_AT_ONCE)]
     policy_id: Uuid | None = None
@@ -87,18 +86,16 @@ class _PolicySets(msgspec.Struct, frozen=True):
 async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyResponse:
     """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
 
-    All votes of an activity count. Records and the other policies are those of today: an activity whose wallet is
-    gone has no keywords of it. Raises InvalidRequest for expressions that cannot be read, NotFound for an activity
-    or policy that is not there.
+    All votes of an activity count. The records and the other policies are the current ones: an activity whose
+    wallet was deleted has no `wallet` keyword. Raises InvalidRequest for expressions that cannot be read, NotFound
+    for an activity or policy that is not there.
     """
     sets = await _policy_sets(reading, request)
     decided = partial(reading.open_activities.environment.long_work.decided, reading.organization.id)
     tried: list[TriedActivity] = []
     size, seconds = 0, 0.0
     for activity_id in dict.fromkeys(request.activity_ids):
-        activity = await reading.store.activity(reading.organization.id, activity_id)
-        if activity is None:
-            raise NotFound(f"unable to find activity {activity_id} in organization {reading.organization.id}")
+        activity = await activity_named(reading, activity_id)
         size += recorded_bytes(activity)
         if tried and (size > TRIED_BYTES_MAX or seconds > TRIED_SECONDS_MAX):
             break
@@ -132,9 +129,9 @@ async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySe
 async def request_of(
     reading: Reading, activity: Activity, policies: PolicySet | None = None
 ) -> AuthorizationRequest:
-    """What the decision on an activity depends on: while it is open, at this moment; else at its last change.
+    """The request to authorize an activity: at this moment if it is open, otherwise at its last change.
 
-    `policies`: those that decide, in place of the organization's.
+    `policies`: the policies that decide, in place of the organization's.
     """
     open_activities: OpenActivities = reading.open_activities
     case = await open_activities.case_of(activity, reading.organization)
@@ -148,7 +145,7 @@ async def request_of(
 def _timed(
     activity_id: str, request: AuthorizationRequest, request_saved: AuthorizationRequest, sets: _PolicySets
 ) -> tuple[TriedActivity, float]:
-    """What was tried, and the processor time that it took, in seconds."""
+    """The result for one activity, and the processor time that it took, in seconds."""
     started = time.thread_time()
     return _tried(activity_id, request, request_saved, sets), time.thread_time() - started
 
@@ -157,14 +154,14 @@ def _tried(
     activity_id: str, request: AuthorizationRequest, request_saved: AuthorizationRequest, sets: _PolicySets
 ) -> TriedActivity:
     decision, saved = authorize(request, sets.among_others), authorize(request_saved, sets.saved)
-    found = next((each for each in decision.evaluations if each.policy_id == sets.policy.id), None)
-    if found is None:  # the root quorum decided: no policy was evaluated
-        (found,) = PolicyEvaluator(request, sets.alone).evaluations
+    evaluation = next((each for each in decision.evaluations if each.policy_id == sets.policy.id), None)
+    if evaluation is None:  # the root quorum decided: no policy was evaluated
+        (evaluation,) = PolicyEvaluator(request, sets.alone).evaluations
     return TriedActivity(
         activity_id=activity_id,
-        outcome=found.outcome,
-        clause=found.clause,
-        reason=found.reason,
+        outcome=evaluation.outcome,
+        clause=evaluation.clause,
+        reason=evaluation.reason,
         verdict=_word(decision),
         rule=decision.rule.value,
         saved_verdict=_word(saved),

@@ -1,4 +1,4 @@
-"""Private keys of their own, outside any wallet: making, deleting and reading them."""
+"""Private keys that belong to no wallet: creating, deleting and reading them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def create_private_keys(
     )
 
 
-class _Shape(Protocol):
+class _KeyParams(Protocol):
     """The fields that the intents of creating and of importing a private key share."""
 
     @property
@@ -123,7 +123,7 @@ def private_key_record(
     execution: Execution,
     private_key_id: str,
     name: str,
-    shape: _Shape,
+    params: _KeyParams,
     made: NewPrivateKey,
     tags: tuple[str, ...],
     *,
@@ -135,10 +135,10 @@ def private_key_record(
         private_key_id=private_key_id,
         public_key=made.public_key,
         private_key_name=name,
-        curve=shape.curve,
+        curve=params.curve,
         addresses=tuple(
             PrivateKeyAddress(format=address_format, address=address)
-            for address_format, address in zip(shape.address_formats, made.addresses, strict=True)
+            for address_format, address in zip(params.address_formats, made.addresses, strict=True)
         ),
         private_key_tags=tags,
         created_at=now,
@@ -149,7 +149,7 @@ def private_key_record(
 
 
 def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], field: str) -> None:
-    """Raise InvalidRequest, naming the field, if one is there twice or the curve does not have it."""
+    """Raise InvalidRequest, naming the field, if a format is named twice or does not exist for the curve."""
     if len(set(address_formats)) != len(address_formats):
         raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
     for address_format in address_formats:

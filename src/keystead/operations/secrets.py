@@ -323,7 +323,7 @@ def _not_found(organization: Organization, secret_id: str) -> NotFound:
 
 
 def _keywords(organization: Organization, secret_ids: Iterable[str]) -> ResourceKeywords:
-    """Secrets with equal properties are one item: policies do not see them apart."""
+    """One item for all secrets with equal properties, because policies cannot tell them apart."""
     secrets = organization.of(Secrets)
     items: list[dict[str, str]] = []
     for secret_id in secret_ids:

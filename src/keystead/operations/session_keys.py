@@ -140,7 +140,7 @@ async def begin_bundle_session(
     `default_name`: the start of the key's name if the request has none. The other parameters are those of the
     request. Raises the errors of `begin_login_session`.
     """
-    check_no_profile(execution)
+    _check_no_profile(execution)
     target = read_target(target_public_key, "parameters.targetPublicKey")
     seconds = session_seconds(expiration_seconds, None, execution.limits, EXPIRATION_FIELD)
     made = await execution.signer.new_credential_bundle(target)
@@ -187,7 +187,7 @@ def _named_profile(
     return context.profile
 
 
-def check_no_profile(execution: Execution) -> None:
+def _check_no_profile(execution: Execution) -> None:
     """Raise PermissionDenied in a session under a profile, because the new session would be under none."""
     if execution.session_profile_id:
         raise _leaves_profile(execution.session_profile_id)

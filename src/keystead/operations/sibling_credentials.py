@@ -1,4 +1,4 @@
-"""Which of the credentials in a request another sub-organization of the same parent holds.
+"""Which credentials of a request another sub-organization of the same parent holds.
 
 Here: the look-up before an operation that registers credentials. Not here: the rule about its result
 (`organizations.credentials.check_not_held_by_siblings`).
@@ -47,7 +47,8 @@ async def _held(
     api_keys: Iterable[ApiKeyParamsV2],
     authenticators: Iterable[AuthenticatorParamsV2],
 ) -> HeldBySiblings:
-    """Of those that sub-organizations of the parent hold, but for the one of `organization_id`."""
+    """The keys and credential ids among these that sub-organizations of the parent hold, except the one with the
+    id `organization_id`."""
     asked = {
         LookupKind.PUBLIC_KEY: [looked_up_public_key(key.public_key) for key in api_keys],
         LookupKind.CREDENTIAL_ID: [

@@ -1,4 +1,4 @@
-"""init_otp and init_otp_auth: a one-time code is made, counted, and sent to a contact.
+"""init_otp and init_otp_auth: they make a one-time code, count it, and send it to a contact.
 
 These operations do not look up whether a user has the contact, so the answer cannot reveal it. Not here: verifying
 codes (`verifying_codes`), their rows (`organizations.one_time_codes`).
@@ -29,7 +29,7 @@ from keystead.operations.outgoing import (
     sms_to,
 )
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.contacts import check_email, check_phone_number, without_separators
+from keystead.organizations.contacts import check_email, check_phone_number, normalized_contact
 from keystead.organizations.one_time_codes import (
     CodeCount,
     CodeStart,
@@ -156,7 +156,7 @@ async def _counts(source: ContextSource, intent: InitOtpIntentV3) -> CodeCounts:
         return await source.store.code_count(source.organization.id, subject) or no_starts(subject)
 
     user = await of(user_subject(intent.user_identifier)) if intent.user_identifier else None
-    return CodeCounts(await of(contact_subject(normalized(intent.otp_type, intent.contact))), user)
+    return CodeCounts(await of(contact_subject(normalized_contact(intent.otp_type, intent.contact))), user)
 
 
 async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> CodeCounts:
@@ -233,19 +233,14 @@ async def init_otp_auth(
     return Outcome(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
 
 
-def normalized(otp_type: OtpType, contact: str) -> str:
-    """The spelling under which the codes of a contact are counted. The contact may be malformed."""
-    return contact.lower() if otp_type == "OTP_TYPE_EMAIL" else without_separators(contact)
-
-
 async def _started(
     execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3, flow: Flow
 ) -> tuple[str, str, tuple[VersionedRow, ...]]:
-    """The new code's id, the target bundle for its encryption ("" in older flows), and the rows."""
+    """The id of a new code, the bundle with the key that it is encrypted to ("" in older flows), the rows."""
     organization, signer, now_ms = execution.organization, execution.signer, execution.now_ms
     contact = _checked_contact(intent)
     form = _checked_form(intent)
-    lasts_s = _checked_life(intent.expiration_seconds)
+    lasts_s = checked_seconds(intent.expiration_seconds, "otp", LIFE_DEFAULT_S, LIFE_MAX_S)
     sandbox = execution.messages.has_sandbox and is_sandbox(contact, form)
     otp_id = execution.new_id()
     code = SANDBOX_CODE if sandbox else new_code(form, secrets.randbelow)
@@ -294,7 +289,7 @@ def _counted(counts: CodeCounts, code: OneTimeCode) -> tuple[CodeCount, ...]:
 async def _message(
     execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3, contact: str, code: str, lasts_s: int
 ) -> OutgoingMessage:
-    channel: Channel = "email" if intent.otp_type == "OTP_TYPE_EMAIL" else "sms"
+    channel: Channel = "email" if intent.otp_type is OtpType.EMAIL else "sms"
     check_channel(execution, channel)
     custom = intent.email_customization
     branding = checked_branding(
@@ -315,7 +310,7 @@ async def _message(
 
 
 def _checked_contact(intent: InitOtpIntentV3) -> str:
-    if intent.otp_type == "OTP_TYPE_EMAIL":
+    if intent.otp_type is OtpType.EMAIL:
         return check_email(intent.contact, "parameters.contact").lower()
     return check_phone_number(intent.contact, "parameters.contact")
 
@@ -329,12 +324,13 @@ def _checked_form(intent: InitOtpIntentV3) -> CodeForm:
     return CodeForm(length=length, alphanumeric=intent.alphanumeric is not False)
 
 
-def _checked_life(seconds: str | None) -> int:
-    if not seconds:
-        return LIFE_DEFAULT_S
-    if not (seconds.isascii() and seconds.isdigit() and 0 < int(seconds) <= LIFE_MAX_S):
+def checked_seconds(text: str | None, called: str, default_s: int, max_s: int) -> int:
+    """The request's `expirationSeconds`. `called`: what expires, for the refusal. Raises InvalidRequest."""
+    if not text:
+        return default_s
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= max_s):
         raise InvalidRequest(
-            f"invalid otp expiration: field `parameters.expirationSeconds`: {seconds!r}: expected 1 to "
-            f"{LIFE_MAX_S} seconds as decimal text"
+            f"invalid {called} expiration: field `parameters.expirationSeconds`: {text!r}: expected 1 to {max_s} "
+            "seconds as decimal text"
         )
-    return int(seconds)
+    return int(text)

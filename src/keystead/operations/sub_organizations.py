@@ -1,6 +1,11 @@
-"""Sub-organizations: making one with its root users and perhaps a wallet, and deleting oneself."""
+"""Sub-organizations: creating one with its root users, and deleting the one in which this is submitted.
+
+Not here: the parameters in each version (`sub_organization_intents`).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -8,11 +13,10 @@ from msgspec.structs import replace
 from keystead.api.enums import FeatureName, OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct
-from keystead.api.records import Timestamp, Wire
+from keystead.api.records import Timestamp, User, WalletAccount, Wire
 from keystead.operations.declare import activity, older
 from keystead.operations.private_keys import CreatePrivateKeysIntentV2, PrivateKeyResult, create_private_keys
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_suborganizations
-from keystead.operations.starting_codes import normalized
 from keystead.operations.sub_organization_intents import (
     CreateSubOrganizationIntentV8,
     SubOrganizationByAnyToken,
@@ -35,11 +39,12 @@ from keystead.operations.verified_contacts import (
 )
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
+from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.google_accounts import client_ids_of, google_email_verified
 from keystead.organizations.governance import deletion_changes, new_quorum
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
-from keystead.organizations.organization import Put, Version, apply, from_records
+from keystead.organizations.organization import Organization, Put, Version, apply, from_records
 from keystead.organizations.verified_contacts import contact_verified
 from keystead.pipeline.activity import Execution, ExecutionWith, NewOrganization, Outcome
 from keystead.pipeline.context import ContextSource
@@ -59,7 +64,7 @@ class CreateSubOrganizationResultV3(Wire, frozen=True):
 
 
 class ResultWithPrivateKeys(CreateSubOrganizationResultV8, frozen=True):
-    """Of the third version of the parameters; `_as_v3` makes its result of this."""
+    """The result for parameters of the third version, before `_as_v3` turns it into that version's form."""
 
     private_keys: tuple[PrivateKeyResult, ...] = ()
 
@@ -77,8 +82,8 @@ _FIELD = "parameters.rootUsers"
 
 
 class SignUpContext(msgspec.Struct, frozen=True):
-    """`held_by_siblings`: credentials of the request that other sub-organizations have. `is_used_up`: the
-    verification token is good for one use, and was used; or the signed message was."""
+    """`held_by_siblings`: credentials of the request that other sub-organizations have. `is_used_up`: whether the
+    verification token is good for one use and was used, or the signed message was used."""
 
     held_by_siblings: HeldBySiblings
     is_used_up: bool
@@ -92,8 +97,9 @@ async def _sign_up_context(source: ContextSource, intent: CreateSubOrganizationI
 
 
 async def _held_by_others(source: ContextSource, intent: CreateSubOrganizationIntentV8) -> HeldBySiblings:
-    """Of a sign-up through an authentication proxy, which passes on what anybody sends; a user of the parent may
-    give one credential to several sub-organizations."""
+    """The credentials of the request that sub-organizations of the parent have; none if a user of the parent sent
+    it, who may give one credential to several sub-organizations. An authentication proxy passes on what anybody
+    sends, so its sign-ups may not."""
     if source.submitter_id not in source.organization.auth_proxies:
         return frozenset()
     return await held_by_suborganizations(
@@ -135,18 +141,53 @@ async def create_sub_organization(
             machine_code="INVALID_ACTIVITY_CALLER",
         )
     token = await _token(execution, intent)
-    verified = None if token is None else _verified_user(token, intent)
+    verified = None if token is None else _VerifiedUser(_verified_user(token, intent), token.otp_type)
     organization_id = execution.new_id()
+    data_key = SealedDataKey(await execution.signer.new_data_key(organization_id))
     profile = Profile(
         name=intent.sub_organization_name,
-        root_quorum=RootQuorum(1, ()),  # until its users have ids, below
+        root_quorum=RootQuorum(1, ()),  # until the users have ids
         created_at=Timestamp.from_ms(execution.now_ms),
         parent_id=parent.id,
         features=_features(intent),
     )
-    data_key = SealedDataKey(await execution.signer.new_data_key(organization_id))
-    version = Version(1, execution.new_id())
-    organization = from_records(organization_id, version, [profile, data_key])
+    empty = from_records(organization_id, Version(1, execution.new_id()), [profile, data_key])
+    # An authentication proxy passes on what anybody claims, so it vouches for nothing.
+    is_proxied = execution.submitter_id in parent.auth_proxies
+    organization, users = await _with_root_users(execution, empty, intent, is_proxied=is_proxied)
+    organization = _with_verified_contacts(execution, organization, users, verified, is_proxied=is_proxied)
+    organization, keys = await _with_keys(execution, organization, intent)
+    user_ids = tuple(user.user_id for user in users)
+    result = CreateSubOrganizationResultV8(
+        sub_organization_id=organization_id, wallet=keys.wallet, root_user_ids=user_ids
+    )
+    if isinstance(intent, SubOrganizationWithPrivateKeys):
+        result = ResultWithPrivateKeys(
+            sub_organization_id=organization_id, root_user_ids=user_ids, private_keys=keys.private_keys
+        )
+    return Outcome(
+        result=result,
+        new_organization=NewOrganization(organization, keys.attachments, shares_credentials=not is_proxied),
+        attachments=() if token is None else used_up(token, intent.client_signature),
+        derived=keys.derived,
+    )
+
+
+class _VerifiedUser(msgspec.Struct, frozen=True):
+    """The root user whose contact a verification token proves. `index`: the user's place in the request."""
+
+    index: int
+    otp_type: OtpType
+
+
+async def _with_root_users(
+    execution: ExecutionWith[SignUpContext],
+    organization: Organization,
+    intent: CreateSubOrganizationIntentV8,
+    *,
+    is_proxied: bool,
+) -> tuple[Organization, list[User]]:
+    """The organization with its root users and its root quorum, and the users."""
     requested = [
         UserParamsV4(
             user_name=user.user_name,
@@ -159,8 +200,6 @@ async def create_sub_organization(
         )
         for user in intent.root_users
     ]
-    # An authentication proxy passes on what anybody claims, so it vouches for nothing.
-    is_proxied = execution.submitter_id in parent.auth_proxies
     users, changes = await added_users(
         replace(execution, organization=organization),
         requested,
@@ -170,39 +209,55 @@ async def create_sub_organization(
     )
     user_ids = tuple(user.user_id for user in users)
     quorum = new_quorum(user_ids, intent.root_quorum_threshold, user_ids, "parameters.rootQuorum")
-    organization = apply(organization, (*changes, Put(replace(organization.profile, root_quorum=quorum))), version)
-    if token is not None and verified is not None:
-        organization = apply(organization, contact_verified(organization, users[verified], token.otp_type), version)
+    profile = replace(organization.profile, root_quorum=quorum)
+    return apply(organization, (*changes, Put(profile)), organization.version), users
+
+
+def _with_verified_contacts(
+    execution: Execution,
+    organization: Organization,
+    users: Sequence[User],
+    verified: _VerifiedUser | None,
+    *,
+    is_proxied: bool,
+) -> Organization:
+    """The organization in which those contacts of users are marked as verified that a verification token or an ID
+    token of Google proves."""
+    version = organization.version
+    if verified is not None:
+        user = users[verified.index]
+        organization = apply(organization, contact_verified(organization, user, verified.otp_type), version)
+    client_ids = client_ids_of(execution.organization) if is_proxied else None
     for index, user in enumerate(users):
         of_user = [one for field, one in execution.identities.items() if field.startswith(f"{_FIELD}[{index}].")]
-        client_ids = client_ids_of(parent) if is_proxied else None
         by_google = google_email_verified(organization, user, of_user, client_ids)
         organization = apply(organization, by_google, version)
-    made: Outcome[CreateWalletResult] | None = None
+    return organization
+
+
+class _Keys(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of a new sub-organization as its result shows them, the rows beside it, the derived accounts."""
+
+    wallet: CreateWalletResult | None = None
+    private_keys: tuple[PrivateKeyResult, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    derived: tuple[WalletAccount, ...] = ()
+
+
+async def _with_keys(
+    execution: Execution, organization: Organization, intent: CreateSubOrganizationIntentV8
+) -> tuple[Organization, _Keys]:
+    """The organization with the wallet or the private keys of the request, if it has any. No version has both."""
+    inside = replace(execution, organization=organization)
     if intent.wallet is not None:
-        made = await create_wallet(replace(execution, organization=organization), intent.wallet)
-        organization, attachments = apply(organization, made.changes, version), made.attachments
-    result = CreateSubOrganizationResultV8(
-        sub_organization_id=organization_id, wallet=made.result if made else None, root_user_ids=user_ids
-    )
+        wallet = await create_wallet(inside, intent.wallet)
+        keys = _Keys(wallet=wallet.result, attachments=wallet.attachments, derived=wallet.derived)
+        return apply(organization, wallet.changes, organization.version), keys
     if isinstance(intent, SubOrganizationWithPrivateKeys):
-        keys = await create_private_keys(
-            replace(execution, organization=organization),
-            CreatePrivateKeysIntentV2(private_keys=intent.private_keys),
-        )
-        organization, attachments = apply(organization, keys.changes, version), keys.attachments
-        result = ResultWithPrivateKeys(
-            sub_organization_id=organization_id,
-            root_user_ids=user_ids,
-            private_keys=keys.result.private_keys,
-        )
-    return Outcome(
-        result=result,
-        new_organization=NewOrganization(organization, attachments, shares_credentials=not is_proxied),
-        attachments=() if token is None else used_up(token, intent.client_signature),
-        derived=made.derived if made else (),
-    )
+        made = await create_private_keys(inside, CreatePrivateKeysIntentV2(private_keys=intent.private_keys))
+        keys = _Keys(private_keys=made.result.private_keys, attachments=made.attachments)
+        return apply(organization, made.changes, organization.version), keys
+    return organization, _Keys()
 
 
 async def _token(
@@ -221,13 +276,13 @@ async def _token(
 
 
 def _verified_user(token: VerificationToken, intent: CreateSubOrganizationIntentV8) -> int:
-    """Which of the root users has the contact that the token proves; its key must confirm what that user gets.
+    """The index of the root user who has the contact that the token proves.
 
-    Raises InvalidRequest.
+    Raises InvalidRequest if no user has it, or if the key in the token does not confirm the user's credentials.
     """
     for index, user in enumerate(intent.root_users):
         contact = user.user_email if token.otp_type is OtpType.EMAIL else user.user_phone_number
-        if contact and normalized(token.otp_type, contact) == token.contact:
+        if contact and normalized_contact(token.otp_type, contact) == token.contact:
             check_signup(token, intent.client_signature, user)
             return index
     raise InvalidRequest(

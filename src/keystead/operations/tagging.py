@@ -16,7 +16,7 @@ from keystead.api.enums import TagType
 from keystead.api.records import Tag, Timestamp
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.record_map import RecordMap
-from keystead.organizations.tags import check_apart, check_rename, new_tag, tag_named
+from keystead.organizations.tags import check_disjoint, check_rename, new_tag, tag_named
 from keystead.organizations.users import user_named
 from keystead.organizations.wallets import private_key_named
 from keystead.pipeline.activity import Execution
@@ -96,7 +96,7 @@ def updated_tag(
     adding: tuple[Sequence[str], str],
     removing: tuple[Sequence[str], str],
 ) -> tuple[Change, ...]:
-    """The changes that rename a tag (None: do not), put it on records and take it off others.
+    """The changes that rename a tag, put it on records and take it off others. A name of None stays as it is.
 
     Each value comes with the name of its field. Raises NotFound, and InvalidRequest for a name that is taken or a
     record that is in both lists.
@@ -104,7 +104,7 @@ def updated_tag(
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
     tag = tag_named(organization, kind.tag_type, tag_id)
     new_name = check_rename(organization, tag, name[0], f"parameters.{name[1]}")
-    check_apart(adding[0], removing[0], kind.called, (adding[1], removing[1]))
+    check_disjoint(adding[0], removing[0], kind.called, (adding[1], removing[1]))
     records = {each: kind.named(organization, each) for each in (*adding[0], *removing[0])}
     for record_id in adding[0]:
         records[record_id] = kind.tagged(records[record_id], tag_id, now)

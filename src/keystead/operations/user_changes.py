@@ -16,7 +16,7 @@ from keystead.operations.declare import activity
 from keystead.operations.verified_contacts import check_own_contact, is_used_up, used_up
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
-from keystead.organizations.governance import check_may_go, check_still_credentialed
+from keystead.organizations.governance import check_not_in_quorum, check_still_credentialed
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.tags import check_tags
@@ -175,7 +175,7 @@ def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Outcome[Del
     """Delete users; members of the root quorum stay."""
     user_ids = tuple(dict.fromkeys(intent.user_ids))
     users = [user_named(execution.organization, user_id) for user_id in user_ids]
-    check_may_go(execution.organization, user_ids)
+    check_not_in_quorum(execution.organization, user_ids)
     passkeys = [passkey.authenticator_id for user in users for passkey in user.authenticators]
     return Outcome(
         result=DeleteUsersResult(user_ids=user_ids),

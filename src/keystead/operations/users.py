@@ -99,7 +99,7 @@ class CreateUsersIntentV2(RequestStruct, frozen=True):
 
 
 class UserParams(RequestStruct, frozen=True):
-    """`access_type` is read and echoed; credentials alone decide how a user gets in."""
+    """`access_type` has no effect: the credentials of a user decide how the user can authenticate."""
 
     user_name: Label
     access_type: AccessType

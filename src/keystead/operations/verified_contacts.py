@@ -1,7 +1,7 @@
-"""Verification tokens in an execution: each proves that its sender has the contact of a user.
+"""Verification tokens in requests: each proves that the sender has an e-mail address or a phone number.
 
-Here: reading a token, the client's signature with it. A token without a key is good for one use, and so is a
-message that a client signed. Not here: issuing tokens (`verifying_codes`).
+Here: reading a token, the client's signature that comes with it. A token without a key is valid for one use, and so
+is a message that a client signed. Not here: issuing tokens (`verifying_codes`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class RequestedUser(Protocol):
 async def is_used_up(source: ContextSource, text: str | None, signature: ClientSignature | None = None) -> bool:
     """Whether the token of a request names no key and was used before, or the signed message was used before.
 
-    Nothing of them is proven.
+    Neither the token nor the signature is verified yet.
     """
     token_id = claimed_id_without_key(text) if text else None
     ids = [token_id, None if signature is None else _signed_id(signature)]
@@ -74,7 +74,8 @@ async def is_used_up(source: ContextSource, text: str | None, signature: ClientS
 
 
 def _signed_id(signature: ClientSignature) -> str:
-    """Under which a signed message is on record. The message names its token, so no two tokens have one message."""
+    """The id under which a signed message is recorded. The message names its token, so two tokens never have the
+    same message."""
     return sha256(signature.message.encode()).hexdigest()
 
 
@@ -108,7 +109,7 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
 
 
 def used_up(token: VerificationToken, signature: ClientSignature | None = None) -> tuple[UsedToken, ...]:
-    """What is written when the token is used: a row for what is good for one use."""
+    """The rows that record a use: one for a token without a key, one for the signed message. Each is valid once."""
     ids = [token.id] if token.public_key is None else []
     if signature is not None:
         ids.append(_signed_id(signature))

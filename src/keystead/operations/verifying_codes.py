@@ -1,5 +1,4 @@
-"""verify_otp: the right code returns a verification token. A wrong code is counted, and the third one locks the
-code.
+"""verify_otp: exchanges the right code for a verification token. The third wrong code locks the code.
 
 Here: the check for every use of a code. Not here: starting codes (`starting_codes`), the use of tokens
 (`verified_contacts`).
@@ -8,6 +7,7 @@ Here: the check for every use of a code. Not here: starting codes (`starting_cod
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -19,8 +19,9 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, compressed, read_message, read_target
 from keystead.operations.declare import activity, older
-from keystead.operations.starting_codes import Flow, Seconds, normalized
+from keystead.operations.starting_codes import Flow, Seconds, checked_seconds
 from keystead.organizations.attached_rows import VersionedRow
+from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode, contact_subject
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome, RefusalWithRows
 from keystead.pipeline.context import ContextSource
@@ -31,7 +32,12 @@ from keystead.sessions.verification_tokens import VerificationToken
 TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S = 3_600, 86_400
 
 OtpCode = Annotated[str, Meta(max_length=64)]
-_OLDER_OPERATIONS = {"encrypted": "verify_otp with encryptedOtpBundle", "plain": "verify_otp", "auth": "otp_auth"}
+_OPERATIONS: Mapping[Flow, str] = {
+    "encrypted": "verify_otp with encryptedOtpBundle",
+    "plain": "verify_otp",
+    "auth": "otp_auth",
+}
+"""The operation that takes the code of each flow."""
 
 
 class VerifyOtpIntentV2(RequestStruct, frozen=True, kw_only=True):
@@ -55,15 +61,15 @@ class VerifyOtpIntent(RequestStruct, frozen=True, kw_only=True):
 
 
 class _PlainAttempt(VerifyOtpIntentV2, frozen=True, kw_only=True):
-    """The older version as the current one."""
+    """A request of the older version, which has the code in plaintext."""
 
     otp_code: str
     public_key: str | None
 
 
 class VerifyOtpResult(Wire, frozen=True):
-    """`verification_token`: a JWT which proves that the contact got the code. One without a key is in one answer
-    only; in the record of the activity it is ""."""
+    """`verification_token`: a JWT that proves that the contact got the code. A token without a key is in one answer
+    only. In the record of the activity it is ""."""
 
     verification_token: str
 
@@ -79,7 +85,7 @@ async def stored_code(source: ContextSource, otp_id: str) -> StoredCode:
     code = await source.store.one_time_code(source.organization.id, otp_id)
     if code is None:
         return StoredCode(None, None)
-    subject = contact_subject(normalized(code.otp_type, code.contact))
+    subject = contact_subject(normalized_contact(code.otp_type, code.contact))
     return StoredCode(code, await source.store.code_count(source.organization.id, subject))
 
 
@@ -107,7 +113,9 @@ async def verify_otp(
     execution: ExecutionWith[StoredCode], intent: VerifyOtpIntentV2
 ) -> Outcome[VerifyOtpResult] | RefusalWithRows:
     """Exchange a one-time code for a verification token."""
-    lasts_s = _checked_token_life(intent.expiration_seconds)
+    lasts_s = checked_seconds(
+        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
+    )
     flow: Flow = "plain" if isinstance(intent, _PlainAttempt) else "encrypted"
     code = open_code(execution, execution.context, flow)
     if isinstance(intent, _PlainAttempt):
@@ -150,7 +158,7 @@ def open_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCo
         raise InvalidRequest("Invalid OTP code: field `parameters.otpId`: no code of this id was sent here")
     if code.flow != flow:
         raise InvalidRequest(
-            f"Invalid OTP code: field `parameters.otpId`: this code is for {_OLDER_OPERATIONS[code.flow]}"
+            f"Invalid OTP code: field `parameters.otpId`: this code is for {_OPERATIONS[code.flow]}"
         )
     if not code.is_open(execution.now_ms):
         if code.used_at_ms is not None:
@@ -185,14 +193,3 @@ def used_code(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, .
     assert stored.code is not None
     used = stored.code.after_use(execution.now_ms)
     return (used,) if stored.count is None else (used, stored.count.without(used.id))
-
-
-def _checked_token_life(seconds: str | None) -> int:
-    if not seconds:
-        return TOKEN_LIFE_DEFAULT_S
-    if not (seconds.isascii() and seconds.isdigit() and 0 < int(seconds) <= TOKEN_LIFE_MAX_S):
-        raise InvalidRequest(
-            f"invalid verification token expiration: field `parameters.expirationSeconds`: {seconds!r}: expected 1 "
-            f"to {TOKEN_LIFE_MAX_S} seconds as decimal text"
-        )
-    return int(seconds)

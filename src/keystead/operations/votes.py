@@ -1,4 +1,8 @@
-"""Votes: approving and rejecting an activity that waits, and which proofs its voters have given."""
+"""Votes: approving and rejecting an activity that waits.
+
+Here too: the decisions on an activity, and the proofs that its voters have given. A vote does not execute the
+functions of this module: `pipeline.vote` decides it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, Wire
+from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, activity, query
 from keystead.pipeline import authorization
 from keystead.pipeline.activity import Execution, Outcome
@@ -19,13 +24,13 @@ Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
 
 
 class ApproveActivityIntent(RequestStruct, frozen=True):
-    """`fingerprint` of the activity to approve: "sha256:" and the hex digest of its request."""
+    """`fingerprint`: of the activity to approve, "sha256:" and the hex digest of its request."""
 
     fingerprint: Fingerprint
 
 
 class ApproveActivityResult(Wire, frozen=True):
-    """Nothing of its own: the answer is the activity voted on."""
+    """Has no members. The answer to a vote is the activity that was voted on."""
 
 
 @activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", vote=VoteSelection.APPROVED, before_session=True)
@@ -39,7 +44,7 @@ class RejectActivityIntent(RequestStruct, frozen=True):
 
 
 class RejectActivityResult(Wire, frozen=True):
-    """Nothing of its own: the answer is the activity voted on."""
+    """Has no members. The answer to a vote is the activity that was voted on."""
 
 
 @activity("ACTIVITY_TYPE_REJECT_ACTIVITY", vote=VoteSelection.REJECTED)
@@ -61,17 +66,17 @@ async def get_policy_evaluations(
     reading: Reading, request: GetPolicyEvaluationsRequest
 ) -> GetPolicyEvaluationsResponse:
     """The decisions on an activity, vote by vote; also on a denied submission."""
-    found = await reading.store.evaluations(reading.organization.id, request.activity_id)
-    if not found:
+    evaluations = await reading.store.evaluations(reading.organization.id, request.activity_id)
+    if not evaluations:
         raise NotFound(
             f"unable to find policy evaluations of activity {request.activity_id} in organization "
             f"{reading.organization.id}"
         )
-    return GetPolicyEvaluationsResponse(policy_evaluations=tuple(found))
+    return GetPolicyEvaluationsResponse(policy_evaluations=tuple(evaluations))
 
 
 class GetMfaStatusRequest(QueryRequest, frozen=True):
-    """Without `user_id`: of everybody who has voted."""
+    """Without `user_id`, the answer is about every user who has voted."""
 
     activity_id: Uuid
     user_id: Uuid | None = None
@@ -85,11 +90,9 @@ class GetMfaStatusResponse(Wire, frozen=True):
 async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetMfaStatusResponse:
     """Which proofs an activity's voters have given, and which their MFA policies ask for."""
     organization = reading.organization
-    found = await reading.store.activity(organization.id, request.activity_id)
-    if found is None:
-        raise NotFound(f"unable to find activity {request.activity_id} in organization {organization.id}")
+    voted_on = await activity_named(reading, request.activity_id)
     user_ids = () if request.user_id is None else (request.user_id,)
-    case = await reading.open_activities.case_of(found, organization, user_ids)
+    case = await reading.open_activities.case_of(voted_on, organization, user_ids)
     if request.user_id is None:
         return GetMfaStatusResponse(mfa_statuses=tuple(authorization.mfa_statuses(case, organization)))
     statuses = authorization.mfa_statuses_of(case, organization, request.user_id)

@@ -45,7 +45,7 @@ class CreateWalletAccountsResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-class WalletAtHand(msgspec.Struct, frozen=True):
+class DerivationContext(msgspec.Struct, frozen=True):
     """A wallet's sealed mnemonic, and the accounts that already have one of the requested paths or names."""
 
     sealed_mnemonic: Sealed
@@ -53,34 +53,34 @@ class WalletAtHand(msgspec.Struct, frozen=True):
     same_name: tuple[StoredAccount, ...]
 
 
-async def _wallet_at_hand(source: ContextSource, intent: CreateWalletAccountsIntent) -> WalletAtHand:
+async def _derivation_context(source: ContextSource, intent: CreateWalletAccountsIntent) -> DerivationContext:
     organization, store = source.organization, source.store
     sealed = await sealed_mnemonic(source, wallet_named(organization, intent.wallet_id))
     if intent.persist is False:
-        return WalletAtHand(sealed, (), ())
+        return DerivationContext(sealed, (), ())
     paths = list(dict.fromkeys(checked_paths(intent.accounts)))
     names = [params.name for params in intent.accounts if params.name is not None]
-    return WalletAtHand(
+    return DerivationContext(
         sealed,
         tuple(await store.accounts_at(organization.id, intent.wallet_id, paths) if paths else ()),
         tuple(await store.accounts_called(organization.id, names) if names else ()),
     )
 
 
-@activity("ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS", load_context=_wallet_at_hand)
+@activity("ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS", load_context=_derivation_context)
 async def create_wallet_accounts(
-    execution: ExecutionWith[WalletAtHand], intent: CreateWalletAccountsIntent
+    execution: ExecutionWith[DerivationContext], intent: CreateWalletAccountsIntent
 ) -> Outcome[CreateWalletAccountsResult]:
     """Derive accounts of a wallet, and store them unless `persist` is false."""
-    organization, at_hand = execution.organization, execution.context
+    organization, context = execution.organization, execution.context
     wallet = wallet_named(organization, intent.wallet_id)
     normalized_paths = checked_paths(intent.accounts)
-    _check_free(intent.accounts, normalized_paths, at_hand)
+    _check_free(intent.accounts, normalized_paths, context)
     derived = await execution.signer.derive_accounts(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         wallet_id=wallet.wallet_id,
-        sealed_mnemonic=at_hand.sealed_mnemonic,
+        sealed_mnemonic=context.sealed_mnemonic,
         accounts=[account_request(params) for params in intent.accounts],
     )
     now = Timestamp.from_ms(execution.now_ms)
@@ -102,13 +102,13 @@ async def create_wallet_accounts(
     )
 
 
-def _check_free(accounts: tuple[WalletAccountParams, ...], paths: list[str], at_hand: WalletAtHand) -> None:
+def _check_free(accounts: tuple[WalletAccountParams, ...], paths: list[str], context: DerivationContext) -> None:
     """Raise InvalidRequest, naming the field, if an account has the path or the name already."""
     taken = {
         (held.curve, comparison_form(held.curve, held.path), held.address_format): held.wallet_account_id
-        for held in (stored.account for stored in at_hand.same_path)
+        for held in (stored.account for stored in context.same_path)
     }
-    named = [(stored.account.name or "", stored.account.wallet_account_id) for stored in at_hand.same_name]
+    named = [(stored.account.name or "", stored.account.wallet_account_id) for stored in context.same_name]
     for index, (params, path) in enumerate(zip(accounts, paths, strict=True)):
         if (holder := taken.get((params.curve, path, params.address_format))) is not None:
             raise InvalidRequest(

@@ -1,4 +1,4 @@
-"""Wallets: making them with real keys, renaming, deleting and reading them."""
+"""Wallets: creating, renaming, deleting and reading them. Not here: their accounts (`wallet_accounts`), imports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from keystead.pipeline.signer_values import NewWallet
 from keystead.policies.request import ResourceKeywords
 
 MNEMONIC_LENGTH = 12
-"""Words of a mnemonic if the request does not say."""
+"""The words of a mnemonic, if the request does not name a number."""
 
 
 class CreateWalletIntent(RequestStruct, frozen=True):
@@ -67,21 +67,21 @@ async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Out
         mnemonic_length=mnemonic_length,
         accounts=[account_request(params) for params in intent.accounts],
     )
-    kept = keep_wallet(
+    records = wallet_records(
         execution, wallet_id, intent.wallet_name, made, intent.accounts, normalized_paths, imported=False
     )
     return Outcome(
         result=CreateWalletResult(
-            wallet_id=wallet_id, addresses=tuple(account.address for account in kept.accounts)
+            wallet_id=wallet_id, addresses=tuple(account.address for account in records.accounts)
         ),
-        changes=(Put(kept.wallet),),
-        attachments=kept.attachments,
-        derived=kept.accounts,
+        changes=(Put(records.wallet),),
+        attachments=records.attachments,
+        derived=records.accounts,
     )
 
 
-class KeptWallet(msgspec.Struct, frozen=True):
-    """The records of a wallet just made, and the rows beside the organization."""
+class NewWalletRecords(msgspec.Struct, frozen=True):
+    """The records of a new wallet and its accounts, and the rows that are written for them."""
 
     wallet: Wallet
     accounts: tuple[WalletAccount, ...]
@@ -89,14 +89,15 @@ class KeptWallet(msgspec.Struct, frozen=True):
 
 
 def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAccountParams, ...]) -> list[str]:
-    """The normalized path of each account. Raises LimitReached, InvalidRequest if there can be no such wallet."""
+    """The normalized path of each account. Raises LimitReached for too many wallets, InvalidRequest for a name that
+    is in use and for paths that cannot be derived."""
     organization = execution.organization
     organization.wallets.check_limit(1, execution.limits)
     _check_name_free(organization, name)
     return checked_paths(accounts)
 
 
-def keep_wallet(
+def wallet_records(
     execution: Execution,
     wallet_id: str,
     name: str,
@@ -105,22 +106,22 @@ def keep_wallet(
     normalized_paths: Sequence[str],
     *,
     imported: bool,
-) -> KeptWallet:
+) -> NewWalletRecords:
     """The records and rows of a wallet that the signer made for these accounts."""
     now = Timestamp.from_ms(execution.now_ms)
     wallet = Wallet(
         wallet_id=wallet_id, wallet_name=name, created_at=now, updated_at=now, exported=False, imported=imported
     )
-    records = tuple(
+    account_records = tuple(
         account_record(execution.new_id(), execution.organization.id, wallet_id, derived, params.name, now)
         for params, derived in zip(accounts, made.accounts, strict=True)
     )
-    return KeptWallet(
+    return NewWalletRecords(
         wallet,
-        records,
+        account_records,
         (
             SealedSecret(wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic),
-            *(NewAccount(account, path) for account, path in zip(records, normalized_paths, strict=True)),
+            *(NewAccount(account, path) for account, path in zip(account_records, normalized_paths, strict=True)),
         ),
     )
 
@@ -157,7 +158,7 @@ class DeleteWalletsResult(Wire, frozen=True):
     wallet_ids: tuple[str, ...]
 
 
-def _wallets_facts(organization: Organization, intent: DeleteWalletsIntent, _: None) -> ResourceKeywords:
+def _wallets_keyword(organization: Organization, intent: DeleteWalletsIntent, _: None) -> ResourceKeywords:
     wallets = organization.wallets
     return ResourceKeywords(
         {
@@ -168,7 +169,7 @@ def _wallets_facts(organization: Organization, intent: DeleteWalletsIntent, _: N
     )
 
 
-@activity("ACTIVITY_TYPE_DELETE_WALLETS", resources=_wallets_facts)
+@activity("ACTIVITY_TYPE_DELETE_WALLETS", resources=_wallets_keyword)
 def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Outcome[DeleteWalletsResult]:
     """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered."""
     organization = execution.organization

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 
 _LOCAL_PART = re.compile(r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*\Z")
@@ -41,6 +42,11 @@ def check_phone_number(number: str, field: str) -> str:
             f"invalid phone number: field `{field}`: {number[:40]!r}: expected E.164, such as +14155550123"
         )
     return plain
+
+
+def normalized_contact(otp_type: OtpType, contact: str) -> str:
+    """The spelling in which contacts are compared and counted. The contact may be malformed."""
+    return contact.lower() if otp_type is OtpType.EMAIL else without_separators(contact)
 
 
 def without_separators(number: str) -> str:

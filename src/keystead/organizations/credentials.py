@@ -278,12 +278,12 @@ def check_identities_free(organization: Organization, providers: Iterable[OauthP
         taken.add(identity)
 
 
-def user_with_identity(organization: Organization, issuer: str, audience: str, subject: str) -> User | None:
-    """The user who has this OAuth identity: at most one has it (`check_identities_free`)."""
+def user_with_identity(organization: Organization, identity: ProvenIdentity) -> tuple[User, OauthProvider] | None:
+    """The user who has this OAuth identity, and its record: at most one user has it (`check_identities_free`)."""
     for user in organization.users.values():
         for held in user.oauth_providers:
-            if (held.issuer, held.audience, held.subject) == (issuer, audience, subject):
-                return user
+            if (held.issuer, held.audience, held.subject) == (identity.iss, identity.aud, identity.sub):
+                return user, held
     return None
 
 

@@ -20,7 +20,7 @@ GOOGLE: Final = "https://accounts.google.com"
 """The issuer whose verified e-mail addresses prove contacts."""
 
 _GMAIL: Final = "@gmail.com"
-"""Google gives out these addresses itself. Of others it knows that somebody once read a message to them."""
+"""Google itself assigns these addresses. Of other addresses it knows only that somebody once read a message."""
 
 
 def proves_email_of(identity: ProvenIdentity, user: User) -> bool:
@@ -46,8 +46,8 @@ def google_email_verified(
 
 
 def client_ids_of(parent: Organization) -> frozenset[str]:
-    """The applications for which tokens of people of this parent are made: those that its authentication proxies
-    name. A token for another application may have been got from its owner by anybody."""
+    """The client ids that the authentication proxies of this parent name. Only tokens for these are believed: the
+    operator of any other application has tokens of its users, and could send them here."""
     return frozenset(
         client_id
         for proxy in parent.auth_proxies.values()

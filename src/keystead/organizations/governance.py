@@ -35,7 +35,7 @@ def new_quorum(
     return RootQuorum(threshold, members)
 
 
-def check_may_go(organization: Organization, user_ids: Iterable[str]) -> None:
+def check_not_in_quorum(organization: Organization, user_ids: Iterable[str]) -> None:
     """Raise InvalidRequest if a user to be deleted is in the root quorum."""
     for user_id in user_ids:
         if user_id in organization.profile.root_quorum.user_ids:

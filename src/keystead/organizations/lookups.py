@@ -31,7 +31,8 @@ class LookupKind(StrEnum):
 
 
 CREDENTIALS = frozenset({LookupKind.PUBLIC_KEY, LookupKind.CREDENTIAL_ID})
-"""Those that one sub-organization of a parent has at a time, unless the parent gives one to several."""
+"""The kinds whose values only one sub-organization of a parent may have, unless a user of the parent gives a value
+to several."""
 
 
 class Lookup(msgspec.Struct, frozen=True):

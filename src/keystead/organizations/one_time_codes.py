@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.enums import OtpType
-from keystead.organizations.attached_rows import AttachedTable, VersionedRow
+from keystead.organizations.attached_rows import EXPIRY, AttachedTable, VersionedRow
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.sessions.one_time_codes import ACTIVE_MAX, ATTEMPTS_MAX, INIT_MAX, INIT_WINDOW_MS, CodeForm
 
@@ -31,7 +31,7 @@ class OneTimeCode(VersionedRow, frozen=True, kw_only=True):
     table = AttachedTable(
         name="one_time_code",
         key=(("id", str),),
-        columns=(("revision", int), ("expires_at_ms", int), ("body", bytes)),
+        columns=(("revision", int), (EXPIRY, int), ("body", bytes)),
         has_revision=True,
     )
 
@@ -79,7 +79,7 @@ class CodeCount(VersionedRow, frozen=True, kw_only=True):
     table = AttachedTable(
         name="one_time_code_count",
         key=(("subject", str),),
-        columns=(("revision", int), ("expires_at_ms", int), ("body", bytes)),
+        columns=(("revision", int), (EXPIRY, int), ("body", bytes)),
         has_revision=True,
     )
 
@@ -119,7 +119,7 @@ def has_room_for_user(count: CodeCount, now_ms: int) -> bool:
 
 
 def contact_subject(contact: str) -> str:
-    """`contact`: normalized, as `contacts` does."""
+    """`contact`: as `normalized_contact` gives it."""
     return f"contact {sha256(contact.encode()).hexdigest()}"
 
 

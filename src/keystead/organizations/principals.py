@@ -14,7 +14,8 @@ import msgspec
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
-from keystead.organizations.contacts import without_separators
+from keystead.organizations.contacts import normalized_contact
+from keystead.organizations.credentials import user_with_identity
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind, identity_looked_up
 from keystead.organizations.organization import Organization
@@ -46,7 +47,7 @@ class VerifiedContact(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def normalized(self) -> str:
-        return self.contact.lower() if self.otp_type is OtpType.EMAIL else without_separators(self.contact)
+        return normalized_contact(self.otp_type, self.contact)
 
 
 class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,17 +179,17 @@ def _user_of_contact(organization: Organization, proven: ProvenKey, contact: Ver
 
 
 def _user_of_identity(organization: Organization, proven: ProvenKey, identity: ProvenIdentity) -> Principal | None:
-    for user in organization.users.values():
-        for held in user.oauth_providers:
-            if (held.issuer, held.audience, held.subject) == (identity.iss, identity.aud, identity.sub):
-                return Principal(
-                    organization_id=organization.id,
-                    user=user,
-                    record_id=held.provider_id,
-                    credential_type=CredentialType.OAUTH,
-                    proven=proven,
-                )
-    return None
+    holder = user_with_identity(organization, identity)
+    if holder is None:
+        return None
+    user, provider = holder
+    return Principal(
+        organization_id=organization.id,
+        user=user,
+        record_id=provider.provider_id,
+        credential_type=CredentialType.OAUTH,
+        proven=proven,
+    )
 
 
 def _reader_in(organization: Organization, proven: ProvenKey, digest: str, now_ms: int) -> Principal | None:

@@ -50,7 +50,7 @@ def check_rename(organization: Organization, tag: Tag, name: str | None, field: 
     return name
 
 
-def check_apart(adding: Iterable[str], removing: Iterable[str], what: str, fields: tuple[str, str]) -> None:
+def check_disjoint(adding: Iterable[str], removing: Iterable[str], what: str, fields: tuple[str, str]) -> None:
     """Raise InvalidRequest if the same record is to get a tag and to lose it."""
     if both := sorted(set(adding) & set(removing)):
         raise InvalidRequest(f"invalid request: {what} {both[0]} is in both `{fields[0]}` and `{fields[1]}`")

@@ -1,6 +1,6 @@
-"""What logins used and is good for one use: verification tokens without a key, messages that clients signed.
+"""Verification tokens without a key and messages that clients signed, after their one use.
 
-Here: the row, which changes without a new version of the organization. Not here: what is good for one use
+Here: the row, which changes without a new version of the organization. Not here: what is valid for one use only
 (`operations.verified_contacts`).
 """
 
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from keystead.organizations.attached_rows import AttachedTable, VersionedRow
+from keystead.organizations.attached_rows import EXPIRY, AttachedTable, VersionedRow
 
 
 class UsedToken(VersionedRow, frozen=True, kw_only=True):
-    """`id`: of a token, or the SHA-256 of a signed message in hex. It is there once over all organizations,
-    because a parent's token is good in each sub-organization.
+    """`id`: of a token, or the SHA-256 of a signed message in hex. It is unique over all organizations, because a
+    token of a parent is valid in each sub-organization.
 
     Of two uses at the same instant, the second finds the row of the first, and is decided again.
     """
@@ -21,7 +21,7 @@ class UsedToken(VersionedRow, frozen=True, kw_only=True):
     table = AttachedTable(
         name="used_token",
         key=(("id", str),),
-        columns=(("revision", int), ("expires_at_ms", int)),
+        columns=(("revision", int), (EXPIRY, int)),
         has_revision=True,
     )
 

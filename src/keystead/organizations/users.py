@@ -1,6 +1,6 @@
 """The rules of users: which user an id names, and that each can authenticate.
 
-Not here: the credentials themselves (`credentials`), and MFA policies (`mfa_policies`).
+Not here: the credentials themselves (`credentials`), and MFA policies (`operations.mfa_policies`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which contacts of a user are verified, as the user and the contacts change; whose a contact is. Pure.
+"""Which contacts of users are verified, and which users have a contact. Pure.
 
 Not here: verification tokens (`sessions`), who may present one (`operations.verified_contacts`).
 """
@@ -61,7 +61,8 @@ def contact_verified(organization: Organization, user: User, otp_type: OtpType) 
 
 
 def contacts_changed(organization: Organization, user: User) -> tuple[Change, ...]:
-    """The change that keeps only what is still true of the user, who is as after a change."""
+    """The change that removes contacts from the user's verified ones that the user no longer has. `user`: after the
+    change."""
     marked = organization.of(VerifiedContactsMap).get(user.user_id)
     if marked is None:
         return ()
@@ -76,4 +77,5 @@ def contacts_changed(organization: Organization, user: User) -> tuple[Change, ..
 
 
 def user_removed(organization: Organization, user_id: str) -> tuple[Change, ...]:
+    """The change that removes all verified contacts of this user; none if the user has none."""
     return (Remove(VerifiedContacts, user_id),) if user_id in organization.of(VerifiedContactsMap) else ()

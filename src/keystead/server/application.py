@@ -70,8 +70,8 @@ LARGE_ANSWER: Final = 200
 class Application:
     """Answers requests. While `service` is not open, only /healthz answers 200.
 
-    `console_link`: what logs the console in without a credential, in a development server. `auth_proxy_id`: with
-    which authentication proxy the console logs people in, where the settings name none.
+    `console_link`: on a development server, logs a user in to the console without a credential. `auth_proxy_id`:
+    the authentication proxy for logins to the console, if the settings name none.
     """
 
     def __init__(
@@ -143,27 +143,14 @@ class Application:
                 line.activity_id = refused.activity_id
             close = request.refusal is not None
             is_logged = bool(line.user_id) or self._failed(request, refused)
-            if isinstance(refused, DatabaseUnavailable):
-                self._database.failed(refused.message)
-                self._readiness.forget()
-            if isinstance(refused, RateLimited | Unavailable):
-                headers.append((b"retry-after", b"%d" % refused.retry_after_s))
-            if isinstance(refused, RateLimited) and self._service.measurements is not None:
-                self._service.measurements.rate_limited(refused.limit)
+            headers += self._note_refusal(refused)
         except Exception:  # noqa: BLE001 - the caller gets an answer after every error
             logger.exception(
                 "a request failed because of a defect of the server", extra={"request_id": line.request_id}
             )
             failure = Internal(f"internal server error ({line.request_id})")
             line.status, body, line.error, is_logged = 500, error_answer(failure), failure.message, True
-        headers += [
-            (b"content-type", b"application/json"),
-            # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
-            *([] if line.status == 204 else [(b"content-length", b"%d" % len(body))]),
-            (b"x-request-id", line.request_id.encode()),
-            *([(b"cache-control", b"public, max-age=300")] if path in _CACHEABLE and line.status == 200 else []),
-            *cors.headers(origin),
-        ]
+        headers += [*_standard_headers(line, path, body), *cors.headers(origin)]
         took_s = time.perf_counter() - started_s
         if (measurements := self._service.measurements) is not None:
             measurements.answered(_measured_as(path), line.status, took_s)
@@ -172,6 +159,17 @@ class Application:
             line.ms = int(took_s * 1_000_000) / 1000
             self._log.add(line)
         return HttpAnswer(line.status, headers, body, close)
+
+    def _note_refusal(self, refused: ServiceError) -> list[Header]:
+        """Note a refusal where the server counts or logs it. Returns the headers that only its answer has."""
+        if isinstance(refused, DatabaseUnavailable):
+            self._database.failed(refused.message)
+            self._readiness.forget()
+        if isinstance(refused, RateLimited) and self._service.measurements is not None:
+            self._service.measurements.rate_limited(refused.limit)
+        if isinstance(refused, RateLimited | Unavailable):
+            return [(b"retry-after", b"%d" % refused.retry_after_s)]
+        return []
 
     def _failed(self, request: HttpRequest, refused: ServiceError) -> bool:
         """Count a refused request whose sender is not known. Returns whether to log it."""
@@ -214,12 +212,12 @@ class Application:
         self._limits.spend(organization.id, _credential(caller), time.monotonic())
         reading = service.reading(organization, caller)
         if not operation.of_version:
-            return await _rendered(await _settled(operation.answer(reading, query)), form)
+            return await _rendered(await _awaited(operation.answer(reading, query)), form)
         kept = service.store.cached_answers(organization)
         key = (operation.name, form)
         known = kept.get(key)
         if known is None:
-            known = await _rendered(await _settled(operation.answer(reading, query)), form)
+            known = await _rendered(await _awaited(operation.answer(reading, query)), form)
             kept.keep(key, known)
         return known
 
@@ -304,8 +302,18 @@ class Application:
         return form_of(request, self._settings.answer_form)
 
 
+def _standard_headers(line: RequestLine, path: str, body: bytes) -> list[Header]:
+    return [
+        (b"content-type", b"application/json"),
+        # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
+        *([] if line.status == 204 else [(b"content-length", b"%d" % len(body))]),
+        (b"x-request-id", line.request_id.encode()),
+        *([(b"cache-control", b"public, max-age=300")] if path in _CACHEABLE and line.status == 200 else []),
+    ]
+
+
 def _measured_as(path: str) -> str:
-    """The name of a request in the metrics: one of few, whatever callers send."""
+    """The name of a request in the metrics. There are few names, whatever paths callers send."""
     operation = CATALOGUE.at(path)
     if operation is not None:
         return operation.name
@@ -315,7 +323,7 @@ def _measured_as(path: str) -> str:
 
 
 def _credential(caller: Principal) -> str:
-    """What the limit of a credential counts by."""
+    """The key of the rate limit of this caller's credential."""
     return f"{caller.organization_id} {caller.record_id}"
 
 
@@ -339,5 +347,5 @@ async def _rendered(response: Wire, form: Form) -> bytes:
     return await asyncio.to_thread(answer, response, form) if records > LARGE_ANSWER else answer(response, form)
 
 
-async def _settled(value: Any) -> Any:
+async def _awaited(value: Any) -> Any:
     return await value if hasattr(value, "__await__") else value

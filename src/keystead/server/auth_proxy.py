@@ -112,14 +112,17 @@ class AuthProxyEndpoints:
     async def link_google(
         self, identity: ProvenIdentity, token: str, organization_id: str, line: RequestLine
     ) -> None:
-        """For a login that this ID token attests: attach its identity to the user with its verified address, if the
-        configuration of a proxy says so. `organization_id`: the one that the login names. Raises ServiceError."""
+        """Attach the identity of an ID token to the user with its verified address, if the configuration of a proxy
+        allows it. The ID token attests a login, and `organization_id` is the one that the login names. Raises
+        ServiceError."""
         store = self._service.store
         organization = await store.organization(organization_id)
         if organization is not None and organization.profile.parent_id is not None:
             organization = await store.organization(organization.profile.parent_id)
-        for proxy in () if organization is None else organization.auth_proxies.values():
-            if organization is not None and linked_email(identity, proxy.settings) is not None:
+        if organization is None:
+            return
+        for proxy in organization.auth_proxies.values():
+            if linked_email(identity, proxy.settings) is not None:
                 await link_google(_EndpointCall(self, self._service, organization, proxy, line), identity, token)
                 return
 
@@ -188,8 +191,8 @@ class _EndpointCall:
 
 
 def _check_origin(proxy: AuthProxy, origin: bytes | None) -> None:
-    """Raise PermissionDenied for a page of an origin that the configuration does not name. Browsers send the
-    header with every cross-origin request; other clients do not send it."""
+    """Raise PermissionDenied if the configuration does not name the origin of the page that sent the request.
+    Browsers send the header with every cross-origin request; other clients do not send it."""
     allowed = proxy.settings.allowed_origins
     if origin is not None and ANY_ORIGIN not in allowed and origin.decode("ascii", "replace") not in allowed:
         raise PermissionDenied(

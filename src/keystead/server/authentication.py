@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.catalogue import Operation
 from keystead.api.decoding import decoder
-from keystead.api.enums import CredentialType, OtpType
+from keystead.api.enums import CredentialType, FeatureName, OtpType
 from keystead.api.errors import InvalidRequest, NotFound, Unauthenticated
 from keystead.api.identifiers import Uuid
 from keystead.organizations.identities import ProvenIdentity
@@ -52,10 +52,10 @@ SESSION = b"x-session"
 ATTESTED_VOTE_SCHEME = "SIGNATURE_SCHEME_TK_ATTESTED_P256"
 STAMP_HEADERS = (API_KEY_STAMP, WEBAUTHN_STAMP, ATTESTED_STAMP, SESSION)
 
-_BUT_RECOVERY: Mapping[StampScheme, frozenset[CredentialType]] = {
+_WITHOUT_RECOVERY: Mapping[StampScheme, frozenset[CredentialType]] = {
     scheme: types - {CredentialType.RECOVER_USER_KEY_P256} for scheme, types in CREDENTIAL_TYPES.items()
 }
-"""The credential types that a stamp matches, but for operations that a recovery key opens."""
+"""By scheme of a stamp, the credential types that it matches, for operations that refuse recovery keys."""
 
 _WEBAUTHN_TYPES = frozenset({CredentialType.WEBAUTHN_AUTHENTICATOR})
 
@@ -105,7 +105,7 @@ async def prove(
             public_key=stamp.public_key,
             signature=stamp.signature,
             scheme=stamp.scheme,
-            credential_types=(CREDENTIAL_TYPES if operation.for_recovery else _BUT_RECOVERY)[stamp.scheme],
+            credential_types=(CREDENTIAL_TYPES if operation.for_recovery else _WITHOUT_RECOVERY)[stamp.scheme],
         )
     if header == WEBAUTHN_STAMP:
         return await _prove_passkey(value, body, verifiers.store)
@@ -199,14 +199,11 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     organization = await _organization(store, addressed.organization_id)
     parent_id = organization.profile.parent_id
     parent = await _organization(store, parent_id) if parent_id else None
-    holders = [organization] + ([parent] if parent else [])
+    origins = _allowed_origins(organization, parent)
+    candidates = [organization] + ([parent] if parent else [])
     found = await store.suborganizations_with(organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id)
-    holders += [await _organization(store, suborganization_id) for suborganization_id in found]
-    # A parent's allowed origins are valid for its sub-organizations. Without them, the organization's own are
-    # valid.
-    named = (one.profile.features.get("FEATURE_NAME_WEBAUTHN_ORIGINS", "") for one in (parent, organization) if one)
-    origins = next(filter(None, named), "")
-    for holder in holders:
+    candidates += [await _organization(store, suborganization_id) for suborganization_id in found]
+    for holder in candidates:
         held = holder.users.by_credential_id.get(assertion.credential_id)
         if held is None:
             continue
@@ -216,7 +213,7 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
             assertion,
             body,
             public_key,
-            [origin.strip() for origin in origins.split(",") if origin.strip()],
+            origins,
             rp_id_hash=holder.passkeys[authenticator.authenticator_id].rp_id_hash,
         )
         return ProvenKey(
@@ -236,6 +233,14 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
             credential_id=assertion.credential_id,
         ),
     )
+
+
+def _allowed_origins(organization: Organization, parent: Organization | None) -> list[str]:
+    """The origins of pages whose passkey stamps are accepted: those that the parent names, otherwise those that the
+    organization names."""
+    named = (one.profile.features.get(FeatureName.WEBAUTHN_ORIGINS, "") for one in (parent, organization) if one)
+    origins = next(filter(None, named), "")
+    return [origin.strip() for origin in origins.split(",") if origin.strip()]
 
 
 async def reader(

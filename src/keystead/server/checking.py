@@ -1,7 +1,7 @@
 """Checks what an installation's database holds: that sealed values open, and that its tables agree.
 
-Here: every organization, one after another, read through the store. It changes nothing but what
-`finish` says. Not here: opening values (`signer.seal_checks`), SQLite's check of its own file
+Here: every organization, one after another, read through the store. It changes nothing, unless it is told to finish
+deletions. Not here: opening values (`signer.seal_checks`), SQLite's check of its own file
 (`storage.sqlite_backup`), the command (`cli`).
 
 Servers may run meanwhile. The rows of one organization are read by several statements, so problems count only if
@@ -53,8 +53,7 @@ async def check_installation(
     finish: bool = False,
 ) -> Checked:
     """Check everything. `problem` gets a line for each problem, which names records and never a secret; `progress`
-    is called after each organization. `finish`: rows that are left of deleted organizations and
-    wallets are deleted.
+    is called after each organization. `finish`: delete the rows that are left of deleted organizations and wallets.
 
     Raises Unavailable. The largest organization's look-ups are in memory at once.
     """
@@ -101,7 +100,8 @@ async def _check_instance(
 
 
 class _Found(msgspec.Struct):
-    """Of one organization, at one version."""
+    """What the check of one organization found, at one version. `leftovers`: rows of a deleted organization are
+    left."""
 
     sealed_values: int = 0
     problems: list[str] = []
@@ -153,7 +153,7 @@ async def _check_is_empty(store: DatabaseStore, organization_id: str, found: _Fo
 
 
 async def _check_lookups(store: DatabaseStore, organization: Organization, found: _Found) -> None:
-    """Every value by which it should be found leads to it, and no other."""
+    """Check that the look-ups of an organization are exactly those of its records and wallet accounts."""
     stored = await store.lookups_of(organization.id)
     expected: set[Lookup] = set()
     wallet_ids = set(organization.wallets)
@@ -178,7 +178,7 @@ async def _check_lookups(store: DatabaseStore, organization: Organization, found
 
 
 def _named(lookup: Lookup) -> str:
-    """Without the value: it may be an e-mail address."""
+    """The look-up without its value, which may be an e-mail address."""
     return f"{lookup.kind} of {lookup.holder_id or 'the organization'}"
 
 

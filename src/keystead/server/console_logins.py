@@ -1,6 +1,6 @@
 """How people log in to the console by one-time code or at an OpenID Connect issuer, as the settings say.
 
-Not here: the log-ins themselves, which are those of the authentication proxy (`auth_proxy`).
+Not here: the logins themselves. The authentication proxy (`auth_proxy`) carries them out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _EXPECTED: Final = "expected NAME=AUTHORIZATION-ENDPOINT?client_id=ID, such as "
 
 
 def console_logins(settings: Settings, auth_proxy_id: str = "") -> ConsoleLogins:
-    """`auth_proxy_id`: the proxy where the settings name none. Raises SettingsError."""
+    """The logins of these settings. `auth_proxy_id`: the proxy to use if the settings name none. Raises
+    SettingsError."""
     proxy_id = settings.console_auth_proxy or auth_proxy_id
     if proxy_id and not re.match(UUID_PATTERN, proxy_id):
         raise SettingsError(

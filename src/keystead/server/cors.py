@@ -18,7 +18,7 @@ _PREFLIGHT: list[Header] = [
 
 
 class CorsPolicy(msgspec.Struct, frozen=True):
-    """`origins` None: any origin."""
+    """`origins`: those that may call; None if any origin may."""
 
     origins: frozenset[bytes] | None
 

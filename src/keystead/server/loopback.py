@@ -1,6 +1,6 @@
 """Whether a request was made on this machine, by its address and the host that it names.
 
-The host counts too: a page of a foreign name that resolves to this machine (DNS rebinding) names its own host.
+The host is checked too: a page whose foreign name resolves to this machine (DNS rebinding) sends that name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The senders that the settings name, and the loop that sends with them.
+"""Makes the senders of e-mails and SMS that the settings name, and the outbox of this process.
 
-Here: from settings to senders, opening a message's text. Not here: sending (`delivery`).
+Here: reading the settings of senders, decrypting the text of a message. Not here: sending (`delivery`).
 """
 
 from __future__ import annotations

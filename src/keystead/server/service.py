@@ -39,8 +39,9 @@ from keystead.pipeline.ports import Identities
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
 from keystead.server.authentication import Verifiers
+from keystead.server.background import background_task
 from keystead.server.deletions import Deletions
-from keystead.server.opening import open_checked
+from keystead.server.opening import NotReady, Opened, open_checked
 from keystead.server.processes import announce, keep_announcing, this_process, withdraw
 from keystead.server.purging import keep_purging
 from keystead.server.senders import Senders, kept_messages_of, outbox_of
@@ -117,19 +118,29 @@ class Service:
         self._is_open = False
 
     async def open(self) -> None:
-        """Raises NotReady, SettingsError."""
+        """Raises NotReady, SettingsError. After an error the database is closed."""
         self.certificate = certificate_of(self.settings)
-        self._opened = await open_checked(self.settings, self._connector, self.sources)
-        self.store, self.signer, self.identities = (
-            self._opened.store,
-            self._opened.signer,
-            self._opened.identities,
-        )
-        settings, senders, long_work = self.settings, self._opened.senders, LongWork()
+        self._opened = opened = await open_checked(self.settings, self._connector, self.sources)
+        try:
+            self.store, self.signer, self.identities = opened.store, opened.signer, opened.identities
+            await self._build(opened)
+            await announce(self.store, self._process)
+        except Unavailable as refused:
+            await opened.close()
+            raise NotReady(refused.message.partition(";")[0]) from None
+        except BaseException:
+            await opened.close()
+            raise
+        self._start_background()
+        self._is_open = True
+
+    async def _build(self, opened: Opened) -> None:
+        """Make the parts that answer requests from the opened ones. Raises SettingsError, Unavailable."""
+        settings, senders, long_work = self.settings, opened.senders, LongWork()
         self.environment = Environment(
             store=self.store,
             signer=self.signer,
-            oauth2=self._opened.oauth2,
+            oauth2=opened.oauth2,
             clock=self.clock,
             new_id=self.sources.new_id,
             catalogue=CATALOGUE,
@@ -148,30 +159,31 @@ class Service:
             clock=self.clock,
         )
         self.kept_messages = kept_messages_of(senders, self.store, self.signer, self.clock)
-        kept_ms = self.environment.settings.messages.kept_ms
-        self._outbox = outbox_of(senders, self.store, self.signer, self.clock, kept_ms)
-        self.store.when_messages_are_written(self._outbox.wake)
-        purging = keep_purging(self.store, self.clock.now_ms, random.random)
-        deletions = Deletions(self.store, random.random)
-        self.store.when_records_are_removed(deletions.removed)
         wall_ms = SYSTEM_SOURCES.clock.now_ms
         self._webhooks = Webhooks(settings, self.store, self.signer, self.clock, wall_ms, self._webhook_seen)
         self._process = this_process(
             new_id(),  # not of `sources`: a development server's seed is for records
             f"{settings.host}:{settings.port}",
             self.clock.now_ms(),
-            self._opened.master_key_ids,
+            opened.master_key_ids,
             self._certificate_ends_ms(),
         )
-        await announce(self.store, self._process)
+
+    def _start_background(self) -> None:
+        """Start the tasks that run until the service is closed."""
+        kept_ms = self.environment.settings.messages.kept_ms
+        self._outbox = outbox_of(self._opened.senders, self.store, self.signer, self.clock, kept_ms)
+        self.store.when_messages_are_written(self._outbox.wake)
+        purging = keep_purging(self.store, self.clock.now_ms, random.random)
+        deletions = Deletions(self.store, random.random)
+        self.store.when_records_are_removed(deletions.removed)
         announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
         running = [self._outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
         if self.certificate is not None:
             running.append(self.certificate.keep_current())
-        self._background = [asyncio.create_task(each) for each in running]
-        if settings.metrics_address:
+        self._background = [background_task(each) for each in running]
+        if self.settings.metrics_address:
             self.measurements = self._measured()
-        self._is_open = True
 
     def _measured(self) -> Measurements:
         # Imported here: without the setting, a server does not load the library.
@@ -189,7 +201,7 @@ class Service:
             self._webhooks.dispatcher,
             self._certificate_ends_ms,
         )
-        self._background.append(asyncio.create_task(sampler.run()))
+        self._background.append(background_task(sampler.run()))
         return measurements
 
     def _certificate_ends_ms(self) -> int | None:

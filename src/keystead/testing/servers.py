@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx
 
+from keystead.client.certificates import certificates_for
 from keystead.client.client import Client
 from keystead.client.credentials import Credentials, credentials_in
 from keystead.client.dev_controls import DevControls
@@ -101,12 +102,13 @@ def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) ->
             stderr=subprocess.STDOUT,
         )
         try:
-            credentials = _ready(process, keys, Path(folder) / "log")
-            # One client for all: making one takes longer than many requests. A proxy of the environment cannot
-            # reach this machine.
-            with httpx.Client(trust_env=False) as http, DevControls(credentials.base_url) as controls:
-                client = client_of(credentials, http)
-                yield DevelopmentServer(client, credentials, credentials.base_url, controls, http)
+            # One client for all. A proxy of the environment cannot reach this machine.
+            verify = certificates_for("http://localhost", is_direct=True)
+            with httpx.Client(trust_env=False, verify=verify) as http:
+                credentials = _ready(process, keys, Path(folder) / "log", http)
+                with DevControls(credentials.base_url) as controls:
+                    client = client_of(credentials, http)
+                    yield DevelopmentServer(client, credentials, credentials.base_url, controls, http)
         finally:
             process.terminate()
             try:
@@ -116,14 +118,14 @@ def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) ->
                 process.wait()
 
 
-def _ready(process: subprocess.Popen[bytes], credentials_file: Path, log: Path) -> Credentials:
+def _ready(process: subprocess.Popen[bytes], credentials_file: Path, log: Path, http: httpx.Client) -> Credentials:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"keystead dev ended with code {process.returncode}:\n{log.read_text()}")
         if credentials_file.exists() and (credentials := credentials_in(credentials_file)).base_url:
             try:
-                ready = httpx.get(f"{credentials.base_url}/readyz", timeout=1, trust_env=False)
+                ready = http.get(f"{credentials.base_url}/readyz", timeout=1)
                 if ready.status_code == httpx.codes.OK:
                     return credentials
             except httpx.TransportError:

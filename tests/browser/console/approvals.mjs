@@ -163,9 +163,11 @@ const cases = {
     await logIn(page);
     await (await page.waitForSelector("input[type=search]")).type(id);
     await press(page, "Open the activity, or the refused request, of this id");
-    await shows(page, "A request that was refused");
+    await shows(page, "Create wallet: refused");
     await shows(page, "Denied: nothing allows it.");
     await shows(page, "does not apply: its condition is false");
+    await shows(page, "What it asked");
+    await shows(page, "Requester");
     await inspect(page);
     await open(page, "#/activities");
     await press(page, "Refused requests");

@@ -106,6 +106,41 @@ const cases = {
     await shows(page, "The session has ended: the key has expired");
   },
 
+  async the_tabs_of_a_browser_share_one_session(page) {
+    const other = await page.browserContext().newPage();
+    await other.setViewport({ width: 1280, height: 860 });
+    await other.goto(page.url());
+    await other.waitForSelector(".login");
+    await logIn(page);
+    await other.waitForSelector(".frame"); // logged in with the first
+    await open(page, "#/actions/create_wallet");
+    await page.type("form input", "Half typed");
+    await press(other, "Log out");
+    await page.waitForSelector(".login");
+    await shows(page, "You logged out in another tab.");
+    await logIn(page);
+    await page.waitForFunction(() => document.querySelector("form input")?.value === "Half typed");
+    await other.close();
+  },
+
+  async a_session_that_ends_in_the_middle_of_a_form_loses_nothing(page) {
+    await logIn(page);
+    await open(page, "#/actions/create_wallet");
+    await page.type("form input", "Half typed");
+    await page.setRequestInterception(true);
+    let isEnded = true;
+    page.on("request", (request) => {
+      if (isEnded && /\/(query|submit)\//.test(request.url())) request.respond({ status: 401, contentType: "application/json", body: '{"code":16,"message":"the key has expired","details":[]}' });
+      else request.continue();
+    });
+    await press(page, "Create wallet", "button");
+    await shows(page, "The session has ended: the key has expired");
+    isEnded = false;
+    await logIn(page);
+    await shows(page, "What you typed before is still here.");
+    assert.equal(await page.$eval("form input", (node) => node.value), "Half typed");
+  },
+
   async a_session_that_is_about_to_end_says_so_and_goes_on(page) {
     await logIn(page);
     await open(page, `#/users/${KEYSTEAD_USER_ID}`);

@@ -5,6 +5,14 @@ import { clientOf, fill, inspect, logIn, open, press, rootClient, run, settled, 
 
 const MARKUP = `<img src=x onerror="window.ran=1">`;
 
+const DAY_MS = 86_400_000;
+
+/** Moves the server's clock. */
+const clock = (change) => fetch(`${process.env.KEYSTEAD_BASE_URL}/dev/v1/clock`, { method: "POST", headers: { "Content-Type": "application/json", "X-Keystead-Dev": "1" }, body: JSON.stringify(change) });
+
+/** The value of an option by its words. */
+const optionOf = (page, words) => page.$$eval("option", (options, words) => options.find((each) => each.textContent.trim() === words).value, words);
+
 const cases = {
   async a_policy_is_written_with_completion_and_saved(page) {
     await logIn(page);
@@ -44,12 +52,14 @@ const cases = {
     await press(page, "Transfers to one address, up to an amount");
     await shows(page, "The server accepts it");
     await page.waitForFunction(() => document.querySelector(".editor textarea").value.includes("eth.tx.to =="));
+    await shows(page, "It has no address yet."); // it cannot be saved by mistake
+    await page.reload(); // as what is typed, so what is still missing
+    await shows(page, "It has no address yet.");
     await fill(page, "To the address", "0x1234");
     await shows(page, "An address is 0x and 40 characters");
     await fill(page, "To the address", `0x${"ab".repeat(20)}`);
     await fill(page, "At most, in ETH", "0.25");
     await inspect(page);
-    await press(page, "Write the condition");
     await page.waitForFunction((condition) => document.querySelector(".editor textarea").value === condition, {},
       `activity.kind == 'SIGN_TRANSACTION' && eth.tx.to == '0x${"ab".repeat(20)}' && eth.tx.value <= 250000000000000000`);
     await shows(page, "The server accepts it");
@@ -63,6 +73,8 @@ const cases = {
     await open(page, `#/users/${userIds[0]}`);
     await shows(page, "Do not count in the root quorum.");
     await press(page, "Policy that counts this user");
+    await shows(page, "It has no name yet.");
+    await shows(page, "is the user Approver");
     await fill(page, "Name", "Approver signs");
     await shows(page, "The server accepts it");
     await press(page, "Create policy");
@@ -96,6 +108,28 @@ const cases = {
     assert.equal(await page.$eval(".editor textarea", (node) => node.value), "activity.kind == 'CREATE_USER_TAG'");
   },
 
+  async a_policy_is_tried_on_the_last_days(page) {
+    const ages = [["of 12 days ago", 12 * DAY_MS], ["of 3 days ago", 3 * DAY_MS], ["of an hour ago", DAY_MS / 24]];
+    for (const [name, ageMs] of ages) {
+      await clock({ system: true, advanceMs: -ageMs });
+      await rootClient().createPrivateKeyTag({ privateKeyTagName: name, privateKeyIds: [] });
+    }
+    await clock({ system: true });
+    await logIn(page);
+    await open(page, "#/policies/new");
+    await fill(page, "Condition", "activity.kind == 'CREATE_PRIVATE_KEY_TAG'");
+    await shows(page, "The server accepts it");
+    for (const [reach, count] of [["Last 24 hours", 1], ["Since yesterday", 1], ["Last 7 days", 2], ["Newest 200", 3]]) {
+      await page.select("select[aria-label='On how many activities']", await optionOf(page, reach));
+      await press(page, "Try it");
+      await shows(page, `It applies to ${count} ${count === 1 ? "activity" : "activities"} of`);
+      const shown = await page.$$eval(".results a", (links) => links.map((link) => link.textContent));
+      assert.deepEqual(shown.length, count, reach);
+      for (const [name] of ages.slice(-count)) assert.ok(shown.some((text) => text.includes(name)), `${reach}: ${shown}`);
+    }
+    await inspect(page);
+  },
+
   async a_policy_is_tried_among_the_others(page) {
     const key = generateP256KeyPair();
     const { userIds } = await rootClient().createUsers({ users: [{ userName: "Tagger", userTags: [], authenticators: [], oauthProviders: [], apiKeys: [{ apiKeyName: "key", publicKey: key.publicKey, curveType: "API_KEY_CURVE_P256" }] }] });
@@ -124,6 +158,25 @@ const cases = {
     assert.equal(policies.find(({ policyName }) => policyName === "Small transfers").effect, "EFFECT_DENY");
   },
 
+  async a_change_that_waits_is_shown_as_a_difference(page) {
+    const root = rootClient();
+    const key = generateP256KeyPair();
+    const { userIds } = await root.createUsers({ users: [{ userName: "Editor", userTags: [], authenticators: [], oauthProviders: [], apiKeys: [{ apiKeyName: "key", publicKey: key.publicKey, curveType: "API_KEY_CURVE_P256" }] }] });
+    const before = { condition: "eth.tx.value < 5", consensus: "approvers.count() >= 2", notes: "" };
+    const { policyId } = await root.createPolicy({ policyName: "To be changed", effect: "EFFECT_ALLOW", ...before });
+    const consensus = `approvers.any(user, user.id == '${userIds[0]}') && approvers.count() >= 2`;
+    await root.createPolicy({ policyName: "Changes need two", effect: "EFFECT_ALLOW", condition: "activity.kind == 'UPDATE_POLICY'", consensus, notes: "" });
+    const { activity } = await clientOf(key).updatePolicy({ policyId, policyCondition: "eth.tx.value < 500", policyEffect: "EFFECT_DENY" });
+    await logIn(page);
+    await open(page, `#/activities/${activity.id}`);
+    await page.waitForSelector(".diff");
+    const lines = (kind) => page.$$eval(`.diff .${kind}`, (all) => all.map((each) => each.textContent.trim()));
+    assert.deepEqual(await lines("removed"), ["- effect: EFFECT_ALLOW", "- condition: eth.tx.value < 5"]);
+    assert.deepEqual(await lines("added"), ["+ effect: EFFECT_DENY", "+ condition: eth.tx.value < 500"]);
+    assert.ok(!(await page.$eval(".diff", (node) => node.textContent)).includes("consensus"));
+    await inspect(page);
+  },
+
   async warnings_are_told_in_the_list_and_while_one_writes(page) {
     await rootClient().createPolicy({ policyName: MARKUP, effect: "EFFECT_ALLOW", condition: "activity.kind == 'DELETE_USER'", notes: MARKUP, consensus: "" });
     await logIn(page);
@@ -133,6 +186,8 @@ const cases = {
     assert.equal(await page.evaluate(() => window.ran), undefined);
     await inspect(page);
     await open(page, "#/policies/new");
+    await shows(page, "The server checks the policy as you write it.");
+    await fill(page, "Name", "Everything");
     await shows(page, "allows every activity to every user");
   },
 };

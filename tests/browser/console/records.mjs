@@ -23,7 +23,9 @@ async function makeRecords() {
     subOrganizationName: MARKUP, rootQuorumThreshold: 1, rootUsers: [{ userName: MARKUP, apiKeys: [{ apiKeyName: MARKUP, publicKey: generateP256KeyPair().publicKey, curveType: "API_KEY_CURVE_P256" }], authenticators: [], oauthProviders: [] }] });
   const { sessionProfileId } = await root.createSessionProfile({ sessionProfileName: MARKUP, scope: "activity.action == 'SIGN'", notes: MARKUP });
   const { invitationIds } = await root.createInvitations({ invitations: [{ receiverUserName: MARKUP, receiverUserEmail: "someone@example.org", receiverUserTags: [], accessType: "ACCESS_TYPE_WEB", senderUserId: KEYSTEAD_USER_ID }] });
-  return { sessionProfileId, invitationId: invitationIds[0], walletId, privateKeyId: privateKeyIds[0], smartContractInterfaceId, subOrganizationId };
+  const { endpointId } = await root.createWebhookEndpoint({ url: "http://localhost:9/<b>hook</b>", name: MARKUP, subscriptions: [{ eventType: "ACTIVITY_UPDATES" }] });
+  await root.setIpAllowlist({ rules: [{ cidr: "192.0.2.0/24", label: MARKUP }], enabled: false });
+  return { endpointId, sessionProfileId, invitationId: invitationIds[0], walletId, privateKeyId: privateKeyIds[0], smartContractInterfaceId, subOrganizationId };
 }
 
 const cases = {
@@ -44,8 +46,11 @@ const cases = {
       ["#/sub-organizations", made.subOrganizationId],
       [`#/sub-organizations/${made.subOrganizationId}`, MARKUP],
       ["#/organization", "Root quorum"],
+      ["#/organization", "192.0.2.0/24"],
       ["#/records/session_profiles", MARKUP],
       [`#/records/session_profiles/${made.sessionProfileId}`, MARKUP],
+      ["#/records/webhook_endpoints", MARKUP],
+      [`#/records/webhook_endpoints/${made.endpointId}`, MARKUP],
       ["#/records/invitations", MARKUP],
       [`#/records/invitations/${made.invitationId}`, "someone@example.org"],
       ["#/records/auth_proxy_configs", "Auth proxy configs"],
@@ -97,18 +102,35 @@ const cases = {
     await press(page, "Session profiles");
     await press(page, "Signers");
     await shows(page, "activity.action == 'SIGN'");
+    await shows(page, "Session profile name");
+    assert.deepEqual(await page.$$eval(".heading .button", (links) => links.map((link) => link.textContent)), []); // a profile never changes
+  },
+
+  async a_record_of_any_kind_is_listed_by_its_name(page) {
+    const root = rootClient();
+    await root.createWebhookEndpoint({ url: "http://localhost:9/ledger", name: "Ledger", subscriptions: [{ eventType: "ACTIVITY_UPDATES" }] });
+    await logIn(page);
+    await press(page, "Webhook endpoints");
+    await press(page, "Ledger", ".row-link");
+    await page.waitForFunction(() => document.querySelector("h1").textContent === "Ledger");
+    await shows(page, "http://localhost:9/ledger");
+    assert.deepEqual(await page.$$eval(".heading .button", (links) => links.map((link) => link.textContent.trim())), ["Update", "Delete"]);
+    assert.ok(!(await page.$eval("main", (node) => node.innerText)).includes("Organization ID"));
   },
 
   async an_address_is_shown_as_a_qr_code(page) {
+    const { privateKeys } = await rootClient().createPrivateKeys({ privateKeys: [{ privateKeyName: "Receives", curve: "CURVE_SECP256K1", privateKeyTags: [], addressFormats: ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_TRON"] }] });
     await logIn(page);
-    await open(page, "#/wallets");
-    await press(page, "Development", ".row-link");
-    await settled(page);
-    await (await page.waitForSelector("button[aria-label^='QR code of 0x']")).click();
-    await page.waitForSelector("dialog svg[role=img]");
-    await inspect(page);
-    await page.keyboard.press("Escape");
-    await page.waitForFunction(() => !document.querySelector("dialog"));
+    for (const [list, name, address] of [["#/wallets", "Development", "0x"], ["#/private-keys", "Receives", privateKeys[0].addresses.find(({ format }) => format === "ADDRESS_FORMAT_TRON").address]]) {
+      await open(page, list);
+      await press(page, name, ".row-link");
+      await settled(page);
+      await (await page.waitForSelector(`button[aria-label^='QR code of ${address}']`)).click();
+      await page.waitForSelector(`dialog svg[role=img][aria-label^='QR code of ${address}']`);
+      await inspect(page);
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => !document.querySelector("dialog"));
+    }
   },
 };
 

@@ -9,8 +9,8 @@ from keystead.organizations.record_map import RecordMap
 
 
 class VerifiedContacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one user. A contact is here only while it is the user's own: code that changes a user's contact changes
-    this too."""
+    """The verified contacts of one user. A contact is in this record only while the user has it: code that changes
+    a user's contact changes this record, too."""
 
     user_id: str
     email: str | None = None

@@ -1,9 +1,10 @@
 """Who may use the developer's controls: programs on this machine, and pages that this server itself serves.
 
-Why not any page of this machine's browser: the controls give out codes and change everything. A page of another
-origin is known by its Origin or Sec-Fetch-Site header. A name that leads to 127.0.0.1 (DNS rebinding) is known by
-its Host header. A change must also carry a JSON content type and the header X-Keystead-Dev, which a browser sends
-for a page of another origin only after a preflight, and no preflight is answered here.
+Other pages in a browser on this machine may not, because the controls reveal one-time codes and can change
+everything. A page of another origin is known by its Origin or Sec-Fetch-Site header. A name that leads to 127.0.0.1
+(DNS rebinding) is known by its Host header. A change must also carry a JSON content type and the header
+X-Keystead-Dev, which a browser sends for a page of another origin only after a preflight, and no preflight is
+answered here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """/dev/v1/clock: the server's clock, which a developer may set, advance, freeze and resume.
 
-Here: the clock of the whole development server, and its control. Timeouts of connections and rates of requests go
-by the time that passes, whatever this clock says.
+Here: the clock of the whole development server, and its control. Timeouts of connections and rate limits do not use
+this clock: they use the time that really passes.
 """
 
 from __future__ import annotations

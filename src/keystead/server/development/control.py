@@ -23,9 +23,9 @@ class ControlAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True):
-    """`read` gives what GET answers, `change` what POST answers to a body of type `change_type`.
+    """`read` returns the answer to GET, `change` the answer to POST with a body of type `change_type`.
 
-    A control has one of them, or both. `change` may raise ServiceError, and then nothing is changed.
+    A control has one of the two, or both. If `change` raises ServiceError, nothing has changed.
     """
 
     name: str

@@ -101,9 +101,9 @@ class Development:
         ).answer
 
     def _forget(self) -> None:
-        """Everything that is not stored goes back to how it was at the start, too."""
+        """Set everything that is not stored back to how it was at the start."""
         self.clock.reset()
-        self._outcomes.clear()
+        self._outcomes.reset()
         self._faults.clear()
         self._rate_limit.clear()
         self._seen.clear()

@@ -37,6 +37,9 @@ class FixtureApiKey(ControlRequest, frozen=True):
     public_key: str | None = None
     private_key: PrivateKeyHex | None = None
 
+    def __repr__(self) -> str:
+        return f"FixtureApiKey(api_key_name={self.api_key_name!r})"
+
 
 class FixtureUser(ControlRequest, frozen=True):
     user_name: Label
@@ -59,6 +62,9 @@ class FixtureWallet(ControlRequest, frozen=True):
     mnemonic: str | None = None
     accounts: tuple[WalletAccountParams, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"FixtureWallet(wallet_name={self.wallet_name!r})"
+
 
 class FixturePrivateKey(ControlRequest, frozen=True):
     """`private_key`: its 32 bytes; derived from the names around it where it is missing."""
@@ -67,6 +73,9 @@ class FixturePrivateKey(ControlRequest, frozen=True):
     curve: Curve
     address_formats: tuple[AddressFormat, ...] = ()
     private_key: PrivateKeyHex | None = None
+
+    def __repr__(self) -> str:
+        return f"FixturePrivateKey(private_key_name={self.private_key_name!r})"
 
 
 class FixturePrivateKeyTag(ControlRequest, frozen=True):

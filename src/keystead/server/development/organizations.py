@@ -33,6 +33,9 @@ class MadeOrganization(ControlAnswer, frozen=True):
     api_public_key: str
     api_private_key: str
 
+    def __repr__(self) -> str:
+        return f"MadeOrganization(organization_id={self.organization_id!r})"
+
 
 class Organizations:
     def __init__(self, store: DatabaseStore, signer: LocalSigner, sources: Sources) -> None:

@@ -49,7 +49,13 @@ class ChosenOutcomes:
         self._given: OrderedDict[str, ActivityStatus] = OrderedDict()
 
     def clear(self) -> None:
+        """Remove the outcomes that no activity has yet."""
         self._waiting.clear()
+
+    def reset(self) -> None:
+        """Forget everything. The activities whose bytes have a status are gone, so equal bytes are new ones."""
+        self._waiting.clear()
+        self._given.clear()
 
     def status_of(self, activity_type: str, fingerprint: str) -> ActivityStatus | None:
         """`pipeline.environment.ChosenStatus`: a submission that is decided again keeps its status."""

@@ -16,7 +16,7 @@ from keystead.server.rate_table import RateTable
 
 
 class RateLimitState(ControlAnswer, frozen=True):
-    """0: no limit."""
+    """`per_second`: 0 for no limit."""
 
     per_second: int
 

@@ -1,4 +1,4 @@
-"""/dev/v1/requests: the requests that came lately, each with its stamp taken apart, its answer and the reason.
+"""/dev/v1/requests: the latest requests, each with its decoded stamp, its answer and the reason of a refusal.
 
 Bodies and answers are kept as they were, up to a length: they may hold what is secret elsewhere.
 """
@@ -20,6 +20,7 @@ from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
 
 REQUESTS_MAX = 200
+"""As many as were answered, and as many as were refused: pages that ask again and again push no refusal out."""
 TEXT_MAX = 16_384
 """Bytes of a body, and of an answer, that are kept."""
 
@@ -85,11 +86,13 @@ class _ErrorBody(msgspec.Struct):
 
 class RequestsSeen:
     def __init__(self) -> None:
-        self._seen: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
+        self._answered: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
+        self._refused: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
         self._count = 0
 
     def clear(self) -> None:
-        self._seen.clear()
+        self._answered.clear()
+        self._refused.clear()
 
     def add(
         self,
@@ -106,7 +109,8 @@ class RequestsSeen:
         operation = CATALOGUE.at(one_slash(request.path))
         body = b"" if answer is None else answer.body
         status = 0 if answer is None else answer.status
-        self._seen.append(
+        kept = self._answered if 0 < status < 400 else self._refused
+        kept.append(
             SeenRequest(
                 number=self._count,
                 at_ms=at_ms,
@@ -116,7 +120,9 @@ class RequestsSeen:
                 path=request.path[:200],
                 operation="" if operation is None else operation.name,
                 organization_id=_decoded(request.body, _OrganizationField()).organization_id,
-                stamps=tuple(_taken_apart(name, value) for name, value in request.headers if name in STAMP_HEADERS),
+                stamps=tuple(
+                    _decoded_stamp(name, value) for name, value in request.headers if name in STAMP_HEADERS
+                ),
                 body=_text(request.body),
                 status=status,
                 reason=_decoded(body, _ErrorBody()).message if status >= 400 else "",
@@ -127,7 +133,7 @@ class RequestsSeen:
         )
 
     def state(self) -> SeenRequests:
-        return SeenRequests(requests=tuple(self._seen))
+        return SeenRequests(requests=tuple(sorted((*self._answered, *self._refused), key=lambda each: each.number)))
 
     async def change(self, change: RequestsChange) -> SeenRequests:
         if change.clear:
@@ -138,7 +144,7 @@ class RequestsSeen:
         return Control(name="requests", read=self.state, change=self.change, change_type=RequestsChange)
 
 
-def _taken_apart(name: bytes, value: bytes) -> SeenStamp:
+def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:
     header = name.decode()
     try:
         if name == API_KEY_STAMP:
@@ -167,7 +173,7 @@ def _taken_apart(name: bytes, value: bytes) -> SeenStamp:
             )
     except ServiceError as refused:
         return SeenStamp(header=header, problem=refused.message)
-    return SeenStamp(header=header)  # a read-only session: its text opens it, and says nothing
+    return SeenStamp(header=header)  # a read-only session: its text is a secret, and has no parts to show
 
 
 def _decoded(body: bytes, nothing: Any) -> Any:

@@ -38,7 +38,8 @@ export async function collections() {
     return {
       ...list,
       creating: all.filter(({ name }) => name === `create_${one}` || name === `create_${list.name}`),
-      changing: all.filter((each) => !each.name.startsWith("create_") && fields.get(each)?.some((field) => field === list.idField || field === `${list.idField}s`)),
+      changing: all.filter((each) => !/^create_|_login$/.test(each.name) && fields.get(each)?.some((field) => field === list.idField || field === `${list.idField}s`))
+        .sort((one, other) => Number(one.name.startsWith("delete_")) - Number(other.name.startsWith("delete_"))),
     };
   }).sort((one, other) => one.name.localeCompare(other.name));
 }

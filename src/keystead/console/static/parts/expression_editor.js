@@ -1,12 +1,14 @@
 // A field for an expression of the policy language: colours, completion, and the error at its place.
 import { html, useId, useRef, useState } from "../vendor/preact.js";
+import { namedIn } from "../api/directory.js";
 import { completions, positionOf, tokensOf } from "../api/expressions.js";
 
 /**
  * @typedef {{message: string, line: number, column: number}} Problem
- * @param {{label: string, hint: string, value: string, onChange: (value: string) => void, problem?: Problem, keywords: {path: string, type: string}[]}} properties
+ * @param {{label: string, hint: string, value: string, onChange: (value: string) => void, problem?: Problem, keywords: {path: string, type: string}[],
+ *   names: Map<string, import("../api/directory.js").Named>}} properties `names`: of the ids in it
  */
-export function ExpressionEditor({ label, hint, value, onChange, problem, keywords }) {
+export function ExpressionEditor({ label, hint, value, onChange, problem, keywords, names }) {
   const id = useId();
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const [offer, setOffer] = useState(/** @type {{start: number, offered: {text: string, note: string}[], chosen: number}} */ ({ start: 0, offered: [], chosen: 0 }));
@@ -54,7 +56,12 @@ export function ExpressionEditor({ label, hint, value, onChange, problem, keywor
           onMouseDown=${(/** @type {Event} */ event) => (event.preventDefault(), take(text))}><code>${text}</code><span>${note}</span></li>`)}
       </ul>
     </div>
-    <div id=${`${id}-hint`}>${problem ? html`<div class="problem">Line ${problem.line}, column ${problem.column}: ${problem.message}</div>` : html`<div class="hint">${hint}</div>`}</div></div>`;
+    <div id=${`${id}-hint`}>${problem ? html`<div class="problem">Line ${problem.line}, column ${problem.column}: ${problem.message}</div>` : html`<div class="hint">${hint}</div>`}</div><${NamesIn} text=${value} names=${names} /></div>`;
+}
+
+/** Whose the ids in an expression are. @param {{text: string, names: Map<string, import("../api/directory.js").Named>}} properties */
+export function NamesIn({ text, names }) {
+  return namedIn(text, names).map(([id, { name, what, href }]) => html`<div class="small muted wrap prose"><code>${id.slice(0, 8)}…${id.slice(-4)}</code> is the ${what.toLowerCase()} <a href=${href}>${name}</a></div>`);
 }
 
 /** The text in colours, with a mark under the place of the problem. @param {string} text @param {Problem | undefined} problem */

@@ -19,6 +19,19 @@ import { useLoaded } from "./loaded.js";
 
 const LONG_TEXT = 1000;
 
+/** What a field is for, where its name does not say it. @type {Record<string, string>} */
+const HINTS = {
+  apiKeys: "For programs, and for people who log in with a key file.",
+  authenticators: "Passkeys, for people. One that is made here stays on this device. Who sits elsewhere gets an API key, logs in with its file and adds a passkey on their own page.",
+  oauthProviders: "Identities of people at an OpenID Connect issuer.",
+  threshold: "How many of the members must approve.",
+};
+
+/** @param {{name: string}} properties */
+function Hint({ name }) {
+  return HINTS[name] ? html`<span class="hint">${HINTS[name]}</span>` : null;
+}
+
 /** The members of an object, those that are required first. @param {{schema: any, all: any, value: any, onChange: (value: any) => void}} properties */
 export function ObjectFields({ schema, all, value, onChange }) {
   const inner = plain(schema, all);
@@ -76,7 +89,7 @@ function Field(properties) {
 function Labelled({ name, isRequired, children }) {
   const id = useId();
   return html`<div class="field"><label for=${id}>${fieldInWords(name)}${isRequired ? null : html` <span class="muted small">(optional)</span>`}</label>
-    ${children({ id, required: isRequired })}</div>`;
+    ${children({ id, required: isRequired })}<${Hint} name=${name} /></div>`;
 }
 
 /** @param {FieldProperties} properties */
@@ -129,7 +142,7 @@ function ChosenMany(properties) {
   const chosen = new Set(value ?? []);
   if (!offered.value) return html`<${ListField} ...${properties} />`;
   const change = (/** @type {string} */ id, /** @type {boolean} */ isOn) => onChange(isOn ? [...chosen, id] : [...chosen].filter((each) => each !== id));
-  return html`<fieldset class="group-box choices"><legend>${fieldInWords(name)}</legend>
+  return html`<fieldset class="group-box choices"><legend>${fieldInWords(name.replace(/yIds$/, "ies").replace(/Ids$/, "s"))}</legend>
     ${offered.value.length ? offered.value.map((each) => html`<label class="check" key=${each.id}><input type="checkbox" checked=${chosen.has(each.id)}
       onChange=${(/** @type {any} */ event) => change(each.id, event.target.checked)} /><span class="wrap">${each.name}</span></label>`)
       : html`<span class="muted">There are none to choose from.</span>`}</fieldset>`;
@@ -154,7 +167,7 @@ function ListField({ name, schema, all, value, onChange }) {
   const title = fieldInWords(name);
   const remove = (/** @type {number} */ index) => html`<button type="button" class="button tiny" aria-label=${`Remove ${title} ${index + 1}`}
     onClick=${() => onChange(list.filter((/** @type {any} */ _, /** @type {number} */ at) => at !== index))}><${Icon} name="cross" />Remove</button>`;
-  return html`<fieldset class="group-box"><legend>${title}</legend>
+  return html`<fieldset class="group-box"><legend>${title}</legend><${Hint} name=${name} />
     ${list.map((/** @type {any} */ item, /** @type {number} */ index) => (isObject
       ? html`<fieldset class="group-box item"><legend class="visually-hidden">${title} ${index + 1}</legend>
           <${ObjectFields} schema=${items} all=${all} value=${item} onChange=${(/** @type {any} */ changed) => change(index, changed)} />

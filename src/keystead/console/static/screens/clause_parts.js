@@ -2,11 +2,10 @@
 import { html } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
 import { hindrances, treeOf } from "../api/explained.js";
-import { painted } from "../parts/expression_editor.js";
+import { NamesIn, painted } from "../parts/expression_editor.js";
 import { Icon } from "../parts/icons.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Time } from "../parts/texts.js";
-import { namedIn } from "../api/directory.js";
 import { msOf } from "../words.js";
 
 /** @type {Record<string, [import("../parts/icons.js").IconName, string, string]>} icon, kind, words */
@@ -43,7 +42,7 @@ function PartOf({ part, missing, names }) {
       <div>${joined ? html`<span class="muted">${joined}</span>` : html`<code class="wrap">${painted(part.text, undefined)}</code>`}
         ${" "}<span class=${`small value ${kind}`}>${words}</span>${missing.has(part) ? html` <span class="badge plain warn">missing</span>` : null}
         ${part.values.map(({ path, value }) => html`<div class="small muted wrap"><code>${path}</code> is <code class="read">${value}</code>${inEther(path, value)}</div>`)}
-        ${part.operands.length ? null : namedIn(part.text, names).map(([id, { name, what, href }]) => html`<div class="small muted wrap prose"><code>${id.slice(0, 8)}…</code> is the ${what.toLowerCase()} <a href=${href}>${name}</a></div>`)}
+        ${part.operands.length ? null : html`<${NamesIn} text=${part.text} names=${names} />`}
         ${part.reason && !part.operator ? html`<div class="small problem">${part.reason}</div>` : null}</div></div>
     ${part.operands.length ? html`<ul>${part.operands.map((each, index) => html`<${PartOf} key=${index} part=${each} missing=${missing} names=${names} />`)}</ul>` : null}</li>`;
 }

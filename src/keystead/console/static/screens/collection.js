@@ -41,20 +41,29 @@ function CollectionList({ collection, records }) {
 
 /** @param {any} record @param {Collection} collection */
 function labelOf(record, collection) {
-  const field = Object.keys(record).find((name) => /name$|^label$|^url$/i.test(name) && record[name]);
+  const named = (/** @type {RegExp} */ pattern) => Object.keys(record).find((name) => pattern.test(name) && record[name]);
+  const field = named(/name$|^label$/i) ?? named(/^url$/);
   return String(record[field ?? collection.idField]);
 }
+
+const MOMENT = /UnixMs$/;
 
 /** Its name first, then what else is short, then when it was made. @param {any[]} records @param {Collection} collection */
 function columnsOf(records, collection) {
   const [first] = records;
   const label = first ? labelOf(first, collection) : "";
-  const short = Object.keys(first ?? {}).filter((name) => !isTime(first[name]) && typeof first[name] !== "object" && name !== collection.idField && !/Ids?$/.test(name) && String(first[name]) !== label);
+  const madeAt = Object.keys(first ?? {}).find((name) => name === "createdAt" || name === "createdAtUnixMs");
+  const short = Object.keys(first ?? {}).filter((name) => !isTime(first[name]) && !MOMENT.test(name) && typeof first[name] !== "object" && name !== collection.idField && !/Ids?$/.test(name) && String(first[name]) !== label);
   return [
     { title: "Name", cell: (/** @type {any} */ record) => labelOf(record, collection) },
-    ...short.slice(0, COLUMNS_MAX).map((name) => ({ title: fieldInWords(name), cell: (/** @type {any} */ record) => html`<span class="clip">${String(record[name] ?? "")}</span>` })),
-    ...(isTime(first?.createdAt) ? [{ title: "Created", cell: (/** @type {any} */ record) => html`<${Time} ms=${msOf(record.createdAt)} />`, tight: true }] : []),
+    ...short.slice(0, COLUMNS_MAX).map((name) => ({ title: fieldInWords(name), cell: (/** @type {any} */ record) => html`<span class="clip">${typeof record[name] === "boolean" ? (record[name] ? "yes" : "no") : String(record[name] ?? "")}</span>` })),
+    ...(madeAt ? [{ title: "Created", cell: (/** @type {any} */ record) => html`<${RecordTime} time=${record[madeAt]} />`, tight: true }] : []),
   ];
+}
+
+/** @param {{time: any}} properties as records have it, or milliseconds since 1970 */
+function RecordTime({ time }) {
+  return html`<${Time} ms=${isTime(time) ? msOf(time) : Number(time)} />`;
 }
 
 /** @param {any} value */
@@ -66,12 +75,12 @@ function isTime(value) {
 function RecordPage({ collection, id, record, directory }) {
   const crumbs = html`<a href=${to(["records", collection.name])}>${sentence(collection.name)}</a>`;
   if (!record) return html`<${Heading} title="Not found" crumbs=${crumbs} /><${Empty} title="There is no such record">It may have been deleted.<//>`;
-  const { [collection.idField]: _, ...rest } = record;
+  const { [collection.idField]: _, organizationId: own, ...rest } = record; // it is of this organization
   return html`<${Heading} title=${labelOf(record, collection)} crumbs=${crumbs}>
       ${collection.changing.map(({ name }) => html`<${ActionLink} key=${name} operation=${name} fields=${fieldsFor(record, collection, name)} danger=${name.startsWith("delete_")}>${sentence(name.split("_")[0])}<//>`)}
     <//>
     <${Card} title="Details"><dl class="facts"><dt>Id</dt><dd><${Copy} text=${id} /></dd>
-      ${Object.entries(rest).filter(([, value]) => value !== null).map(([name, value]) => html`<dt>${fieldInWords(name)}</dt><dd><${Value} value=${value} names=${directory} /></dd>`)}</dl><//>`;
+      ${Object.entries(rest).filter(([, value]) => value !== null).map(([name, value]) => html`<dt>${fieldInWords(name.replace(MOMENT, ""))}</dt><dd>${MOMENT.test(name) ? html`<${RecordTime} time=${value} />` : html`<${Value} value=${value} names=${directory} />`}</dd>`)}</dl><//>`;
 }
 
 /** What a form about this record begins with. @param {any} record @param {Collection} collection @param {string} operation @returns {Record<string, string>} */

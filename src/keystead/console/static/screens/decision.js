@@ -56,7 +56,7 @@ function Missing({ activity, names }) {
   if (!ways.length) return null;
   const people = (/** @type {string[]} */ ids) => ids.map((id, index) => html`${index ? ", " : ""}<a href=${to(["users", id])}>${names.get(id)?.name ?? id}</a>`);
   return html`<div class="missing prose"><h3>Still missing</h3><ul class="stack tight">${ways.map(({ policyId, userIds, count }, index) => html`<li>${index ? "or " : ""}
-    ${policyId ? html`approvals that “${names.get(policyId)?.name ?? policyId}” counts, of ${people(userIds)}` : html`${count} of the root quorum: ${people(userIds)}`}</li>`)}</ul></div>`;
+    ${policyId ? html`${userIds.length > 1 ? "approvals of one or more of" : "the approval of"} ${people(userIds)}, as “${names.get(policyId)?.name ?? policyId}” asks` : html`${count} of the root quorum: ${people(userIds)}`}</li>`)}</ul></div>`;
 }
 
 /** With what the voters must approve once more, by their MFA policies. @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */

@@ -27,7 +27,7 @@ function Messages() {
   return html`<${Card} title="Messages" flush><${Loaded} of=${messages}>${(/** @type {any[]} */ kept) => (kept.length ? html`
     <${Table} caption="Messages" rows=${kept} idOf=${(/** @type {any} */ { message }) => message.id} columns=${[
       { title: "To", cell: (/** @type {any} */ { message }) => message.recipient },
-      { title: "Subject", cell: (/** @type {any} */ { message }) => html`${message.subject}<details><summary class="small muted">Text</summary><pre class="long" tabindex="0">${message.text}</pre></details>` },
+      { title: "Subject", cell: (/** @type {any} */ { message }) => html`<div>${message.subject}<details><summary class="small muted">Text</summary><pre class="long" tabindex="0">${message.text}</pre></details></div>` },
       { title: "Code", cell: (/** @type {any} */ { message }) => (message.secret ? html`<${Copy} text=${message.secret} short label="code" />` : "") },
       { title: "When", cell: (/** @type {any} */ { sentAtMs }) => html`<${Time} ms=${sentAtMs} />`, tight: true },
     ]} />` : html`<${Empty} title="No messages">A development server sends nothing: e-mails and SMS are kept here.<//>`)}<//><//>`;

@@ -1,4 +1,4 @@
-// The organization itself: its root quorum and its features.
+// The organization itself: its root quorum, its features and its IP allow-list.
 import { html } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
 import { names } from "../api/directory.js";
@@ -9,6 +9,7 @@ import { Card, Copy, Empty, Facts, Heading } from "../parts/texts.js";
 import { Value } from "../parts/values.js";
 import { current } from "../session/session.js";
 import { valueInWords } from "../words.js";
+import { IpAllowlist } from "./ip_allowlist.js";
 
 export function OrganizationScreen() {
   const loaded = useLoaded(async () => {
@@ -29,10 +30,11 @@ export function OrganizationScreen() {
         <${Card} title="Features" flush actions=${html`<${ActionLink} operation="set_organization_feature">Set a feature<//>`}>
           ${configs.features.length ? html`<${Table} caption="Features" rows=${configs.features} idOf=${(/** @type {any} */ feature) => feature.name} columns=${[
             { title: "Feature", cell: (/** @type {any} */ feature) => valueInWords(feature.name, "FEATURE_NAME_") },
-            { title: "Value", cell: (/** @type {any} */ feature) => feature.value ?? html`<span class="muted">on</span>` },
+            { title: "Value", cell: (/** @type {any} */ feature) => feature.value || html`<span class="muted">on</span>` },
             { title: "Remove", cell: (/** @type {any} */ feature) => html`<${ActionLink} operation="remove_organization_feature" fields=${{ name: feature.name }} danger>Remove<//>`, tight: true },
           ]} />` : html`<${Empty} title="No features are set" />`}
         <//>
+        <${IpAllowlist} />
       </div>
       <${Card} title="Details"><${Facts} facts=${[["Name", organizationName], ["Id", html`<${Copy} text=${organizationId} />`]]} /><//></div>`}<//>`;
 }

@@ -1,7 +1,8 @@
 // Policies: all of them with the server's warnings; one in the editor, checked by the server as one types.
 import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
 import { forgetLists, listed, query, submit } from "../api/calls.js";
-import { EXAMPLES } from "../api/policy_examples.js";
+import { names } from "../api/directory.js";
+import { EXAMPLES, NO_ADDRESS_YET } from "../api/policy_examples.js";
 import { useDraft } from "../parts/draft.js";
 import { ExpressionEditor } from "../parts/expression_editor.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
@@ -63,11 +64,11 @@ function Effect({ effect }) {
 function PolicyPage({ id }) {
   const isNew = id === "new";
   const loaded = useLoaded(async () => {
-    const [{ policyKeywords }, policy] = await Promise.all([
-      listed("list_policy_keywords"), isNew ? null : query("get_policy", { policyId: id }).then((answer) => answer.policy)]);
-    return { keywords: policyKeywords, policy };
+    const [{ policyKeywords }, policy, directory] = await Promise.all([
+      listed("list_policy_keywords"), isNew ? null : query("get_policy", { policyId: id }).then((answer) => answer.policy), names()]);
+    return { keywords: policyKeywords, policy, directory };
   }, [id]);
-  return html`<${Loaded} of=${loaded}>${(/** @type {any} */ { keywords, policy }) => html`<${PolicyEditor} policy=${policy} keywords=${keywords} />`}<//>`;
+  return html`<${Loaded} of=${loaded}>${(/** @type {any} */ { keywords, policy, directory }) => html`<${PolicyEditor} policy=${policy} keywords=${keywords} directory=${directory} />`}<//>`;
 }
 
 /** @param {any} policy @returns {Draft} */
@@ -81,17 +82,19 @@ function countingPolicy(userId) {
   return { ...draftOf(null), condition: "activity.action == 'SIGN'", consensus: `approvers.any(user, user.id == '${userId.replace(/[^0-9a-f-]/g, "")}')` };
 }
 
-/** @param {{policy: any, keywords: any[]}} properties */
-function PolicyEditor({ policy, keywords }) {
+/** @param {{policy: any, keywords: any[], directory: Map<string, import("../api/directory.js").Named>}} properties */
+function PolicyEditor({ policy, keywords, directory }) {
   const approver = place.value.parameters.get("approver");
   const kept = useDraft(`policy ${policy?.policyId ?? "new"}${approver ? ` ${approver}` : ""}`, () => (approver ? countingPolicy(approver) : draftOf(policy)));
   const draft = kept.value;
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
-  const [asksLimit, setAsksLimit] = useState(false);
+  const [asksLimit, setAsksLimit] = useState(draft.condition === NO_ADDRESS_YET);
   const checked = useCheck(draft);
   const change = (/** @type {Partial<Draft>} */ part) => kept.set({ ...draft, ...part });
   const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(policy)); // a policy that counts a user is one to save
+  const lacksAddress = draft.condition === NO_ADDRESS_YET;
+  const lacks = !draft.policyName ? "It has no name yet." : lacksAddress ? "It has no address yet." : "";
   const byClause = useMemo(() => Object.groupBy(keywords, (each) => each.clause), [keywords]);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -120,15 +123,15 @@ function PolicyEditor({ policy, keywords }) {
         ${policy || draft.condition || draft.consensus || draft.time ? null : html`<div class="examples" role="group" aria-label="Examples to begin with"><span class="small muted">Begin with</span>
           ${EXAMPLES.map(({ title, asksLimit: asks = false, ...clauses }) => html`<button type="button" class="button tiny" key=${title} onClick=${() => (setAsksLimit(asks), change({ policyName: draft.policyName || title, ...clauses }))}>${title}</button>`)}</div>`}
         ${asksLimit ? html`<${TransferLimit} onWrite=${(/** @type {string} */ condition) => change({ condition })} />` : null}
-        ${CLAUSES.map(([clause, label, hint]) => html`<${ExpressionEditor} key=${clause} label=${label} hint=${hint} value=${draft[clause]} keywords=${byClause[clause] ?? []}
+        ${CLAUSES.map(([clause, label, hint]) => html`<${ExpressionEditor} key=${clause} label=${label} hint=${hint} value=${draft[clause]} keywords=${byClause[clause] ?? []} names=${directory}
           problem=${checked.problems.find((each) => each.clause === clause)} onChange=${(/** @type {string} */ changed) => change({ [clause]: changed })} />`)}
         <div class="field"><label for="policy-notes">Notes <span class="muted small">(optional)</span></label><textarea id="policy-notes" class="input" maxLength="2000" value=${draft.notes} onInput=${text("notes")}></textarea></div>
         ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
-        <div class="row"><button class="button primary" disabled=${isBusy || !isChanged || !draft.policyName || checked.problems.length > 0}>${policy ? "Save" : "Create policy"}</button>
-          ${isChanged ? html`<button type="button" class="button plain" onClick=${kept.forget}>${policy ? "Undo the changes" : "Start afresh"}</button>` : null}</div>
+        <div class="row"><button class="button primary" disabled=${isBusy || !isChanged || lacks !== "" || checked.problems.length > 0}>${policy ? "Save" : "Create policy"}</button>
+          ${isChanged ? html`<button type="button" class="button plain" onClick=${() => (setAsksLimit(false), kept.forget())}>${policy ? "Undo the changes" : "Start afresh"}</button>` : null}${isChanged && lacks ? html`<span class="small muted">${lacks}</span>` : null}</div>
       </div></form>
       <div class="stack">
-        <${Card} title="Check"><${Checked} checked=${checked} /><//>
+        <${Card} title="Check">${isChanged || policy ? html`<${Checked} checked=${checked} />` : html`<p class="muted">The server checks the policy as you write it.</p>`}<//>
         <${Card} title="Try it on the record" flush><${PolicyTrial} draft=${draft} policyId=${policy?.policyId} isReadable=${checked.isKnown && !checked.problems.length} /><//>
         ${policy ? html`<${Card} title="Details"><${Facts} facts=${[
           ["Id", html`<${Copy} text=${policy.policyId} />`],

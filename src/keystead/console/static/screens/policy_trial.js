@@ -10,13 +10,14 @@ import { decisionInWords } from "./decision.js";
 
 const AT_ONCE = 50;
 const DAY_MS = 86_400_000;
-/** On what it is tried: at most so many activities, none of them older. @type {{words: string, most: number, sinceMs: number}[]} */
+/** On what it is tried: at most so many activities, none of them older. @type {{words: string, most: number, fromMs: () => number}[]} */
 const REACHES = [
-  { words: "Newest 50", most: 50, sinceMs: Infinity },
-  { words: "Newest 200", most: 200, sinceMs: Infinity },
-  { words: "Newest 1,000", most: 1000, sinceMs: Infinity },
-  { words: "Last 24 hours", most: 5000, sinceMs: DAY_MS },
-  { words: "Last 7 days", most: 5000, sinceMs: 7 * DAY_MS },
+  { words: "Newest 50", most: 50, fromMs: () => -Infinity },
+  { words: "Newest 200", most: 200, fromMs: () => -Infinity },
+  { words: "Newest 1,000", most: 1000, fromMs: () => -Infinity },
+  { words: "Last 24 hours", most: 5000, fromMs: () => Date.now() - DAY_MS },
+  { words: "Since yesterday", most: 5000, fromMs: () => new Date().setHours(-24, 0, 0, 0) },
+  { words: "Last 7 days", most: 5000, fromMs: () => Date.now() - 7 * DAY_MS },
 ];
 const SHOWN_MAX = 50;
 
@@ -61,8 +62,8 @@ export function PolicyTrial({ draft, policyId, isReadable }) {
 }
 
 /** @param {Record<string, unknown>} policy @param {(typeof REACHES)[0]} reach @returns {Promise<{activities: any[], outcomes: Map<string, any>}>} */
-async function trial(policy, { most, sinceMs }) {
-  const fromMs = Date.now() - sinceMs;
+async function trial(policy, { most, fromMs }) {
+  const oldestMs = fromMs();
   /** @type {any[]} */
   const activities = [];
   /** @type {Map<string, any>} */
@@ -70,7 +71,7 @@ async function trial(policy, { most, sinceMs }) {
   while (activities.length < most) {
     const after = activities.at(-1)?.id;
     const listed = (await query("list_activities", { paginationOptions: { limit: String(AT_ONCE), ...(after ? { after } : {}) } })).activities;
-    const page = listed.filter((/** @type {any} */ each) => msOf(each.createdAt) >= fromMs);
+    const page = listed.filter((/** @type {any} */ each) => msOf(each.createdAt) >= oldestMs);
     if (!page.length) break;
     activities.push(...page);
     for (let ids = page.map((/** @type {any} */ each) => each.id); ids.length; ids = ids.filter((/** @type {string} */ id) => !outcomes.has(id))) {

@@ -1,7 +1,8 @@
-// Private keys: all of them, and one with its addresses.
-import { html } from "../vendor/preact.js";
+// Private keys: all of them; one with its addresses, which can be copied and shown as a QR code.
+import { html, useState } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
 import { names } from "../api/directory.js";
+import { AddressCode, CodeButton } from "../parts/address_code.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { ActionLink, useRecords } from "../parts/records.js";
 import { SearchedTable, Table } from "../parts/table.js";
@@ -29,7 +30,7 @@ function PrivateKeyList() {
       empty=${html`<${Empty} title="No private keys">Most organizations need none: a wallet's accounts sign too.<//>`}
       columns=${[
         { title: "Name", cell: (/** @type {any} */ key) => key.privateKeyName },
-        { title: "Curve", cell: (/** @type {any} */ key) => valueInWords(key.curve, "CURVE_") },
+        { title: "Curve", cell: (/** @type {any} */ key) => valueInWords(key.curve, "CURVE_"), tight: true },
         { title: "Addresses", cell: (/** @type {any} */ key) => html`<ul>${key.addresses.map((/** @type {any} */ each) => html`<li><${Copy} text=${each.address} short label="address" /></li>`)}</ul>` },
         { title: "Origin", cell: (/** @type {any} */ key) => html`<${Origin} record=${key} />` },
         { title: "Created", cell: (/** @type {any} */ key) => html`<${Time} ms=${msOf(key.createdAt)} />`, tight: true },
@@ -46,10 +47,7 @@ function PrivateKeyPage({ id }) {
     <${Heading} title=${key.privateKeyName} crumbs=${html`<a href="#/private-keys">Private keys</a>`} note=${html`<${Origin} record=${key} />`}>
       <${ActionLink} operation="delete_private_keys" fields=${{ privateKeyIds: id }} danger>Delete<//>
     <//>
-    <${Card} title="Addresses" flush>${key.addresses.length ? html`<${Table} caption="Addresses" rows=${key.addresses} idOf=${(/** @type {any} */ each) => each.address} columns=${[
-      { title: "Address", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.address} label="address" />` },
-      { title: "Format", cell: (/** @type {any} */ each) => valueInWords(each.format, "ADDRESS_FORMAT_") },
-    ]} />` : html`<${Empty} title="No addresses">It was made without an address format.<//>`}<//>
+    <${Addresses} addresses=${key.addresses} />
     <${Card} title="Details"><${Facts} facts=${[
       ["Id", html`<${Copy} text=${id} />`],
       ["Curve", valueInWords(key.curve, "CURVE_")],
@@ -57,4 +55,15 @@ function PrivateKeyPage({ id }) {
       ["Tags", key.privateKeyTags.length ? html`<span class="tags">${key.privateKeyTags.map((/** @type {string} */ tag) => html`<${Badge}>${directory.get(tag)?.name ?? tag}<//>`)}</span>` : null],
       ["Created", html`<${Time} ms=${msOf(key.createdAt)} />`],
     ]} /><//>`}<//>`;
+}
+
+/** @param {{addresses: any[]}} properties */
+function Addresses({ addresses }) {
+  const [shown, setShown] = useState(/** @type {any} */ (null));
+  return html`<${Card} title="Addresses" flush>${addresses.length ? html`<${Table} caption="Addresses" rows=${addresses} idOf=${(/** @type {any} */ each) => each.address} columns=${[
+      { title: "Address", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.address} label="address" />` },
+      { title: "Format", cell: (/** @type {any} */ each) => valueInWords(each.format, "ADDRESS_FORMAT_") },
+      { title: "QR", cell: (/** @type {any} */ each) => html`<${CodeButton} address=${each.address} onShow=${() => setShown(each)} />`, tight: true },
+    ]} />` : html`<${Empty} title="No addresses">It was made without an address format.<//>`}<//>
+    ${shown ? html`<${AddressCode} title=${valueInWords(shown.format, "ADDRESS_FORMAT_")} address=${shown.address} onClose=${() => setShown(null)} />` : null}`;
 }

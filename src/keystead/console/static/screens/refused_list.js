@@ -1,6 +1,7 @@
 // Requests that were denied at once: found by the id in their sender's error; a development server lists those of lately.
 import { html, useState } from "../vendor/preact.js";
 import { control } from "../api/development.js";
+import { decidedId, senderOf, senders } from "../api/senders.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
@@ -8,7 +9,7 @@ import { Card, Empty, Heading, Time } from "../parts/texts.js";
 import { go, to } from "../router.js";
 import { current } from "../session/session.js";
 import { sentence } from "../words.js";
-import { decidedId, isRefusal } from "./requests_seen.js";
+import { isRefusal } from "./requests_seen.js";
 
 const EVERY_MS = 3000;
 
@@ -30,6 +31,7 @@ export function RefusedList() {
 
 function Lately() {
   const seen = useLoaded(async () => (await control("requests")).requests.reverse(), []);
+  const known = useLoaded(senders, []);
   useRepeated(seen.reload, EVERY_MS, []);
   const isMine = (/** @type {Request} */ { organizationId }) => !organizationId || organizationId === current().organizationId;
   return html`<${Card} title="Refused lately" flush><${Loaded} of=${seen}>${(/** @type {Request[]} */ all) => {
@@ -37,9 +39,10 @@ function Lately() {
     return refused.length ? html`<${Table} caption="Refused requests" rows=${refused} idOf=${(/** @type {Request} */ request) => request.number}
       href=${(/** @type {Request} */ request) => (decidedId(request) ? to(["activities", decidedId(request)]) : to(["development", "requests"], { show: "refused", number: String(request.number) }))} columns=${[
       { title: "Request", cell: (/** @type {Request} */ request) => (request.operation ? sentence(request.operation) : request.path) },
+      { title: "Sent by", cell: (/** @type {Request} */ request) => senderOf(request, known.value ?? new Map())?.name ?? "", isName: true },
       { title: "Answer", cell: (/** @type {Request} */ request) => html`<span class=${`badge ${request.status >= 500 || !request.status ? "bad" : "warn"}`}>${request.status || "cut"}</span>`, tight: true },
       { title: "Reason", cell: (/** @type {Request} */ request) => request.reason },
       { title: "When", cell: (/** @type {Request} */ request) => html`<${Time} ms=${request.atMs} />`, tight: true },
-    ]} />` : html`<${Empty} title="None lately">The last 200 requests to this development server are looked at.<//>`;
+    ]} />` : html`<${Empty} title="None lately">The last 200 requests that this development server refused would be here.<//>`;
   }}<//><//>`;
 }

@@ -1,6 +1,7 @@
 // Requests as they come in, on `keystead dev` alone: each with its stamp taken apart, its answer and the reason of a refusal.
 import { html, useState } from "../vendor/preact.js";
 import { change, control } from "../api/development.js";
+import { decidedId, senderOf, senders } from "../api/senders.js";
 import { suggestionFor } from "../api/suggestions.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
@@ -20,6 +21,7 @@ export function RequestsSeen() {
   const [opened, setOpened] = useState(Number(place.value.parameters.get("number") ?? 0));
   const isRefused = place.value.parameters.get("show") === "refused";
   const seen = useLoaded(async () => (await control("requests")).requests.reverse(), []);
+  const known = useLoaded(senders, []);
   useRepeated(() => !isHalted && seen.reload(), EVERY_MS, [isHalted]);
   return html`<${Card} title="Requests" flush actions=${html`
       <label class="check small"><input type="checkbox" checked=${isRefused} onChange=${() => refine({ show: isRefused ? "" : "refused" })} />Refused ones only</label>
@@ -29,7 +31,7 @@ export function RequestsSeen() {
     <${Loaded} of=${seen}>${(/** @type {Request[]} */ all) => {
       const shown = all.filter((request) => !(hidesConsole && isOfConsole(request)) && !(isRefused && !isRefusal(request)));
       return shown.length ? html`<${Table} caption="Requests" rows=${shown} idOf=${(/** @type {Request} */ request) => request.number}
-          below=${(/** @type {Request} */ request) => (opened === request.number ? html`<${RequestDetails} request=${request} />` : null)} columns=${[
+          below=${(/** @type {Request} */ request) => (opened === request.number ? html`<${RequestDetails} request=${request} sender=${senderOf(request, known.value ?? new Map())} />` : null)} columns=${[
         { title: "Request", cell: (/** @type {Request} */ request) => html`<button type="button" class="link" aria-expanded=${opened === request.number}
           onClick=${() => setOpened(opened === request.number ? 0 : request.number)}>${request.operation ? sentence(request.operation) : request.path}</button>` },
         { title: "Answer", cell: (/** @type {Request} */ request) => html`<span class=${`badge ${statusKind(request.status)}`}>${request.status || "cut"}</span>`, tight: true },
@@ -57,13 +59,14 @@ function statusKind(status) {
 
 const FORMS = { sdk: "of published clients (times as seconds and nanos)", documented: "as the documentation shows it (times as text)" };
 
-/** @param {{request: Request}} properties */
-function RequestDetails({ request }) {
+/** @param {{request: Request, sender?: import("../api/senders.js").Sender}} properties */
+function RequestDetails({ request, sender }) {
   const suggestion = isRefusal(request) ? suggestionFor(request) : "";
   return html`<div class="stack details">
     ${suggestion ? html`<${Notice}><b>What to do.</b> ${suggestion}${request.status === 400 && request.operation && request.path.includes("/submit/")
       ? html` <a href=${to(["actions", request.operation])}>Open the form</a>` : null}<//>` : null}
     <${Facts} facts=${[
+      ["Sent by", sender ? html`<a href=${sender.href}>${sender.name}</a>` : null],
       ["Path", html`<code>${request.method} ${request.path}</code>`],
       ["Request id", request.requestId ? html`<${Copy} text=${request.requestId} />` : null],
       ["Decision", decidedId(request) ? html`<a href=${to(["activities", decidedId(request)])}>What each policy said</a>` : null],
@@ -83,15 +86,6 @@ function RequestDetails({ request }) {
     <div><h3>Body</h3><pre class="long" tabindex="0">${indented(request.body)}</pre></div>
     <div><h3>Answer</h3><pre class="long" tabindex="0">${indented(request.answer)}</pre></div>
   </div>`;
-}
-
-/** The id under which the decision on a denied request is on record; "" for others. @param {Request} request */
-export function decidedId({ answer }) {
-  try {
-    return JSON.parse(answer).details?.find((/** @type {any} */ each) => each.activityId)?.activityId ?? "";
-  } catch {
-    return "";
-  }
 }
 
 /** @param {string} text */

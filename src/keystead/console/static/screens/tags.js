@@ -40,7 +40,7 @@ export function TagList({ kind }) {
         { title: "Id", cell: (/** @type {any} */ tag) => html`<${Copy} text=${tag.tagId} short />` },
         { title: of.carriers, cell: (/** @type {any} */ tag) => tag.carriers.join(", ") || html`<span class="muted">none</span>` },
         { title: "Created", cell: (/** @type {any} */ tag) => html`<${Time} ms=${msOf(tag.createdAt)} />`, tight: true },
-        { title: "Change", cell: (/** @type {any} */ tag) => html`<span class="row">
+        { title: "Change", cell: (/** @type {any} */ tag) => html`<span class="row nowrap">
           <${ActionLink} operation=${`update_${kind}_tag`} fields=${{ [of.update]: tag.tagId, [of.named]: tag.tagName }}>Change<//>
           <${ActionLink} operation=${`delete_${kind}_tags`} fields=${{ [of.remove]: tag.tagId }} danger>Delete<//></span>`, tight: true },
       ]} />`}<//>`;

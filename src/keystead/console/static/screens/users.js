@@ -104,7 +104,7 @@ function Passkeys({ user, reload }) {
       { title: "Id", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.authenticatorId} short />`, tight: true },
       { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_authenticators" fields=${{ userId: user.userId, authenticatorIds: each.authenticatorId }} danger>Delete<//>`, tight: true },
       { title: "Added", cell: (/** @type {any} */ each) => html`<${Time} ms=${msOf(each.createdAt)} />`, tight: true },
-    ]} />` : html`<${Empty} title="No passkey">${isMe ? "With a passkey you log in and approve by touching this device." : "This user has none."}<//>`}
+    ]} />` : html`<${Empty} title="No passkey">${isMe ? "With a passkey you log in and approve by touching this device." : "Only this user can add one: they log in, with the file of an API key for example, and find “Add a passkey” on this page."}<//>`}
   <//>`;
 }
 

@@ -1,11 +1,9 @@
 // Wallets: all of them; one with its accounts, whose addresses can be copied and shown as a QR code.
 import { html, useState } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
-import { Dialog } from "../parts/dialog.js";
-import { Icon } from "../parts/icons.js";
+import { AddressCode, CodeButton } from "../parts/address_code.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
-import { Qr } from "../parts/qr.js";
 import { ActionLink, useRecords } from "../parts/records.js";
 import { SearchedTable, Table } from "../parts/table.js";
 import { Badge, Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
@@ -84,13 +82,10 @@ function Accounts({ walletId }) {
       { title: "Name", cell: (/** @type {any} */ account) => account.name ?? "" },
       { title: "Format", cell: (/** @type {any} */ account) => valueInWords(account.addressFormat, "ADDRESS_FORMAT_") },
       { title: "Path", cell: (/** @type {any} */ account) => html`<code>${account.path}</code>`, tight: true },
-      { title: "QR", cell: (/** @type {any} */ account) => html`<button type="button" class="button plain icon-only tiny" aria-label=${`QR code of ${account.address}`}
-        onClick=${() => setShown(account)}><${Icon} name="qr" /></button>`, tight: true },
+      { title: "QR", cell: (/** @type {any} */ account) => html`<${CodeButton} address=${account.address} onShow=${() => setShown(account)} />`, tight: true },
     ]} />
     ${isFull && accounts.length >= PAGE ? html`<div class="more"><button type="button" class="button" onClick=${more}>Show more accounts</button></div>` : null}
     ${problem ? html`<div class="body"><${Notice} kind="bad">${problem}<//></div>` : null}`
     : html`<${Empty} title="No accounts">Add accounts to get addresses.<//>`)}<//><//>
-    ${shown ? html`<${Dialog} title=${valueInWords(shown.addressFormat, "ADDRESS_FORMAT_")} onClose=${() => setShown(null)}>
-      <${Qr} text=${shown.address} label=${`QR code of ${shown.address}`} />
-      <p class="centered"><${Copy} text=${shown.address} label="address" /></p><//>` : null}`;
+    ${shown ? html`<${AddressCode} title=${valueInWords(shown.addressFormat, "ADDRESS_FORMAT_")} address=${shown.address} onClose=${() => setShown(null)} />` : null}`;
 }

@@ -3,7 +3,7 @@ import { html, useState } from "../vendor/preact.js";
 import { change, control } from "../api/development.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Table } from "../parts/table.js";
-import { Card, Copy, Empty, Facts, Time } from "../parts/texts.js";
+import { Card, Empty, Facts, Time } from "../parts/texts.js";
 import { to } from "../router.js";
 import { indented } from "./requests_seen.js";
 
@@ -40,7 +40,7 @@ function idOf(sent) {
 function Details({ sent }) {
   return html`<div class="stack details">
     <${Facts} facts=${[
-      ["Endpoint", html`<${Copy} text=${sent.endpointId} />`],
+      ["Endpoint", html`<a href=${to(["records", "webhook_endpoints", sent.endpointId])}>Open the endpoint</a>`],
       ["Reason", sent.reason],
       ...Object.entries(sent.headers).map(([name, value]) => [html`<code>${name}</code>`, html`<code class="wrap">${value}</code>`]),
     ]} />

@@ -73,14 +73,30 @@ export async function logInByPasskey(organizationId) {
 export async function logInByApiKey({ organizationId, apiPublicKey, apiPrivateKey }) {
   const key = await importKey(apiPublicKey, apiPrivateKey);
   await begin({ organizationId, key, kind: "api-key", expiresAtMs: null });
+  tellTabs();
 }
 
 /** @param {string} why a sentence for the log-in screen, "" if the person asked */
 export async function logOut(why = "") {
-  await forgetLogin().catch(() => undefined);
+  const ended = session.peek()?.key.publicKey ?? "";
+  const stored = await storedLogin().catch(() => undefined);
+  const isOther = ended && stored && stored.key.publicKey !== ended; // another tab has begun a further session
+  if (!isOther) await forgetLogin().catch(() => undefined);
   ending.value = why;
   session.value = null;
+  tabs.postMessage({ ended, why: why || "You logged out in another tab." });
 }
+
+/** The tabs of this browser share one session. @type {BroadcastChannel} */
+const tabs = new BroadcastChannel("keystead-session");
+tabs.onmessage = ({ data: { began, ended, why } }) => {
+  const mine = session.peek();
+  if (began && (!mine || mine.userId === began)) resume();
+  if (mine && mine.key.publicKey === ended) {
+    ending.value = why;
+    session.value = null;
+  }
+};
 
 /** @param {any} answer @param {import("./keys.js").StampingKey} key */
 async function beginSession({ activity }, key) {
@@ -97,6 +113,12 @@ async function beginSession({ activity }, key) {
 export async function beginWithToken(token, key) {
   const { exp, organization_id: organizationId } = claimsOf(token);
   await begin({ organizationId, key, kind: "session", expiresAtMs: exp * 1000 });
+  tellTabs();
+}
+
+/** After a log-in, and after a session in place of one that ends. */
+function tellTabs() {
+  tabs.postMessage({ began: current().userId });
 }
 
 /** What a JWT states, not verified. @param {string} token @returns {any} */

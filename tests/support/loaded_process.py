@@ -1,0 +1,141 @@
+"""Processes that are forked from one that has loaded the server already: loading is most of what a start costs.
+
+Here: `LoadedProcess`, and the process from which they are forked, one for each that runs tests. A forked process
+has its own environment, session, output and exit code. The process between never knows what a server is told. Not
+here: what runs (`servers`); `keystead serve` as a command, which tests of commands start as users do.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import importlib
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).parents[2]
+_MODULES = ("cli.serving", "server.console_logins", "server.metrics.serving", "server.run", "server.workers")
+_STAY_LOADED = "from tests.support.loaded_process import stay_loaded; exec(stay_loaded())"
+
+
+class LoadedProcess:
+    """`program`, run as Python in a new process, whose output goes to the file `log`. The part of
+    `subprocess.Popen` that tests of servers need."""
+
+    def __init__(self, program: str, environment: Mapping[str, str], log: Path) -> None:
+        self._code: int | None = None
+        told = {"program": program, "environment": dict(environment), "log": str(log)}
+        self.pid: int = _loaded().ask("start", told)
+
+    def poll(self) -> int | None:
+        if self._code is None:
+            self._code = _loaded().ask("code", self.pid)
+        return self._code
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = time.monotonic() + (math.inf if timeout is None else timeout)
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0)
+            time.sleep(0.005)
+        return code
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+class _Loaded:
+    """The process between."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _STAY_LOADED],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C meant for pytest must not stop the servers first
+        )
+        self._one_at_a_time = threading.Lock()
+
+    def ask(self, question: str, told: object) -> Any:
+        with self._one_at_a_time:
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            for line in (question, json.dumps(told)):
+                self._process.stdin.write(f"{line}\n".encode())
+                self._process.stdin.flush()
+            return json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+@functools.cache
+def _loaded() -> _Loaded:
+    made = _Loaded()
+    atexit.register(made.close)
+    return made
+
+
+def stay_loaded() -> str:
+    """The main function of the process between: load, then start processes and tell their codes, as asked on
+    standard input.
+
+    Returns in each process that it forks: the program to run. What to run is read there, and nowhere else.
+    """
+    for module in _MODULES:
+        importlib.import_module(f"keystead.{module}")
+    gc.collect()
+    gc.freeze()
+    while question := _line():
+        if question == "code":
+            ended, status = os.waitpid(json.loads(_line()), os.WNOHANG)
+            _answer(os.waitstatus_to_exitcode(status) if ended else None)
+            continue
+        has_read, reads = os.pipe()
+        if os.fork() == 0:
+            return _become(json.loads(_line()))
+        os.close(reads)
+        os.read(has_read, 1)
+        os.close(has_read)
+    os._exit(0)
+
+
+def _become(told: dict[str, Any]) -> str:
+    """Be a process of its own from now on, with the environment and the output that it was told."""
+    _answer(os.getpid())
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(told["environment"])
+    output = os.open(told["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for descriptor, of in enumerate((nothing, output, output)):
+        os.dup2(of, descriptor)
+    os.closerange(3, 256)  # the last of which tells the process between to go on
+    program: str = told["program"]
+    return program
+
+
+def _line() -> str:
+    """The next line of standard input, of which no byte beyond is taken."""
+    line = b""
+    while (byte := os.read(0, 1)) not in (b"", b"\n"):
+        line += byte
+    return line.decode()
+
+
+def _answer(answer: int | None) -> None:
+    os.write(1, json.dumps(answer).encode() + b"\n")
