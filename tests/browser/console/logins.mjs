@@ -158,7 +158,8 @@ const cases = {
       Date.now = () => now() + aheadMs;
     }, aheadMs);
     await page.reload();
-    await shows(page, "This session ends in 2 minutes.");
+    await shows(page, "This session ends in 2 minutes."); // the frame says it, before the screen is there
+    await settled(page);
     await inspect(page);
     await press(page, "Stay logged in");
     await page.waitForFunction(() => !document.body.innerText.includes("This session ends"));
