@@ -16,8 +16,7 @@ from solders.transaction import Transaction
 
 from tests.compatibility.live import Live
 from tests.compatibility.test_python_client import ETHEREUM, SOLANA, api_key, client_with, new_key, sdk, unique
-from tests.support import bundles
-from tests.support.independent_ethereum import Account, encode_defunct
+from tests.support import bundles, independent_ethereum
 
 PHRASE = "abandon " * 11 + "about"
 PHRASE_ADDRESS = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
@@ -54,7 +53,11 @@ def raw_payload(sign_with: str, payload: bytes, hashed: str) -> Any:
 def recovered(made: Any) -> str:
     """Who signed the message "hello"."""
     signature = bytes.fromhex(made.r + made.s) + bytes([27 + int(made.v)])
-    return str(Account.recover_message(encode_defunct(text="hello"), signature=signature))
+    return str(
+        independent_ethereum.Account.recover_message(
+            independent_ethereum.encode_defunct(text="hello"), signature=signature
+        )
+    )
 
 
 HELLO = b"\x19Ethereum Signed Message:\n5hello"
@@ -86,7 +89,7 @@ def test_sign_transaction_of_ethereum(client: Any, wallet: Any) -> None:
     address = wallet.addresses[0]
     body = {"signWith": address, "unsignedTransaction": UNSIGNED, "type": "TRANSACTION_TYPE_ETHEREUM"}
     made = client.sign_transaction(sdk().SignTransactionBody(**body))
-    assert Account.recover_transaction(made.signedTransaction) == address
+    assert independent_ethereum.Account.recover_transaction(made.signedTransaction) == address
 
 
 def test_sign_transaction_of_solana(client: Any, wallet: Any) -> None:

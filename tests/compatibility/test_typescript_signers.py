@@ -16,18 +16,18 @@ from solders.transaction import Transaction, VersionedTransaction
 
 from tests.compatibility.live import Live
 from tests.compatibility.scripts import drive
-from tests.support.independent_ethereum import Account, encode_defunct, encode_typed_data
+from tests.support import independent_ethereum
 
 
 def _message(seen: dict[str, Any]) -> None:
-    signable = encode_defunct(text=seen["text"])
-    assert Account.recover_message(signable, signature=seen["signature"]) == seen["address"]
+    signable = independent_ethereum.encode_defunct(text=seen["text"])
+    assert independent_ethereum.Account.recover_message(signable, signature=seen["signature"]) == seen["address"]
 
 
 def _typed_data(seen: dict[str, Any]) -> None:
     data = seen["data"]
-    signable = encode_typed_data(data["domain"], data["types"], _integers(data["message"]))
-    assert Account.recover_message(signable, signature=seen["signature"]) == seen["address"]
+    signable = independent_ethereum.encode_typed_data(data["domain"], data["types"], _integers(data["message"]))
+    assert independent_ethereum.Account.recover_message(signable, signature=seen["signature"]) == seen["address"]
 
 
 def _integers(message: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def _integers(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _transaction(seen: dict[str, Any]) -> None:
-    assert Account.recover_transaction(seen["signed"]) == seen["address"]
+    assert independent_ethereum.Account.recover_transaction(seen["signed"]) == seen["address"]
 
 
 def _ed25519(seen: dict[str, Any]) -> None:

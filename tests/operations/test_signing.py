@@ -10,10 +10,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
 from eth_hash.auto import keccak
 
-from tests.support import secp256k1
+from tests.support import independent_ethereum, secp256k1
 from tests.support.callers import Caller, answered, refusal, unique
 from tests.support.databases import Database
-from tests.support.independent_ethereum import Account
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT, policy_params, private_key_params
 from tests.support.servers import Server
 
@@ -44,7 +43,9 @@ def new_key(caller: Caller, curve: str = "SECP256K1", *formats: str) -> Any:
 
 def recovered(signature: dict[str, str]) -> str:
     whole = bytes.fromhex(signature["r"] + signature["s"] + signature["v"])
-    address = Account._recover_hash(keccak(TEXT.encode()), signature=whole[:64] + bytes([27 + whole[64]]))
+    address = independent_ethereum.Account._recover_hash(
+        keccak(TEXT.encode()), signature=whole[:64] + bytes([27 + whole[64]])
+    )
     return str(address)
 
 

@@ -1,18 +1,21 @@
 """eth-account, the independent library with which Ethereum's signatures are compared.
 
 One of its dependencies raises the interpreter's recursion limit to where deeply nested JSON crashes the process;
-import it from here, where the limit is put back.
+take what is in it from here, where the limit is put back. It is loaded when the first test asks for it: that takes
+a second, and every process that runs tests collects all of them.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-_limit = sys.getrecursionlimit()
 
-from eth_account import Account  # noqa: E402
-from eth_account.messages import encode_defunct, encode_typed_data  # noqa: E402
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    limit = sys.getrecursionlimit()
+    from eth_account import Account, messages
 
-sys.setrecursionlimit(_limit)
-
-__all__ = ["Account", "encode_defunct", "encode_typed_data"]
+    sys.setrecursionlimit(limit)
+    return Account if name == "Account" else getattr(messages, name)

@@ -18,8 +18,8 @@ from keystead.chains.signatures import SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction
 from keystead.keys.signatures import sign
 from tests.chains.signing_vectors import SIGNING, account, party
+from tests.support import independent_ethereum
 from tests.support.examples import examples
-from tests.support.independent_ethereum import Account
 
 ADDRESS = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 PRIVATE_KEY, SIGNER = account(ADDRESS)
@@ -45,7 +45,7 @@ def test_vector(name: str) -> None:
     assert parsed.scheme is SignatureScheme.ECDSA
     assert [message.hex() for message in parsed.messages] == [vector["digest"]]
     assert signed(parsed).hex() == vector["signedTransaction"]
-    assert Account.recover_transaction(signed(parsed)) == ADDRESS
+    assert independent_ethereum.Account.recover_transaction(signed(parsed)) == ADDRESS
 
 
 MARKET = {"max_fee_per_gas": 30_000_000_000}
@@ -108,7 +108,7 @@ def test_what_the_refused_differ_from() -> None:
         typed(3, BLOB),
         typed(4, [*MARKET_1559, [AUTHORIZATION]]),
     ):
-        assert Account.recover_transaction(signed(parse_ethereum(unsigned, SIGNER))) == ADDRESS
+        assert independent_ethereum.Account.recover_transaction(signed(parse_ethereum(unsigned, SIGNER))) == ADDRESS
 
 
 REFUSED = [
@@ -196,10 +196,10 @@ ANY_TRANSACTION = st.one_of(
 @given(ANY_TRANSACTION)
 def test_whatever_the_independent_library_builds(transaction: dict[str, Any]) -> None:
     """It signs as we do, recovers the sender from what we sign, and policies see what it put in."""
-    theirs = Account.from_key(PRIVATE_KEY).sign_transaction(transaction)
+    theirs = independent_ethereum.Account.from_key(PRIVATE_KEY).sign_transaction(transaction)
     parsed = parse_ethereum(unsigned_of(bytes(theirs.raw_transaction)), SIGNER)
     assert signed(parsed) == bytes(theirs.raw_transaction)
-    assert Account.recover_transaction(signed(parsed)) == ADDRESS
+    assert independent_ethereum.Account.recover_transaction(signed(parsed)) == ADDRESS
     seen = parsed.describe({}).keywords["eth"]["tx"]
     assert seen["data"] == "0x" + transaction["data"].hex()
     assert seen["to"] == ("0x" + transaction["to"].hex() if transaction["to"] else "")

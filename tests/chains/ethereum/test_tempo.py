@@ -14,7 +14,7 @@ from keystead.chains.ethereum.tempo import parse_tempo
 from keystead.keys.signatures import sign
 from tests.chains.ethereum.test_ethereum import changed, mutated, typed
 from tests.chains.signing_vectors import SIGNING, account, party
-from tests.support.independent_ethereum import Account
+from tests.support import independent_ethereum
 
 ADDRESS = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 PRIVATE_KEY, SIGNER = account(ADDRESS)
@@ -34,7 +34,7 @@ def test_vector(name: str) -> None:
         assert made.hex() == vector["signedTransaction"]
     written = list(rlp.decode(made[1:]))
     assert written[:-1] == list(rlp.decode(bytes.fromhex(vector["unsignedTransaction"])[1:]))
-    assert Account._recover_hash(parsed.messages[0], signature=written[-1]) == ADDRESS
+    assert independent_ethereum.Account._recover_hash(parsed.messages[0], signature=written[-1]) == ADDRESS
 
 
 def test_facts() -> None:

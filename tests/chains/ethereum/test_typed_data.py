@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.typed_data import BYTES_MAX, TypedData, parse_typed_data
 from tests.chains.signing_vectors import SIGNING
+from tests.support import independent_ethereum
 from tests.support.examples import examples
 from tests.support.hanging import not_hanging
-from tests.support.independent_ethereum import encode_typed_data
 
 CAPTURED = {
     call["id"]: call
@@ -31,7 +31,7 @@ def parsed(document: Any) -> TypedData:
 
 
 def independent_digest(document: Any) -> bytes:
-    signable = encode_typed_data(full_message=document | {"types": _reachable(document)})
+    signable = independent_ethereum.encode_typed_data(full_message=document | {"types": _reachable(document)})
     return bytes(keccak(b"\x19" + signable.version + signable.header + signable.body))
 
 
