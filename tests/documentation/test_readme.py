@@ -76,6 +76,13 @@ def test_the_curl_line_that_it_prints(started: Credentials, folder: Path) -> Non
     assert '"walletName":"Development"' in done.stdout, done.stderr
 
 
+def test_the_places_of_the_console_that_it_names() -> None:
+    (paragraph,) = [text for text in README.split("\n\n") if text.startswith("Its first lines are a link.")]
+    places = re.findall(r"\*\*(.+?)\*\*", paragraph)
+    screen = (ROOT / "src/keystead/console/static/screens/development.js").read_text()
+    assert [f'"{place}"' in screen for place in places] == [True, True]
+
+
 def test_the_first_call_from_typescript(started: Credentials, folder: Path) -> None:
     assert "Save it as `wallets.mts`" in README
     (folder / "wallets.mjs").write_text(_block("ts"))  # it has no types, so it is JavaScript, too
