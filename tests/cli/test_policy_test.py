@@ -309,6 +309,13 @@ def test_lint_of_files(tmp_path: Path, terminal: Terminal) -> None:
     assert terminal.run("policy", "lint", str(tmp_path)).code == 2
 
 
+def test_lint_of_files_names_what_can_be_no_id(tmp_path: Path, terminal: Terminal) -> None:
+    (tmp_path / "policies.toml").write_text(CAREFUL.replace(".count() >= 2", ".any(u, u.id == 'Ben')"))
+    printed = terminal.run("policy", "lint", str(tmp_path))
+    assert printed.code == 1
+    assert "there is no user of this id: ids are UUIDs in lower case [IMPOSSIBLE_LITERAL]" in printed.out
+
+
 def test_lint_of_the_organization(fake: FakeServer, terminal: Terminal) -> None:
     answer = {"policyId": "1", "policyName": "Everything", "code": "ALLOWS_EVERYTHING", "message": EVERYTHING}
     fake.answers["query/list_policy_warnings"] = {"policyWarnings": [answer]}

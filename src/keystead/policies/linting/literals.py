@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from keystead.api.enums import CredentialType, HashFunction, PayloadEncoding, TransactionType
+from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.api.spelling import did_you_mean
 from keystead.policies.field_paths import path_of, scoped_parts
@@ -27,13 +28,15 @@ from keystead.policies.syntax import (
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """The ids that exist in the organization; None if they are not known."""
+    """The ids that exist in the organization; None if they are not known. `are_uuids`: they are ids of a server,
+    not words of a test file."""
 
     users: frozenset[str] | None = None
     user_tags: frozenset[str] | None = None
     wallets: frozenset[str] | None = None
     private_keys: frozenset[str] | None = None
     private_key_tags: frozenset[str] | None = None
+    are_uuids: bool = False
 
 
 _WORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -49,6 +52,7 @@ _WORDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """The values that a field can have, by its path; [] stands for an item of a list."""
 
+_UUID: Final = re.compile(UUID_PATTERN)
 _HEX_ADDRESS: Final = re.compile(r"0[xX][0-9a-fA-F]{40}")
 _NO_DESTINATION: Final = ""
 """The destination of a transaction that creates a contract."""
@@ -128,7 +132,9 @@ def impossible_literals(tree: Node, known: Known) -> Iterator[str]:
         elif path in _IDS:
             ids_of, called = _IDS[path]
             ids = ids_of(known)
-            if ids is not None and literal not in ids:
+            if known.are_uuids and not _UUID.fullmatch(literal):
+                yield f"{shown}, but there is no {called} of this id: ids are UUIDs in lower case"
+            elif ids is not None and literal not in ids:
                 yield f"{shown}, but there is no {called} of this id"
 
 
