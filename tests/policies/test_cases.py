@@ -253,6 +253,16 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("a misspelt member", {"aprovals": []}, "there is no 'aprovals' here, only name, who, type"),
     ("what a misspelt member means", {"aprovals": []}, ": did you mean approvals?"),
     ("a misspelt parameter", {**SIGN, "params": {"tipe": ""}}, ": did you mean type?"),
+    (
+        "a word that a parameter never is",
+        {**SIGN, "params": {"type": "TRANSACTION_TYPE_BITCON"}},
+        "(it).params.type: 'TRANSACTION_TYPE_BITCON' is unknown: did you mean TRANSACTION_TYPE_BITCOIN?",
+    ),
+    (
+        "a word like none",
+        {**SIGN, "resources": {"eth": {"tx": {"type": "0x2"}}}},
+        "(it).resources.eth.tx.type: '0x2' is unknown: expected LEGACY or TYPE_1 or TYPE_2 or TYPE_3 or TYPE_4",
+    ),
     ("a parameter of another type", {**SIGN, "params": {"type": 1}}, "(it).params.type: expected a string"),
     (
         "an unknown keyword",
