@@ -434,30 +434,6 @@ def test_what_is_not_known_is_not_unknown() -> None:
     assert warned(allowing("wallet.id == 'gone'")) == []
 
 
-OF_A_SERVER = Known(are_uuids=True)
-USER_ID = "0199a8f2-0000-7000-8000-000000000001"
-TELLS_FORM = "of this id: ids are UUIDs in lower case"
-
-
-@pytest.mark.parametrize(
-    ("one", "end"),
-    [
-        (with_consensus("approvers.any(u, u.id == 'Ben')"), f"there is no user {TELLS_FORM}"),
-        (with_consensus("approvers.any(u, 'operators' in u.tags)"), f"there is no user tag {TELLS_FORM}"),
-        (with_consensus(f"credentials.any(c, c.user_id == '{USER_ID.upper()}')"), f"there is no user {TELLS_FORM}"),
-        (allowing("wallet.id == 'treasury'"), f"there is no wallet {TELLS_FORM}"),
-        (allowing("private_key.tags.contains('hot')"), f"there is no private key tag {TELLS_FORM}"),
-        (with_consensus(f"approvers.any(u, u.id == '{USER_ID}')"), None),
-        (with_consensus("approvers.any(u, u.alias == 'Ben')"), None),
-    ],
-)
-def test_what_can_be_no_id(one: Policy, end: str | None) -> None:
-    """Known without a server."""
-    found = warned(one, known=OF_A_SERVER)
-    assert [code for code, _ in found] == ([] if end is None else [IMPOSSIBLE])
-    assert all(message.endswith(str(end)) for _, message in found)
-
-
 BITCOIN = "activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_BITCOIN' && "
 
 
