@@ -11,10 +11,11 @@ from tests.support.callers import Caller
 from tests.support.organization_fixtures import RecordIds
 from tests.support.servers import Server
 
-MAIL: dict[str, Any] = {"types": {"Mail": [{"name": "to", "type": "string"}]}, "primaryType": "Mail", "message": {"to": "Bob"}}
+TYPES = {"Mail": [{"name": "to", "type": "string"}]}
+MAIL: dict[str, Any] = {"types": TYPES, "primaryType": "Mail", "message": {"to": "Bob"}}
 
 
-DECLARED = MAIL | {"types": {**MAIL["types"], "EIP712Domain": []}}
+DECLARED = MAIL | {"types": {**TYPES, "EIP712Domain": []}}
 NOTE = b'"level":"warning","event":"typed data with an empty domain was signed'
 
 

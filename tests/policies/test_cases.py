@@ -230,7 +230,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "file, case 1: there is no 'whom' here, only name, who, type, expect, by, approvals",
     ),
     ("a member inside", {"who": {"who": "Ana", "by": "x"}}, "file, case 1.who: there is no 'by' here"),
-    ("another outcome", {"expect": "allowed"}, "file, case 1.expect: invalid enum value 'allowed'"),
+    (
+        "another outcome",
+        {"expect": "denied"},
+        "file, case 1.expect: 'denied' is unknown: expected allow or needs consensus or deny",
+    ),
     ("an unknown user", {"who": "Anna"}, "file, case 1 (it).who: no user is called 'Anna': did you mean Ana?"),
     ("an unknown approver", {"approvals": ["Ben", "Zoe"]}, "file, case 1 (it).approvals: no user is called 'Zoe'"),
     ("an unknown owner", {"owner": "Zoe"}, "file, case 1 (it).owner: no user is called 'Zoe'"),

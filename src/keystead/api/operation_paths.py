@@ -1,4 +1,4 @@
-"""The operation that a path which is none is probably meant to be, for messages of errors. Pure.
+"""The operation that an unknown path is probably meant to be, for messages of errors. Pure.
 
 Paths are short: query/list_wallets. Not here: which paths there are (`public_schema`, `catalogue`).
 """
