@@ -304,7 +304,9 @@ def test_lint_of_files(tmp_path: Path, terminal: Terminal) -> None:
     (warning,) = json.loads(terminal.run("policy", "lint", str(tmp_path / "policies.toml"), "--json").out)
     assert (warning["code"], warning["message"]) == ("ALLOWS_EVERYTHING", EVERYTHING)
     (tmp_path / "policies.toml").write_text(CAREFUL)
-    assert terminal.run("policy", "lint", str(tmp_path)).code == 0
+    clean = terminal.run("policy", "lint", str(tmp_path))
+    assert (clean.code, clean.out) == (0, "none\n")
+    assert json.loads(terminal.run("policy", "lint", str(tmp_path), "--json").out) == []
     (tmp_path / "policies.toml").write_text("policies = ")
     assert terminal.run("policy", "lint", str(tmp_path)).code == 2
 

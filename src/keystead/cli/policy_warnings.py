@@ -19,7 +19,7 @@ from keystead.cli.failure import Failure
 from keystead.cli.requests import calling, formatted
 from keystead.cli.rules import live_warnings
 from keystead.cli.tables import AsJson
-from keystead.cli.texts import printable
+from keystead.cli.texts import NONE, printable
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 from keystead.policies.testing.schema import MalformedTable
@@ -63,5 +63,7 @@ def lint(
     else:
         for warning in warnings:
             print(f"{printable(warning.message)} [{warning.code}]")
+        if not warnings:
+            print(NONE)
     if warnings:
         raise typer.Exit(1)
