@@ -107,7 +107,10 @@ def test_version(terminal: Terminal) -> None:
             "the activity type of submit/create_fiat_on_ramp_credential is not known here: add `type` to the body",
         ),
         (["request", "list_walets"], "unknown operation list_walets: did you mean list_wallets?"),
-        (["completion", "csh"], "'csh'"),
+        (["completion", "csh"], "'SHELL': 'csh' is unknown: did you mean zsh?"),
+        (["completion", "bsh"], "'SHELL': 'bsh' is unknown: did you mean bash?"),
+        (["env", "--format", "foo"], "'--format': 'foo' is unknown: expected dotenv or json or shell or tkcli"),
+        (["env", "--format", "jsn"], "'--format': 'jsn' is unknown: did you mean json?"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, fake: FakeServer, terminal: Terminal) -> None:
