@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from keystead.api.enums import ActivityStatus
 from tests.support.shells import PROMPT, SHELLS, typed_shell
 from tests.support.terminal import Terminal
 
@@ -27,6 +28,30 @@ def test_the_first_tab_completes(shell: str, tmp_path: Path) -> None:
         typed.read_until(PROMPT)
         typed.type("keystead policy di\t\n")
         typed.read_until("Usage: keystead policy diff ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "word", "expected"),
+    [
+        ("keystead request list_wal", 2, {"list_wallets", "list_wallet_accounts"}),
+        ("keystead request submit/create_wallet", 2, {"submit/create_wallet", "submit/create_wallet_accounts"}),
+        ("keystead request list_policy_w", 2, {"list_policy_warnings"}),
+        ("keystead activities --status re", 3, {"rejected"}),
+        ("keystead activities --status CONS", 3, {"CONSENSUS_NEEDED"}),
+        (
+            "keystead activities --status ",
+            3,
+            {each.removeprefix("ACTIVITY_STATUS_").lower() for each in ActivityStatus},
+        ),
+    ],
+)
+def test_values(
+    typed: str, word: int, expected: set[str], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = {"COMP_WORDS": typed, "COMP_CWORD": str(word), "_KEYSTEAD_COMPLETE": "complete_bash"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert set(terminal.run().out.split()) == expected
 
 
 @pytest.mark.parametrize(

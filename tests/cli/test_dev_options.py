@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import sys
@@ -12,7 +13,7 @@ import httpx
 import pytest
 
 from keystead import Client
-from keystead.api.enums import AddressFormat, Curve, PathFormat
+from keystead.api.enums import AddressFormat, Curve, HashFunction, PathFormat, PayloadEncoding
 from keystead.cli.memory_folder import memory_folder
 from keystead.client.errors import NotFound
 from keystead.client.shapes import WalletAccountParams
@@ -95,6 +96,29 @@ def test_a_log_for_people(tmp_path: Path) -> None:
     assert re.fullmatch(times.format(200, f"submit/create_user_tag  activity {made.activity.id}"), lines[0])
     assert re.match(times.format(404, "query/get_wallet  unable to find wallet"), lines[1])
     assert re.match(times.format(404, "GET /%1b  no such path"), lines[2])
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ([], '"level":"warning","event":"typed data with an empty domain was signed: '),
+        (["--log", "pretty"], "  warning: typed data with an empty domain was signed: "),
+    ],
+    ids=["by default", "pretty"],
+)
+def test_the_log_has_warnings(options: list[str], note: str, tmp_path: Path) -> None:
+    types = {"EIP712Domain": [], "Mail": [{"name": "to", "type": "string"}]}
+    typed_data = {"types": types, "primaryType": "Mail", "domain": {}, "message": {"to": "Bob"}}
+    with dev(tmp_path, "--memory", *options) as started:
+        with Client.from_credentials(started.credentials) as client:
+            client.sign_raw_payload(
+                sign_with=client.create_wallet(wallet_name="W", accounts=[ACCOUNT]).addresses[0],
+                payload=json.dumps(typed_data),
+                encoding=PayloadEncoding.EIP712,
+                hash_function=HashFunction.NO_OP,
+            )
+        started.stop()
+        assert note in started.log.read_text()
 
 
 @pytest.mark.parametrize(

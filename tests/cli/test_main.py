@@ -96,8 +96,21 @@ def test_version(terminal: Terminal) -> None:
             ["request", "submit/create_walet"],
             "unknown operation submit/create_walet: did you mean submit/create_wallet?",
         ),
+        (["request", "submit/list_wallets"], "submit/list_wallets: list_wallets is a query: query/list_wallets"),
+        (
+            ["request", "query/create_wallet"],
+            "operation query/create_wallet: create_wallet is a submission: submit/create_wallet",
+        ),
+        (["request", "query/list_policy_warning"], ": did you mean query/list_policy_warnings?"),
+        (
+            ["request", "submit/create_fiat_on_ramp_credential"],
+            "the activity type of submit/create_fiat_on_ramp_credential is not known here: add `type` to the body",
+        ),
         (["request", "list_walets"], "unknown operation list_walets: did you mean list_wallets?"),
-        (["completion", "csh"], "'csh'"),
+        (["completion", "csh"], "'SHELL': 'csh' is unknown: did you mean zsh?"),
+        (["completion", "bsh"], "'SHELL': 'bsh' is unknown: did you mean bash?"),
+        (["env", "--format", "foo"], "'--format': 'foo' is unknown: expected dotenv or json or shell or tkcli"),
+        (["env", "--format", "jsn"], "'--format': 'jsn' is unknown: did you mean json?"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, fake: FakeServer, terminal: Terminal) -> None:
@@ -105,6 +118,11 @@ def test_wrong_usage(arguments: list[str], message: str, fake: FakeServer, termi
     assert (printed.code, printed.out) == (2, "")
     assert message in " ".join(printed.err.split())
     assert not fake.asked
+
+
+def test_an_operation_of_keystead_alone_by_its_name(fake: FakeServer, terminal: Terminal) -> None:
+    fake.answers["query/list_policy_warnings"] = {"policyWarnings": []}
+    assert terminal.run("request", "list_policy_warnings").code == 0
 
 
 def test_an_operation_that_only_the_server_knows(fake: FakeServer, terminal: Terminal) -> None:

@@ -33,14 +33,15 @@ def test_the_outbox_shows_what_was_kept(
 ) -> None:
     address = an_address()
     with keystead_server() as server:
-        server.client.request("submit/init_otp", {"parameters": code_params(address)})
-        code = server.outbox.code(address)
         environment = {**os.environ, **settings_of(server)}
 
         def shown(*options: str) -> str:
             command = [sys.executable, "-m", "keystead", "outbox", *options]
             return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
+        assert (shown(), shown("--json")) == ("none\n", "")
+        server.client.request("submit/init_otp", {"parameters": code_params(address)})
+        code = server.outbox.code(address)
         assert f"email to {address}" in shown()
         assert code in shown()
         (kept,) = [json.loads(line) for line in shown("--json").splitlines()]

@@ -83,6 +83,49 @@ def test_changed(people: People, folder: Path) -> None:
     assert people.run("Root", "policy", "diff", str(folder)).code == 0
 
 
+MISTAKEN = """
+[[policies]]
+policyName = "Mistaken"
+effect = "EFFECT_ALLOW"
+consensus = "approvers.any(u, u.tags.contains('operators') || u.id == '0199a8f2-0000-7000-8000-000000000001')"
+condition = "wallet.id == '{wallet}'"
+
+[[policies]]
+policyName = "Closing"
+effect = "EFFECT_DENY"
+condition = "activity.kind == 'CREATE_POLICY'"
+"""
+OTHER = "speaks of CREATE_POLICY and not of CREATE_POLICIES"
+
+
+@pytest.mark.parametrize("command", ["diff", "apply"])
+def test_mistakes_are_warned_of_before_anything_is_asked(command: str, people: People, tmp_path: Path) -> None:
+    people.run("Root", "request", "create_wallet", '{"walletName": "W", "accounts": []}')
+    (wallet,) = json.loads(people.run("Root", "request", "list_wallets").out)["wallets"]
+    (tmp_path / "policies.toml").write_text(MISTAKEN.format(wallet=wallet["walletId"]))
+    people.terminal.types("n")
+    printed = people.run("Root", "policy", command, str(tmp_path))
+    start = "keystead: WARNING  ALLOW policy 'Mistaken' may never apply: approvers[]."
+    tag, unknown, other = printed.err.splitlines()[:3]
+    assert tag == (
+        f"{start}tags[] is compared with 'operators', but there is no user tag of this id: ids are UUIDs in lower "
+        "case [IMPOSSIBLE_LITERAL]"
+    )
+    assert unknown.startswith(f"{start}id is compared with '0199a8f2-")
+    assert unknown.endswith("but there is no user of this id [IMPOSSIBLE_LITERAL]")
+    assert OTHER in other
+    assert names(people) == []
+
+
+def test_warnings_know_the_policies_that_stay(people: People, tmp_path: Path) -> None:
+    closing = {"policyName": "C", "effect": "EFFECT_DENY", "condition": "activity.kind == 'CREATE_POLICIES'"}
+    people.run("Root", "request", "create_policy", json.dumps(closing))
+    one = {"policyName": "O", "effect": "EFFECT_DENY", "condition": "activity.kind == 'CREATE_POLICY'"}
+    (tmp_path / "one.json").write_text(json.dumps(one))
+    assert OTHER not in people.run("Root", "policy", "diff", str(tmp_path)).err
+    assert OTHER in people.run("Root", "policy", "diff", str(tmp_path), "--prune").err
+
+
 def test_deletes_only_when_told_to(people: People, folder: Path) -> None:
     people.run("Root", "policy", "apply", str(folder), "--yes")
     (folder / "two.json").unlink()

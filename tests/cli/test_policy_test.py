@@ -304,9 +304,18 @@ def test_lint_of_files(tmp_path: Path, terminal: Terminal) -> None:
     (warning,) = json.loads(terminal.run("policy", "lint", str(tmp_path / "policies.toml"), "--json").out)
     assert (warning["code"], warning["message"]) == ("ALLOWS_EVERYTHING", EVERYTHING)
     (tmp_path / "policies.toml").write_text(CAREFUL)
-    assert terminal.run("policy", "lint", str(tmp_path)).code == 0
+    clean = terminal.run("policy", "lint", str(tmp_path))
+    assert (clean.code, clean.out) == (0, "none\n")
+    assert json.loads(terminal.run("policy", "lint", str(tmp_path), "--json").out) == []
     (tmp_path / "policies.toml").write_text("policies = ")
     assert terminal.run("policy", "lint", str(tmp_path)).code == 2
+
+
+def test_lint_of_files_names_what_can_be_no_id(tmp_path: Path, terminal: Terminal) -> None:
+    (tmp_path / "policies.toml").write_text(CAREFUL.replace(".count() >= 2", ".any(u, u.id == 'Ben')"))
+    printed = terminal.run("policy", "lint", str(tmp_path))
+    assert printed.code == 1
+    assert "there is no user of this id: ids are UUIDs in lower case [IMPOSSIBLE_LITERAL]" in printed.out
 
 
 def test_lint_of_the_organization(fake: FakeServer, terminal: Terminal) -> None:

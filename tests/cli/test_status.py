@@ -65,7 +65,7 @@ def test_the_screen() -> None:
         "master key   0011223344556677, in use since 2026-12-06 08:00Z, 40 d ago",
         "messages     0 wait",
         "last backup  2027-01-14 20:00Z, 12 h ago",
-        "servers      1 processes",
+        "servers      1 process",
         "",
         "host          process  address       version  runs for  master keys       certificate",
         "one.internal  812      0.0.0.0:8080  0.1.0    3 d       0011223344556677",
@@ -138,10 +138,12 @@ def test_servers_come_and_go(installation: Installation, start: Callable[..., Se
     assert found.master_key_since_ms is not None
     assert found.organizations == 1
     assert found.last_backup_ms is None
-    assert keystead("backup", "--made", database=database).returncode == 0
+    made = keystead("backup", "--made", database=database)
+    assert (made.returncode, made.stdout) == (0, "The backup is on record. Nothing was copied.\n")
     assert (shown(database).last_backup_ms or 0) > now_ms() - 60_000
     text = keystead("status", database=database)
     assert text.returncode == 0
+    assert "contents     1 organization\n" in text.stdout
     assert text.stdout.splitlines()[-1] == "No problem found."
     server.stop()
     assert shown(database).processes == []

@@ -11,19 +11,34 @@ from tests.support.callers import Caller
 from tests.support.organization_fixtures import RecordIds
 from tests.support.servers import Server
 
-MAIL = {"types": {"Mail": [{"name": "to", "type": "string"}]}, "primaryType": "Mail", "message": {"to": "Bob"}}
+TYPES = {"Mail": [{"name": "to", "type": "string"}]}
+MAIL: dict[str, Any] = {"types": TYPES, "primaryType": "Mail", "message": {"to": "Bob"}}
 
 
-@pytest.mark.parametrize(("domain", "noted"), [({}, True), ({"name": "Mail"}, False)], ids=["empty", "named"])
+DECLARED = MAIL | {"types": {**TYPES, "EIP712Domain": []}}
+NOTE = b'"level":"warning","event":"typed data with an empty domain was signed'
+
+
+@pytest.mark.parametrize("name", ["sign_raw_payload", "sign_raw_payloads"])
+@pytest.mark.parametrize(
+    ("typed_data", "noted"),
+    [
+        (MAIL | {"domain": {}}, True),
+        (DECLARED | {"domain": {}}, True),
+        (MAIL | {"domain": {"name": "Mail"}}, False),
+    ],
+    ids=["empty", "declared empty", "named"],
+)
 def test_an_empty_domain_is_noted(
-    domain: dict[str, Any], noted: bool, caller: Caller, record_ids: RecordIds, server: Server
+    name: str, typed_data: dict[str, Any], noted: bool, caller: Caller, record_ids: RecordIds, server: Server
 ) -> None:
     before = len(server.log.read_bytes())
+    payload = json.dumps(typed_data)
     parameters = {
         "signWith": record_ids.private_key_id,
-        "payload": json.dumps(MAIL | {"domain": domain}),
+        **({"payloads": [payload]} if name == "sign_raw_payloads" else {"payload": payload}),
         "encoding": "PAYLOAD_ENCODING_EIP712",
         "hashFunction": "HASH_FUNCTION_NO_OP",
     }
-    caller.submitted("sign_raw_payload", parameters)
-    assert (b"typed data with an empty domain was signed" in server.log.read_bytes()[before:]) == noted
+    caller.submitted(name, parameters)
+    assert (NOTE in server.log.read_bytes()[before:]) == noted

@@ -230,7 +230,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "file, case 1: there is no 'whom' here, only name, who, type, expect, by, approvals",
     ),
     ("a member inside", {"who": {"who": "Ana", "by": "x"}}, "file, case 1.who: there is no 'by' here"),
-    ("another outcome", {"expect": "allowed"}, "file, case 1.expect: invalid enum value 'allowed'"),
+    (
+        "another outcome",
+        {"expect": "denied"},
+        "file, case 1.expect: 'denied' is unknown: expected allow or needs consensus or deny",
+    ),
     ("an unknown user", {"who": "Anna"}, "file, case 1 (it).who: no user is called 'Anna': did you mean Ana?"),
     ("an unknown approver", {"approvals": ["Ben", "Zoe"]}, "file, case 1 (it).approvals: no user is called 'Zoe'"),
     ("an unknown owner", {"owner": "Zoe"}, "file, case 1 (it).owner: no user is called 'Zoe'"),
@@ -253,6 +257,16 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("a misspelt member", {"aprovals": []}, "there is no 'aprovals' here, only name, who, type"),
     ("what a misspelt member means", {"aprovals": []}, ": did you mean approvals?"),
     ("a misspelt parameter", {**SIGN, "params": {"tipe": ""}}, ": did you mean type?"),
+    (
+        "a word that a parameter never is",
+        {**SIGN, "params": {"type": "TRANSACTION_TYPE_BITCON"}},
+        "(it).params.type: 'TRANSACTION_TYPE_BITCON' is unknown: did you mean TRANSACTION_TYPE_BITCOIN?",
+    ),
+    (
+        "a word like none",
+        {**SIGN, "resources": {"eth": {"tx": {"type": "0x2"}}}},
+        "(it).resources.eth.tx.type: '0x2' is unknown: expected LEGACY or TYPE_1 or TYPE_2 or TYPE_3 or TYPE_4",
+    ),
     ("a parameter of another type", {**SIGN, "params": {"type": 1}}, "(it).params.type: expected a string"),
     (
         "an unknown keyword",

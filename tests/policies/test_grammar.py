@@ -158,6 +158,7 @@ REFUSED = [
     Refused("[" * 5000 + "]" * 5000, 1, 65, "more than 64 levels"),
     Refused("a" + ".b" * 64, 1, 2 + 2 * 64, "more than 64 levels"),
     Refused("a" + "[0]" * 3000, 1, 2 + 3 * 64, "more than 64 levels"),
+    Refused("a[" * 3 + "b" + ("]" + ".c" * 40) * 3 + ".size()", 1, 123, "more than 64 levels"),
     Refused("a.any(x, " * 65 + "x" + ")" * 65, 1, 1 + 9 * 64, "more than 64 levels"),
 ]
 

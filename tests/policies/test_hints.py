@@ -9,6 +9,7 @@ from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
 
 WHOLE = "numbers are whole: an amount is written in the smallest unit"
+DIGITS = "a whole number is written with digits alone, such as 1000"
 QUOTES = "text, addresses too, is written in single quotes"
 
 
@@ -23,6 +24,25 @@ QUOTES = "text, addresses too, is written in single quotes"
         ("solana.tx.transfers.any(t, t.to == 9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu)", QUOTES),
         ("wallet.label == bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", QUOTES),
         ("activity.kind == SIGN_TRANSACTION", QUOTES),
+        ("eth.tx.value < 1_000", f"found `_000`; {DIGITS}"),
+        ("eth.tx.value == 1_000_000", f"found `_000_000`; {DIGITS}"),
+        ("eth.tx.value < 0x10", f"found `x10`; {DIGITS}"),
+        ("eth.tx.value == 0x10", f"{QUOTES}; {DIGITS}"),
+        ("wallets.any(w.id == 'x')", "expected `,`, found `.`; `any` takes a name and a predicate: `any(u, …)`"),
+        ("wallets.all('x' == 'x')", "found `'x'`; `all` takes a name and a predicate: `all(u, …)`"),
+        ("wallets.any(w => w.id == 'x')", "unexpected '=>': `any` takes a name and a predicate: `any(u, …)`"),
+        ("wallets.filter((w) => true)", "unexpected '=>': `filter` takes a name and a predicate: `filter(u, …)`"),
+        ("eth.tx.value => 5", "unexpected '=>': at least is written `>=`"),
+        (
+            "eth.tx.to.contain('a')",
+            "function does not exist: contain: only lists have functions, and eth.tx.to is a string of hexadecimal "
+            "digits; a part of it is written `eth.tx.to[0..4]`",
+        ),
+        ("wallets.any(w, w.label.contain('a'))", "only lists have functions, and w.label is a string; a part"),
+        ("wallets.any(w, wallets.any(v, w.contain('a')))", "only lists have functions, and w is a struct ("),
+        ("solana.tx.instructions.all(i, i.accounts.contain('a'))", "contain: did you mean contains?"),
+        ("walets.contain('x')", "field does not exist: walets: did you mean wallets?"),
+        ("eth.tx.contract_call_args['a'].contain('x')", "contain: did you mean contains?"),
         ("eth.tx.value > 1 and eth.tx.value < 2", "conjunction is written `&&`"),
         ("true OR false", "disjunction is written `||`"),
         ("not true", "negation is written `!`"),

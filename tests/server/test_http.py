@@ -69,6 +69,25 @@ def test_unknown_path(method: str, path: str, caller: Caller) -> None:
     assert (status, message.startswith("no such path: /"), len(message) < 300) == (404, True, True)
 
 
+@pytest.mark.parametrize(
+    ("path", "end"),
+    [
+        ("query/list_walets", "/query/list_walets: did you mean query/list_wallets?"),
+        ("submit/create_walet", "/submit/create_walet: did you mean submit/create_wallet?"),
+        ("query/list_policy_warning", ": did you mean query/list_policy_warnings?"),
+        ("submit/list_walets", ": did you mean query/list_wallets?"),
+        ("query/create_wallet", ": create_wallet is a submission: submit/create_wallet"),
+        ("submit/list_wallets", ": list_wallets is a query: query/list_wallets"),
+        ("query/qqqq", "/query/qqqq"),
+        ("query/List_walets", "/query/List_walets"),
+        ("query/list_walets/", "/query/list_walets/"),
+    ],
+)
+def test_what_is_probably_meant(path: str, end: str, caller: Caller) -> None:
+    status, message = refusal(caller.http.post(f"/public/v1/{path}", content=b"{}"))
+    assert (status, message.endswith(end)) == (404, True), message
+
+
 @pytest.mark.parametrize("path", ["//public/v1/query/whoami", "/public//v1/query///whoami", WHOAMI + "?x=1"])
 def test_other_spellings_of_a_path(path: str, caller: Caller, server: Server) -> None:
     assert caller.post(server.base_url + path, caller.query_body()).json()["userId"] == caller.user_id

@@ -68,7 +68,14 @@ BAD = [
     (URL | {"KEYSTEAD_POSTGRES_PORT": "5432"}, "unknown setting KEYSTEAD_POSTGRES_PORT"),
     (URL | {"KEYSTEAD_PORT": ""}, "setting KEYSTEAD_PORT: "),
     (URL | {"KEYSTEAD_LOG_REQUESTS": "perhaps"}, "setting KEYSTEAD_LOG_REQUESTS: "),
-    (URL | {"KEYSTEAD_MODE": "production"}, "setting KEYSTEAD_MODE: "),
+    (
+        URL | {"KEYSTEAD_MODE": "production"},
+        "setting KEYSTEAD_MODE: 'production' is unknown: expected dev or",
+    ),
+    (
+        URL | {"KEYSTEAD_LOG_LEVEL": "loud"},
+        "setting KEYSTEAD_LOG_LEVEL: 'loud' is unknown: expected debug or info or warning or error",
+    ),
     (URL | {"KEYSTEAD_LIMIT_USERS": "many"}, "setting KEYSTEAD_LIMIT_USERS: "),
 ]
 

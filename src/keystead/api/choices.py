@@ -1,7 +1,7 @@
 """Which words and which members a field accepts, for the refusal of what it does not accept.
 
-Here: from a type and the path of a field in it to the words of its enum, or to the names of its members. Not here:
-the refusal (`decoding`).
+Here: from a type and the path of a field in it to the words of its enum or literal, or to the names of its members.
+Not here: the refusal (`decoding`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ _STEP = re.compile(r"\.?(?P<name>[^.\[\]]+)|\[(?P<item>[^\]]*)\]")
 def choices(kind: Any, path: str, sent: str) -> str:
     """The words that the value at `path` (e.g. accounts[0].curve) within `kind` takes; "" if it takes others."""
     kind = _type_at(kind, path)
-    if not (isinstance(kind, type) and issubclass(kind, Enum)):
+    if typing.get_origin(kind) is typing.Literal:
+        words = [str(word) for word in typing.get_args(kind)]
+    elif isinstance(kind, type) and issubclass(kind, Enum):
+        words = [str(member.value) for member in kind]
+    else:
         return ""
-    words = [str(member.value) for member in kind]
     if len(words) <= ALL_SHOWN_MAX:
         return f"expected {' or '.join(words)}"
     near = difflib.get_close_matches(sent[:100], words, cutoff=0.4)

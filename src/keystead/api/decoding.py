@@ -140,33 +140,45 @@ def _unique_members(members: list[tuple[str, Any]]) -> None:
 _MEMBERS = json.JSONDecoder(object_pairs_hook=_unique_members, parse_int=_no_number, parse_float=_no_number)
 
 
-def _named(message: str, within: str, kind: Any) -> InvalidRequest:
+def in_words(refused: msgspec.ValidationError, kind: Any) -> str:
+    """What is wrong with a value that is not of this type, and which field of it."""
+    path, what = _explained(str(refused), "", kind)
+    return f"field `{path}`: {what}" if path else what
+
+
+def _explained(message: str, within: str, kind: Any) -> tuple[str, str]:
+    """The path of the field and what is wrong with it, in the words of JSON; "" if the words name the field."""
     at = _AT.search(message)
     where = (at["path"] if at else "$").removeprefix("$").removeprefix(".")
     path = ".".join(part for part in (within, where) if part)
     what = message[: at.start()] if at else message
     if missing := _MISSING.search(what):
-        return InvalidRequest(f"invalid request body: missing field `{_join(path, missing['field'])}`")
+        return "", f"missing field `{_join(path, missing['field'])}`"
     if unknown := _UNKNOWN.search(what):
         suggestion = did_you_mean(unknown["field"], members(kind, where))
-        return InvalidRequest(f"invalid request body: unknown field `{_join(path, unknown['field'])}`{suggestion}")
+        return "", f"unknown field `{_join(path, unknown['field'])}`{suggestion}"
     if (pattern := _PATTERN.match(what)) and (words := _PATTERN_WORDS.get(_unescaped(pattern["pattern"]))):
         what = words
     if (word := _WORD.match(what)) and (expected := choices(kind, where, word["word"])):
         what = f"{what}: {expected}"
+    return path, in_json_words(what)
+
+
+def _named(message: str, within: str, kind: Any) -> InvalidRequest:
+    path, what = _explained(message, within, kind)
     if path == "organizationId":
         return InvalidRequest(
-            f"malformed organization ID provided: `organizationId`: {in_json_words(what)}",
+            f"malformed organization ID provided: `organizationId`: {what}",
             machine_code="INVALID_ORGANIZATION_ID",
         )
     place = f"field `{path}`: " if path else ""
     if path == "parameters.type" and "expected TRANSACTION_TYPE_" in what:
         return InvalidRequest(
-            f"failed to parse transaction: {place}{in_json_words(what)}",
+            f"failed to parse transaction: {place}{what}",
             machine_code="UNSUPPORTED_TRANSACTION_TYPE",
         )
-    start = _ENUM_WORDS.get(path, "") if what.startswith("Invalid enum value") else ""
-    return InvalidRequest(f"{start or 'invalid request body'}: {place}{in_json_words(what)}")
+    start = _ENUM_WORDS.get(path, "") if what.startswith("unknown value") else ""
+    return InvalidRequest(f"{start or 'invalid request body'}: {place}{what}")
 
 
 def _join(path: str, field: str) -> str:

@@ -43,6 +43,13 @@ _COLOURS = {
 }
 
 
+_STATUSES = {each.value.removeprefix("ACTIVITY_STATUS_"): each.value for each in ActivityStatus}
+
+
+def _complete_status(typed: str) -> list[str]:
+    return [word for each in _STATUSES for word in (each.lower(), each) if word.startswith(typed or word.lower())]
+
+
 def activities(
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
@@ -54,7 +61,10 @@ def activities(
     ] = "",
     after: Annotated[str, typer.Option(metavar="ID", help="Only ones that are older than this activity.")] = "",
     with_status: Annotated[
-        list[str] | None, typer.Option("--status", help="Only of this status, such as completed. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--status", help="Only of this status, such as completed. Repeatable.", autocompletion=_complete_status
+        ),
     ] = None,
     with_type: Annotated[
         list[str] | None, typer.Option("--type", help="Only of this type, such as create_wallet. Repeatable.")
@@ -89,8 +99,7 @@ def activities(
 def _filters(statuses: list[str], types: list[str]) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     if statuses:
-        known = {each.value.removeprefix("ACTIVITY_STATUS_"): each.value for each in ActivityStatus}
-        filters["filterByStatus"] = [_one_of(each, known, "--status") for each in statuses]
+        filters["filterByStatus"] = [_one_of(each, _STATUSES, "--status") for each in statuses]
     if types:
         kinds = {each: each for each in map(activity_kind, ACTIVITY_TYPES.values())}
         filters["filterByType"] = [each for text in types for each in _versions(_one_of(text, kinds, "--type"))]

@@ -47,6 +47,8 @@ def backup(
         raise Failure(str(refused)) from None
     except ServiceError as refused:
         raise Failure(f"the backup is not on record: {refused.message}") from None
+    if made:
+        print("The backup is on record. Nothing was copied.")
 
 
 def _back_up(database_url: str, target: Path) -> None:

@@ -15,6 +15,7 @@ import typer
 
 from keystead.cli.credentials import CredentialsFile, chosen_credentials
 from keystead.cli.failure import Failure
+from keystead.cli.texts import NONE
 
 _PAUSE_S = 0.5
 
@@ -34,6 +35,8 @@ def outbox(
                     shown.add(kept["message"]["id"])
                     print(json.dumps(kept) if as_json else _text(kept), flush=True)
             if not follow:
+                if not shown and not as_json:
+                    print(NONE)
                 return
             time.sleep(_PAUSE_S)
     except KeyboardInterrupt:

@@ -1,14 +1,17 @@
-"""How help names values: `--port NUMBER`, `Usage: keystead backup [OPTIONS] FILE`.
+"""How help names values: `--port NUMBER`, `Usage: keystead backup [OPTIONS] FILE`; how a wrong choice is refused.
 
 Not here: the texts of help, which stand beside each option; typer writes the names of Python's types into it.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand
+
+from keystead.api.spelling import did_you_mean
 
 _NAMES: Final = {
     "str": "TEXT",
@@ -31,8 +34,28 @@ def _value_name(option: Any, context: Any) -> str:
     return _NAMES.get(shown, shown)
 
 
+_NO_CHOICE: Final = re.compile(r"(?:Value error, )?'(?P<given>.*)' is not one of (?P<choices>'.*')\.?", re.DOTALL)
+
+
+def _in_words(refusal: str) -> str:
+    """The refusal of a value that is no choice, as other messages say it."""
+    match = _NO_CHOICE.fullmatch(refusal)
+    if match is None:
+        return refusal
+    choices = match["choices"].strip("'").split("', '")
+    expected = did_you_mean(match["given"], choices) or f": expected {' or '.join(choices)}"
+    return f"{match['given']!r} is unknown{expected}"
+
+
 class PlainCommand(TyperCommand):
-    """A command whose help has no name of a Python type."""
+    """A command whose help has no name of a Python type, and its refusals none of a library's exceptions."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as refused:
+            refused.message = _in_words(refused.message)
+            raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         pieces = [self.options_metavar or ""]

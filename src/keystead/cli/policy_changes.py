@@ -23,12 +23,12 @@ from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
 from keystead.cli.policy_warnings import MALFORMED, print_warnings
 from keystead.cli.requests import calling
+from keystead.cli.rules import known_ids, policy_record
 from keystead.cli.tables import AsJson, show_table
 from keystead.cli.texts import printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.describe.policy_changes import FIELDS, policy_diff
-from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import ServerSettings, policy_warnings
 from keystead.policies.testing.schema import MalformedTable
 
@@ -91,7 +91,7 @@ def diff(places: Places, prune: Prune = False, credentials: CredentialsFile = No
     wanted = _read(places)
     with calling(credentials) as client:
         difference = _difference(client, wanted)
-    _warn(wanted)
+        _warn(client, wanted, difference, prune)
     changes = _shown(difference, prune)
     if changes:
         raise typer.Exit(1)
@@ -106,7 +106,7 @@ def apply(places: Places, prune: Prune = False, yes: Yes = False, credentials: C
     wanted = _read(places)
     with calling(credentials) as client:
         difference = _difference(client, wanted)
-        _warn(wanted)
+        _warn(client, wanted, difference, prune)
         changes = _shown(difference, prune)
         if not changes:
             return
@@ -128,8 +128,12 @@ def _read(places: Sequence[Path]) -> list[Policy]:
         raise typer.Exit(MALFORMED) from None
 
 
-def _warn(wanted: list[Policy]) -> None:
-    steps = policy_warnings(wanted, Known(), ServerSettings())
+def _warn(client: Client, wanted: list[Policy], difference: Difference, prune: bool) -> None:
+    """Print the warnings about the policies of the files, beside those that stay and with the ids that exist."""
+    kept = () if prune else difference.others
+    stay = [policy_record(change.before) for change in kept if change.before is not None]
+    ids = {policy.policy_id for policy in wanted}
+    steps = policy_warnings([*wanted, *stay], known_ids(client), ServerSettings(), ids)
     print_warnings(warning for step in steps for warning in step)
 
 

@@ -19,7 +19,7 @@ from keystead.cli.failure import Failure
 from keystead.cli.requests import calling, formatted
 from keystead.cli.rules import live_warnings
 from keystead.cli.tables import AsJson
-from keystead.cli.texts import printable
+from keystead.cli.texts import NONE, printable
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 from keystead.policies.testing.schema import MalformedTable
@@ -44,8 +44,8 @@ def lint(
     """Print warnings about policies.
 
     There is one for a policy that never applies, that denies nothing, or that can be bypassed. Without a path, the
-    policies of the organization are checked. Exit code 0 if there is no warning, 1 if there is one, 2 if a file is
-    malformed.
+    policies of the organization are checked. Files are checked without a server: whether an id exists, `diff` and
+    `apply` say. Exit code 0 if there is no warning, 1 if there is one, 2 if a file is malformed.
     """
     if places:
         try:
@@ -53,7 +53,8 @@ def lint(
         except MalformedTable as refused:
             Failure.report(Failure(printable(str(refused))))
             raise typer.Exit(MALFORMED) from None
-        warnings = [warning for step in policy_warnings(policies, Known(), ServerSettings()) for warning in step]
+        steps = policy_warnings(policies, Known(are_uuids=True), ServerSettings())
+        warnings = [warning for step in steps for warning in step]
     else:
         with calling(credentials) as client:
             warnings = live_warnings(client)
@@ -62,5 +63,7 @@ def lint(
     else:
         for warning in warnings:
             print(f"{printable(warning.message)} [{warning.code}]")
+        if not warnings:
+            print(NONE)
     if warnings:
         raise typer.Exit(1)

@@ -12,12 +12,14 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PUBLIC_SCHEMA
 from keystead.api.spelling import did_you_mean
 from keystead.cli.credentials import CredentialsFile, chosen_credentials
 from keystead.cli.failure import Failure
 from keystead.client.client import Client
 from keystead.client.errors import KeysteadError, PermissionDenied, UsageError
+from keystead.client.operations import ACTIVITY_TYPES, QUERIES
 from keystead.client.requests import Prepared, short_path
 
 
@@ -38,11 +40,29 @@ def calling(credentials: Path | None) -> Iterator[Client]:
         raise Failure(str(failed)) from failed
 
 
+def client_paths() -> list[str]:
+    """Of every operation that the client knows, as query/list_wallets."""
+    return [*(f"query/{name}" for name in QUERIES), *(f"submit/{name}" for name in ACTIVITY_TYPES)]
+
+
+def _known_paths() -> list[str]:
+    """Of every operation of the client and of the public schema."""
+    public = (each for operations in PUBLIC_SCHEMA.operations.values() for each in operations)
+    return list(dict.fromkeys([*client_paths(), *public]))
+
+
+def _complete_operation(typed: str) -> list[str]:
+    paths = client_paths()
+    return [each for each in (*(path.partition("/")[2] for path in paths), *paths) if each.startswith(typed)]
+
+
 def request(
     path: Annotated[
         str,
         typer.Argument(
-            metavar="OPERATION", help="Such as list_wallets or create_wallet, or a path: submit/create_wallet."
+            metavar="OPERATION",
+            help="Such as list_wallets or create_wallet, or a path: submit/create_wallet.",
+            autocompletion=_complete_operation,
         ),
     ],
     body: Annotated[
@@ -67,11 +87,6 @@ def request(
             print(formatted(client.request(path, fields)))
 
 
-def _known_paths() -> list[str]:
-    """Of every operation of the public schema, as query/list_wallets."""
-    return [each for operations in PUBLIC_SCHEMA.operations.values() for each in operations]
-
-
 def _path_of(operation: str) -> str:
     """The path of an operation that is given by its name alone. Raises BadParameter for an unknown name."""
     if "/" in operation:
@@ -89,9 +104,14 @@ def _require_known(path: str) -> None:
         short = short_path(path)
     except UsageError as refused:
         raise typer.BadParameter(str(refused), param_hint="OPERATION") from None
+    kind, _, name = short.partition("/")
     known = _known_paths()
-    if not hasattr(Client, short.partition("/")[2]) and short not in known:
-        raise typer.BadParameter(f"unknown operation {short}{did_you_mean(short, known)}", param_hint="OPERATION")
+    if short not in known:
+        raise typer.BadParameter(f"unknown operation {short}{probably_meant(short, known)}", param_hint="OPERATION")
+    if kind == "submit" and name not in ACTIVITY_TYPES:
+        raise typer.BadParameter(
+            f"the activity type of {short} is not known here: add `type` to the body", param_hint="OPERATION"
+        )
 
 
 def _fields(path: str, body: str) -> dict[str, Any]:

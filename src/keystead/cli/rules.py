@@ -1,8 +1,8 @@
-"""The users, policies, root quorum and policy warnings of an organization, read from its server."""
+"""The users, policies, root quorum, ids and policy warnings of an organization, read from its server."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -12,6 +12,7 @@ from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.client.leniency import converted
 from keystead.organizations.kinds.profile import RootQuorum
+from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, WarningCode
 
 
@@ -36,10 +37,38 @@ def rules_of(client: Client) -> OrganizationRules:
     )
 
 
-def _records(client: Client, query: str, member: str, kind: Any) -> Any:
+def known_ids(client: Client) -> Known:
+    """The ids that policies can name. Those that the server does not list are not known."""
+    return Known(
+        users=_ids(client, "list_users", "users", "userId"),
+        user_tags=_ids(client, "list_user_tags", "userTags", "tagId"),
+        wallets=_ids(client, "list_wallets", "wallets", "walletId"),
+        private_keys=_ids(client, "list_private_keys", "privateKeys", "privateKeyId"),
+        private_key_tags=_ids(client, "list_private_key_tags", "privateKeyTags", "tagId"),
+        are_uuids=True,
+    )
+
+
+def _ids(client: Client, query: str, member: str, name: str) -> frozenset[str] | None:
     try:
-        return converted(client.query(query)[member], kind)
-    except (msgspec.ValidationError, KeyError) as refused:
+        return frozenset(each[name] for each in client.query(query)[member])
+    except (NotFound, NotImplementedByServer):
+        return None
+
+
+def policy_record(answered: dict[str, Any]) -> Policy:
+    """A policy as `list_policies` answers it. Raises Failure if it cannot be read."""
+    return cast("Policy", _read(answered, Policy, "list_policies"))
+
+
+def _records(client: Client, query: str, member: str, kind: Any) -> Any:
+    return _read(client.query(query).get(member), kind, query)
+
+
+def _read(answered: Any, kind: Any, query: str) -> Any:
+    try:
+        return converted(answered, kind)
+    except msgspec.ValidationError as refused:
         raise Failure(
             f"the answer to query/{query} cannot be read: {refused}; is the server of another version, or set to "
             "another form of answers?"

@@ -18,6 +18,7 @@ from keystead.api.errors import ServiceError
 from keystead.cli.columns import Column, Record, table, terminal_width
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
+from keystead.cli.texts import counted
 from keystead.server.status import ORGANIZATIONS_COUNTED_MAX, InstallationStatus, status_of
 from keystead.storage.open import open_store, sqlite_path
 
@@ -70,11 +71,11 @@ def screen(found: InstallationStatus, now_ms: int) -> list[str]:
         f"database     {found.database}, {found.database_size / 1_000_000:.1f} MB",
         f"answers in   {found.answered_in_ms} ms",
         f"tables       version {found.tables}" + _compared(found),
-        f"contents     {_counted(found.organizations)} organizations",
+        f"contents     {_organizations(found.organizations)}",
         f"master key   {found.master_key_id or 'none'}, in use since {ago(found.master_key_since_ms)}",
         f"messages     {found.due_messages} wait{oldest}",
         f"last backup  {backup}",
-        f"servers      {len(found.processes)} processes",
+        f"servers      {counted(len(found.processes), 'process', 'processes')}",
         "",
     ]
     if found.processes:
@@ -86,8 +87,10 @@ def screen(found: InstallationStatus, now_ms: int) -> list[str]:
     return lines
 
 
-def _counted(organizations: int) -> str:
-    return f"{organizations} or more" if organizations >= ORGANIZATIONS_COUNTED_MAX else str(organizations)
+def _organizations(number: int) -> str:
+    if number >= ORGANIZATIONS_COUNTED_MAX:
+        return f"{number} or more organizations"
+    return counted(number, "organization", "organizations")
 
 
 def _compared(found: InstallationStatus) -> str:

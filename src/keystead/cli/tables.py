@@ -10,7 +10,7 @@ import typer
 from keystead.cli.columns import Column, Record, ends_of, id_column, table, terminal_width
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.requests import calling, formatted
-from keystead.cli.texts import moment
+from keystead.cli.texts import NONE, moment
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -81,7 +81,7 @@ def show_table(records: Sequence[Record], as_json: bool, columns: Sequence[Colum
     for line in table(records, columns, terminal_width()):
         print(line)
     if not records:
-        print("none")
+        print(NONE)
 
 
 def _yes(value: bool) -> str:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+NONE: Final = "none"
+"""What is printed for an empty list."""
 
 
 def printable(text: str) -> str:
     """The text without control characters: names are other people's text and must not control the terminal."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def counted(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
 
 
 def moment(timestamp: Any) -> str:

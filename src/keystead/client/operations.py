@@ -105,6 +105,58 @@ ACTIVITY_TYPES = {
 }
 """The current activity type of every submission that this client knows."""
 
+QUERIES = (
+    "check_policy",
+    "describe_activities",
+    "explain_policy",
+    "get_active_policies",
+    "get_activity",
+    "get_api_key",
+    "get_api_keys",
+    "get_authenticator",
+    "get_authenticators",
+    "get_boot_proof",
+    "get_ip_allowlist",
+    "get_mfa_policies",
+    "get_mfa_policy",
+    "get_mfa_status",
+    "get_oauth2_credential",
+    "get_oauth_providers",
+    "get_organization",
+    "get_organization_configs",
+    "get_policy",
+    "get_policy_evaluations",
+    "get_private_key",
+    "get_session_profile",
+    "get_session_profiles",
+    "get_smart_contract_interface",
+    "get_user",
+    "get_wallet",
+    "get_wallet_account",
+    "list_activities",
+    "list_app_proofs",
+    "list_auth_proxy_configs",
+    "list_email_events",
+    "list_oauth2_credentials",
+    "list_policies",
+    "list_policy_keywords",
+    "list_policy_warnings",
+    "list_private_key_tags",
+    "list_private_keys",
+    "list_secrets",
+    "list_smart_contract_interfaces",
+    "list_suborgs",
+    "list_user_tags",
+    "list_users",
+    "list_verified_suborgs",
+    "list_wallet_accounts",
+    "list_wallets",
+    "list_webhook_endpoints",
+    "try_policy",
+    "whoami",
+)
+"""Every query that this client knows."""
+
 
 class Operations(Calls):
     """One method for each operation."""

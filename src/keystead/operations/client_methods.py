@@ -80,6 +80,11 @@ ACTIVITY_TYPES = {{
 }}
 """The current activity type of every submission that this client knows."""
 
+QUERIES = (
+{queries}
+)
+"""Every query that this client knows."""
+
 
 class Operations(Calls):
     """One method for each operation."""
@@ -164,6 +169,7 @@ def _operations_module() -> str:
     lines = (f'    "{name}": "{current}",' for name, types in types_by_name.items() for current in types)
     return MARK + OPERATIONS.format(
         activity_types="\n".join(lines),
+        queries="\n".join(f'    "{each.name}",' for each in CATALOGUE if each.kind == "query"),
         methods="\n\n".join(_method(operation, "", "") for operation in CATALOGUE),
         awaited_methods="\n\n".join(_method(operation, "async ", "await ") for operation in CATALOGUE),
     )

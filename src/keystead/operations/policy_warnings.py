@@ -101,4 +101,5 @@ def _known(organization: Organization) -> Known:
         wallets=frozenset(organization.wallets),
         private_keys=frozenset(organization.private_keys),
         private_key_tags=frozenset(tag.tag_id for tag in tags if tag.tag_type is TagType.PRIVATE_KEY),
+        are_uuids=True,
     )

@@ -156,14 +156,18 @@ async def sign_raw_payload(
 ) -> Outcome[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
     (made,) = await _payload_signatures(execution)
+    _warn_of_empty_domain(execution)
+    return Outcome(result=_result(made))
+
+
+def _warn_of_empty_domain(execution: ExecutionWith[ToSign]) -> None:
     typed_data = execution.context.keywords.get("eth", {}).get("eip_712")
     if typed_data is not None and not typed_data["domain"]:
-        logger.info(
+        logger.warning(
             "typed data with an empty domain was signed: the signature holds for every contract on every chain; is "
             "EIP712Domain missing in `types`?",
             extra={"organization_id": execution.organization.id},
         )
-    return Outcome(result=_result(made))
 
 
 def _result(signature: Signature) -> SignRawPayloadResult:
@@ -222,6 +226,7 @@ async def sign_raw_payloads(
 ) -> Outcome[SignRawPayloadsResult]:
     """Sign several raw payloads with one wallet account or private key."""
     made = await _payload_signatures(execution)
+    _warn_of_empty_domain(execution)
     return Outcome(result=SignRawPayloadsResult(signatures=tuple(map(_result, made))))
 
 

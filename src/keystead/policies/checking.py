@@ -29,6 +29,7 @@ from keystead.policies.syntax import (
     Place,
     Slice,
     TimeFunction,
+    UnknownFunction,
     spelled,
 )
 from keystead.policies.time import TimeRefused, cron_span, timestamp
@@ -74,6 +75,26 @@ def check(tree: Node, clause: Clause) -> Typing:
     return typing
 
 
+def unknown_function(unknown: UnknownFunction, clause: Clause) -> ExpressionRefused:
+    """The refusal of a function that does not exist, by the type of the value that it is called on."""
+    checker = _Checker(clause, Typing(unknown.of))
+    variables: dict[str, Type] = {}
+    try:
+        for name, among in unknown.scope:
+            variables[name] = checker.items(among, variables, unknown.name)
+        kind = checker.type(unknown.of, variables)
+    except ExpressionRefused as refused:
+        return refused
+    if isinstance(kind, ListOf) or kind is Scalar.DYNAMIC:
+        return unknown
+    of = spelled(unknown.of)
+    part = f"; a part of it is written `{of}[0..4]`" if kind in TEXTS else ""
+    return ExpressionRefused(
+        f"function does not exist: {unknown.name}: only lists have functions, and {of} is {named(kind)}{part}",
+        unknown.place,
+    )
+
+
 def _refuse(reason: str, at: Place) -> NoReturn:
     raise ExpressionRefused(f"Expression cannot be evaluated: {reason}", at)
 
@@ -89,11 +110,11 @@ class _Checker:
         self._typing = typing
 
     def condition(self, node: Node, variables: Mapping[str, Type], what: str) -> None:
-        kind = self._type(node, variables)
+        kind = self.type(node, variables)
         if kind not in _CONDITIONS:
             _refuse(f"expected a boolean as {what}, found {named(kind)}", node.at)
 
-    def _type(self, node: Node, variables: Mapping[str, Type]) -> Type:
+    def type(self, node: Node, variables: Mapping[str, Type]) -> Type:
         return self._typing.set(node, self._infer(node, variables))
 
     def _infer(self, node: Node, variables: Mapping[str, Type]) -> Type:
@@ -115,10 +136,10 @@ class _Checker:
             case ListFunction():
                 return self._list_function(node, variables)
             case Contains(of=of, value=value):
-                self._membership(value, self._items(of, variables, "contains"), variables, node.at)
+                self._membership(value, self.items(of, variables, "contains"), variables, node.at)
                 return Scalar.BOOL
             case Count(of=of):
-                self._items(of, variables, "count")
+                self.items(of, variables, "count")
                 return Scalar.INT
             case TimeFunction():
                 return self._time_function(node)
@@ -137,7 +158,7 @@ class _Checker:
     def _list(self, node: ListLiteral, variables: Mapping[str, Type]) -> Type:
         common = Scalar.NOTHING
         for item in node.items:
-            kind = self._type(item, variables)
+            kind = self.type(item, variables)
             if not isinstance(kind, Scalar):
                 _refuse(f"a list literal holds numbers, strings or booleans, not {named(kind)}", item.at)
             both = joined(common, kind)
@@ -160,7 +181,7 @@ class _Checker:
         _refuse(f"field does not exist: {node.name}{near or known}", node.at)
 
     def _field(self, node: Field, variables: Mapping[str, Type]) -> Type:
-        of = self._type(node.of, variables)
+        of = self.type(node.of, variables)
         if of is Scalar.DYNAMIC:
             return Scalar.DYNAMIC
         if isinstance(of, StructOf) and node.name in of.fields:
@@ -171,8 +192,8 @@ class _Checker:
         _refuse(f"field does not exist: {spelled(node)}{did_you_mean(node.name, fields)}", node.at)
 
     def _index(self, node: Index, variables: Mapping[str, Type]) -> Type:
-        of = self._type(node.of, variables)
-        index = self._type(node.index, variables)
+        of = self.type(node.of, variables)
+        index = self.type(node.index, variables)
         allowed: tuple[Type, ...] = _POSITIONS
         if isinstance(of, MapOf):
             allowed = _KEYS
@@ -194,18 +215,18 @@ class _Checker:
                 assert_never(of)
 
     def _slice(self, node: Slice, variables: Mapping[str, Type]) -> Type:
-        of = self._type(node.of, variables)
+        of = self.type(node.of, variables)
         if not isinstance(of, ListOf) and of not in TEXTS and of is not Scalar.DYNAMIC:
             _refuse(f"{named(of)} has no `[…..…]`", node.at)
         for bound in (node.start, node.end):
-            kind = self._type(bound, variables)
+            kind = self.type(bound, variables)
             if kind not in _POSITIONS:
                 _refuse(f"expected an integer on either side of `..`, found {named(kind)}", bound.at)
         return _part_of(of)
 
-    def _items(self, of: Node, variables: Mapping[str, Type], function: str) -> Type:
+    def items(self, of: Node, variables: Mapping[str, Type], function: str) -> Type:
         """The type of the items of the list that a list function is called on."""
-        kind = self._type(of, variables)
+        kind = self.type(of, variables)
         if isinstance(kind, ListOf):
             return kind.item
         if kind is Scalar.DYNAMIC:
@@ -213,22 +234,22 @@ class _Checker:
         _refuse(f"{function} is a function of lists, and {spelled(of)} is {named(kind)}", of.at)
 
     def _list_function(self, node: ListFunction, variables: Mapping[str, Type]) -> Type:
-        item = self._items(node.of, variables, node.function)
+        item = self.items(node.of, variables, node.function)
         # The innermost meaning of a name holds, so that wallets.any(wallet, …) may be written.
         inner = {**variables, node.variable: item}
         self.condition(node.predicate, inner, f"the predicate of `{node.function}`")
         return self._typing.of(node.of) if node.function == "filter" else Scalar.BOOL
 
     def _membership(self, value: Node, item: Type, variables: Mapping[str, Type], at: Place) -> None:
-        kind = self._type(value, variables)
+        kind = self.type(value, variables)
         if comparison(kind, item) is None:
             _refuse(f"{named(kind)} cannot be in a list whose items are each {named(item)}", at)
 
     def _comparison(self, node: Comparison, variables: Mapping[str, Type]) -> Type:
         if node.operator == "in":
-            self._membership(node.left, self._items(node.right, variables, "in"), variables, node.at)
+            self._membership(node.left, self.items(node.right, variables, "in"), variables, node.at)
             return Scalar.BOOL
-        left, right = self._type(node.left, variables), self._type(node.right, variables)
+        left, right = self.type(node.left, variables), self.type(node.right, variables)
         how = (comparison if node.operator in ("==", "!=") else ordering)(left, right)
         if how is None:
             _refuse(f"`{node.operator}` cannot compare {named(left)} with {named(right)}", node.at)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from keystead.policies.checking import check
+from keystead.policies.checking import check, unknown_function
 from keystead.policies.compiler import Compiler
 from keystead.policies.consensus import Counter, counters_of
 from keystead.policies.evaluation_context import (
@@ -23,7 +23,16 @@ from keystead.policies.evaluation_context import (
 )
 from keystead.policies.grammar import parse
 from keystead.policies.namespaces import TRANSACTION_KEYWORDS, Clause
-from keystead.policies.syntax import ExpressionRefused, Field, Index, Literal, Name, Slice, walk
+from keystead.policies.syntax import (
+    ExpressionRefused,
+    Field,
+    Index,
+    Literal,
+    Name,
+    Slice,
+    UnknownFunction,
+    walk,
+)
 
 Value = bool | EvaluationError
 """True, false, or the reason why the expression has no value."""
@@ -73,7 +82,10 @@ class Expression:
     def __init__(self, source: ExpressionSource) -> None:
         """Raises ExpressionRefused."""
         self.source = source
-        tree = parse(source.text)
+        try:
+            tree = parse(source.text)
+        except UnknownFunction as unknown:
+            raise unknown_function(unknown, source.clause) from None
         typing = check(tree, source.clause)
         compiler = Compiler(typing, all_versions=source.all_versions)
         nodes = list(walk(tree))

@@ -33,9 +33,10 @@ from keystead.policies.syntax import (
     Place,
     Slice,
     TimeFunction,
+    UnknownFunction,
     parts,
 )
-from keystead.policies.tokens import Token, tokens_of
+from keystead.policies.tokens import WITH_PREDICATE, Token, arguments_of, tokens_of
 
 LENGTH_MAX = 10_000
 DEPTH_MAX = 64
@@ -44,7 +45,6 @@ _INT_DIGITS_MAX = 1_000
 """A literal of more digits is refused without converting it, since Python refuses to convert the longest."""
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
-_WITH_PREDICATE = frozenset({"all", "any", "filter"})
 _LIST_FUNCTIONS = ("all", "any", "filter", "contains", "count")
 _FUNCTIONS = {"Timestamp": 1, "CronSpan": 3}
 
@@ -84,6 +84,7 @@ class _Parser:
         self._token = next(self._rest)
         self._before: tuple[Token | None, Token | None] = (None, None)
         self._depth = 0
+        self._scope: list[tuple[str, Node]] = []
 
     def whole(self) -> Node:
         tree = self._expression()
@@ -91,8 +92,8 @@ class _Parser:
             raise self._without("an operator or the end of the expression")
         return tree
 
-    def _without(self, expected: str) -> ExpressionRefused:
-        instead = hint(self._before, self._token)
+    def _without(self, expected: str, instead: str = "") -> ExpressionRefused:
+        instead = instead or hint(self._before, self._token)
         return ExpressionRefused(f"expected {expected}, found {self._token}{instead}", self._token.at)
 
     def _sees(self, sign: str) -> bool:
@@ -175,13 +176,17 @@ class _Parser:
         if self._token.kind != "name":
             raise self._without("the name of a field or function")
         name = self._take()
-        if name.text in _WITH_PREDICATE:
+        if name.text in WITH_PREDICATE:
             self._require("(")
+            takes = f"; {arguments_of(name.text)}"
             if self._token.kind != "name":
-                raise self._without(f"a name for the variable of `{name.text}`")
+                raise self._without(f"a name for the variable of `{name.text}`", takes)
             variable = self._take().text
-            self._require(",")
+            if not self._accept(","):
+                raise self._without("`,`", takes)
+            self._scope.append((variable, of))
             predicate = self._expression()
+            self._scope.pop()
             self._require(")")
             return ListFunction(name.at, of, name.text, variable, predicate)
         if name.text == "contains":
@@ -196,7 +201,9 @@ class _Parser:
             return Count(name.at, of)
         if self._sees("("):
             near = did_you_mean(name.text, _LIST_FUNCTIONS) or f": expected {', '.join(_LIST_FUNCTIONS)}"
-            raise ExpressionRefused(f"function does not exist: {name.text}{near}", name.at)
+            for node in (of, *(among for _, among in self._scope)):
+                _check_depth(node)
+            raise UnknownFunction(name.text, near, name.at, of, tuple(self._scope))
         return Field(name.at, of, name.text)
 
     def _primary(self) -> Node:

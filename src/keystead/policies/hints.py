@@ -20,6 +20,10 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 _EXPONENT = re.compile(r"[eE][0-9]*\Z")
 _WHOLE = "numbers are whole: an amount is written in the smallest unit, so that one ether is 1000000000000000000"
+_SEPARATED = re.compile(r"_[0-9_]*\Z")
+_PREFIXED = re.compile(r"[xX][0-9a-fA-F]{1,8}\Z|[bBoO][0-7]+\Z")
+_ORDERINGS: Final = frozenset({"<", "<=", ">", ">="})
+_DIGITS = "a whole number is written with digits alone, such as 1000"
 _QUOTES = "text, addresses too, is written in single quotes"
 
 _LIKE_TEXT_FROM: Final = 20
@@ -38,8 +42,19 @@ def hint(before: tuple[Token | None, Token | None], found: Token) -> str:
     if first.text == "." and found.kind == "int" and second is not None and second.kind == "int":
         return f"; {_WHOLE}"
     if first.kind == "int" and found.kind == "name" and _adjacent(first, found):
-        return f"; {_WHOLE}" if _EXPONENT.match(found.text) else f"; {_QUOTES}"
+        return f"; {_after_digits(first, found, is_ordered=second is not None and second.text in _ORDERINGS)}"
     return ""
+
+
+def _after_digits(digits: Token, found: Token, *, is_ordered: bool) -> str:
+    """`is_ordered`: they are compared by order, as numbers alone are."""
+    if _EXPONENT.match(found.text):
+        return _WHOLE
+    if is_ordered or _SEPARATED.match(found.text):
+        return _DIGITS
+    if digits.text == "0" and _PREFIXED.match(found.text):
+        return f"{_QUOTES}; {_DIGITS}"
+    return _QUOTES
 
 
 def is_like_text(name: str) -> bool:

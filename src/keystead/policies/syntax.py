@@ -31,6 +31,17 @@ class ExpressionRefused(Exception):
         self.place = place
 
 
+class UnknownFunction(ExpressionRefused):
+    """A function `name` that does not exist is called on `of`. `scope`: the variables there, each with the list
+    whose item it is, from the outermost one."""
+
+    def __init__(self, name: str, near: str, place: Place, of: Node, scope: tuple[tuple[str, Node], ...]) -> None:
+        super().__init__(f"function does not exist: {name}{near}", place)
+        self.name = name
+        self.of = of
+        self.scope = scope
+
+
 class _Node(msgspec.Struct, frozen=True):
     at: Place
 

@@ -14,6 +14,9 @@ from keystead.policies.syntax import ExpressionRefused, Place
 
 _WORDS = frozenset({"true", "false", "in"})
 
+WITH_PREDICATE = frozenset({"all", "any", "filter"})
+"""The functions that take a name and a predicate."""
+
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<int>[0-9]+)|(?P<string>'[^']*')"
     r"|(?P<sign>&&|\|\||==|!=|<=|>=|\.\.|[!<>.,()\[\]])"
@@ -31,6 +34,11 @@ _INSTEAD = {
 }
 
 
+_ARROW = "=>"
+_SINCE_FUNCTION = 5
+"""Tokens from the name of a function to the arrow in `any(u =>` or `any((u) =>`."""
+
+
 class Token(NamedTuple):
     kind: str
     text: str
@@ -40,6 +48,19 @@ class Token(NamedTuple):
         if self.kind == "end":
             return "the end of the expression"
         return f"`{self.text}`" if len(self.text) <= 40 else f"`{self.text[:40]}…`"
+
+
+def arguments_of(function: str) -> str:
+    """What a function with a predicate takes, as a message says it."""
+    return f"`{function}` takes a name and a predicate: `{function}(u, …)`"
+
+
+def _instead_of_arrow(before: list[Token]) -> str:
+    """Other languages write predicates with an arrow."""
+    for token in before[-_SINCE_FUNCTION:]:
+        if token.text in WITH_PREDICATE:
+            return arguments_of(token.text)
+    return "at least is written `>=`"
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -54,6 +75,8 @@ def tokens_of(text: str) -> list[Token]:
         if match is None:
             character = text[offset]
             instead = _INSTEAD.get(character, "this character has no meaning outside a string")
+            if text.startswith(_ARROW, offset):
+                character, instead = _ARROW, _instead_of_arrow(tokens)
             raise ExpressionRefused(f"unexpected {character!r}: {instead}", at)
         kind = str(match.lastgroup)
         if kind == "name" and match.group() in _WORDS:

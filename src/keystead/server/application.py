@@ -26,6 +26,7 @@ from keystead.api.errors import (
     ServiceError,
     Unavailable,
 )
+from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
@@ -62,6 +63,11 @@ from keystead.stamps.attested import read_attested_stamp
 _PROBES: Final = frozenset({"/healthz", "/readyz"})
 
 _CACHEABLE: Final = frozenset({"/installation-keys", JWKS_PATH})
+
+_PUBLIC: Final = "/public/v1/"
+_SHORT_PATHS: Final = frozenset(
+    path.removeprefix(_PUBLIC) for path in PATHS | {operation.path for operation in CATALOGUE}
+)
 
 LARGE_ANSWER: Final = 200
 """An answer with more records than this is rendered in a thread, so that the event loop can run."""
@@ -287,13 +293,20 @@ class Application:
         kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
         page = self._pages.get(path)
         if page is None and kept is None:
-            raise NotFound(f"no such path: {path[:200]}")
+            raise NotFound(f"no such path: {path[:200]}{self._meant(path, request)}")
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(f"{request.method} {path}: this path is answered to GET only")
         if kept is not None:
             return await outbox_answer(kept, request)
         assert page is not None
         return await page()
+
+    def _meant(self, path: str, request: HttpRequest) -> str:
+        """The end of the refusal of an unknown path. Looking for one that is near costs as much as a stamp."""
+        if not path.startswith(_PUBLIC):
+            return ""
+        self._failures.check(request.client.limit_key, time.monotonic())
+        return probably_meant(path.removeprefix(_PUBLIC), _SHORT_PATHS)
 
     def _source(self, request: HttpRequest) -> Source:
         return Source(request.client.address) if self._settings.ip_allowlists else EXEMPT

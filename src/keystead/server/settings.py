@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from keystead.api.choices import choices
 from keystead.organizations.record_kinds import RECORD_KINDS
 
 PREFIX = "KEYSTEAD_"
@@ -380,6 +381,12 @@ def _is_of_kubernetes(name: str, value: str) -> bool:
     return _KUBERNETES_PORT.fullmatch(name) is not None and value.startswith(("tcp://", "udp://", "sctp://"))
 
 
+_WORD: Final = re.compile(r"Invalid enum value '(?P<word>.*)'", re.DOTALL)
+
+
 def _named(refused: msgspec.ValidationError) -> str:
     what, _, place = str(refused).partition(" - at `$.")
-    return f"setting {PREFIX}{place.rstrip('`').upper()}: {what[:1].lower()}{what[1:]}"
+    name = place.rstrip("`")
+    if (given := _WORD.fullmatch(what)) and (expected := choices(AllSettings, name, given["word"])):
+        what = f"{given['word']!r} is unknown: {expected}"
+    return f"setting {PREFIX}{name.upper()}: {what[:1].lower()}{what[1:]}"

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, Ellip
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from keystead.api.decoding import in_words
 from keystead.api.errors import Unauthenticated
 from keystead.primitives import secp256k1
 from keystead.stamps.base64url import decode_base64url
@@ -65,7 +66,7 @@ def read_stamp(header_value: str | bytes) -> Stamp:
     try:
         stamp = _decoder.decode(encoded)
     except msgspec.ValidationError as exc:
-        raise Unauthenticated(f"could not extract api key stamp: {exc}") from exc
+        raise Unauthenticated(f"could not extract api key stamp: {in_words(exc, Stamp)}") from exc
     except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("malformed activity stamp: X-Stamp is not base64url of JSON") from exc
 
@@ -89,7 +90,11 @@ def verify_stamp(stamp: Stamp, body: bytes) -> None:
     that is not a point on its scheme's curve, a weak Ed25519 key, and text that is not a signature.
     """
     try:
-        _verifier(stamp.scheme, stamp.public_key)(unhexlify(stamp.signature), body)
+        signature = unhexlify(stamp.signature)
+    except ValueError as exc:
+        raise Unauthenticated("could not verify api key signature: the signature is not hex") from exc
+    try:
+        _verifier(stamp.scheme, stamp.public_key)(signature, body)
     except (InvalidSignature, ValueError) as exc:
         raise Unauthenticated("could not verify api key signature") from exc
 

@@ -1,7 +1,7 @@
 """Literals that a field can never equal: a word that the field never has, a malformed address, an unknown id.
 
-Here: the values of each field, and the comparisons of an expression with literals. Not here: comparisons that
-are false for another reason (`survey`).
+Here: the form of the text in each field, and the comparisons of an expression with literals. Not here: the words of
+a field (`closed_sets`), comparisons that are false for another reason (`survey`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Final
 
 import msgspec
 
-from keystead.api.enums import CredentialType, HashFunction, PayloadEncoding, TransactionType
-from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.spelling import did_you_mean
+from keystead.policies.closed_sets import WORDS
 from keystead.policies.field_paths import path_of, scoped_parts
-from keystead.policies.resources import SUBJECTS
 from keystead.policies.syntax import (
     Comparison,
     Contains,
@@ -27,28 +26,18 @@ from keystead.policies.syntax import (
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """The ids that exist in the organization; None if they are not known."""
+    """The ids that exist in the organization; None if they are not known. `are_uuids`: they are ids of a server,
+    not words of a test file."""
 
     users: frozenset[str] | None = None
     user_tags: frozenset[str] | None = None
     wallets: frozenset[str] | None = None
     private_keys: frozenset[str] | None = None
     private_key_tags: frozenset[str] | None = None
+    are_uuids: bool = False
 
 
-_WORDS: Final[Mapping[str, frozenset[str]]] = {
-    "activity.type": frozenset(ACTIVITY_TYPES),
-    "activity.kind": frozenset(SUBJECTS),
-    "activity.resource": frozenset(subject.resource for subject in SUBJECTS.values()),
-    "activity.action": frozenset(subject.action for subject in SUBJECTS.values()),
-    "activity.params.encoding": frozenset(PayloadEncoding),
-    "activity.params.hash_function": frozenset(HashFunction),
-    "activity.params.type": frozenset(TransactionType),
-    "eth.tx.type": frozenset({"LEGACY", "TYPE_1", "TYPE_2", "TYPE_3", "TYPE_4"}),
-    "credentials[].type": frozenset(CredentialType),
-}
-"""The values that a field can have, by its path; [] stands for an item of a list."""
-
+_UUID: Final = re.compile(UUID_PATTERN)
 _HEX_ADDRESS: Final = re.compile(r"0[xX][0-9a-fA-F]{40}")
 _NO_DESTINATION: Final = ""
 """The destination of a transaction that creates a contract."""
@@ -121,14 +110,16 @@ def impossible_literals(tree: Node, known: Known) -> Iterator[str]:
     """A sentence for each literal that can never equal the field it is compared with."""
     for path, literal in compared_literals(tree, {}):
         shown = f"{path} is compared with '{literal[:60]}'"
-        if path in _WORDS and literal not in _WORDS[path]:
-            yield f"{shown}, which it never is{did_you_mean(literal, _WORDS[path])}"
+        if path in WORDS and literal not in WORDS[path]:
+            yield f"{shown}, which it never is{did_you_mean(literal, WORDS[path])}"
         elif path in _FORMS and not _FORMS[path][0].fullmatch(literal):
             yield f"{shown}, which it never is: expected {_FORMS[path][1]}"
         elif path in _IDS:
             ids_of, called = _IDS[path]
             ids = ids_of(known)
-            if ids is not None and literal not in ids:
+            if known.are_uuids and not _UUID.fullmatch(literal):
+                yield f"{shown}, but there is no {called} of this id: ids are UUIDs in lower case"
+            elif ids is not None and literal not in ids:
                 yield f"{shown}, but there is no {called} of this id"
 
 

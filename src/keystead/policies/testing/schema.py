@@ -16,6 +16,7 @@ import msgspec
 from keystead.api.catalogue import activity_kind
 from keystead.api.choices import choices
 from keystead.api.spelling import did_you_mean
+from keystead.policies.closed_sets import WORDS
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type, named
 from keystead.policies.values import is_integer
@@ -75,36 +76,45 @@ def check_params(activity_type: str, params: Mapping[str, Any], where: str) -> N
     fields = PARAMS.get(activity_kind(activity_type), {})
     if params and not fields:
         raise MalformedTable(where, f"policies see no parameter of {activity_type}")
-    _check(params, StructOf(fields), where)
+    _check(params, StructOf(fields), where, "activity.params")
 
 
 def check_resources(resources: Mapping[str, Any], where: str) -> None:
     """Raise MalformedTable unless these are keywords of a condition, with fields that they have."""
     keywords = {name: kind for name, kind in KEYWORDS[Clause.CONDITION].items() if name != "activity"}
-    _check(resources, StructOf(keywords), where)
+    for name, value in resources.items():
+        _check_member(keywords, name, value, where, name)
 
 
-def _check(value: Any, kind: Type, where: str) -> None:
+def _check(value: Any, kind: Type, where: str, path: str) -> None:
+    """`path`: of the field, as `closed_sets` names it."""
     match kind:
         case StructOf(fields=fields):
             for name, member in _members(value, where):
-                if name not in fields:
-                    near = did_you_mean(str(name), fields)
-                    raise MalformedTable(where, f"there is no {name!r} here, only {', '.join(fields)}{near}")
-                _check(member, fields[name], f"{where}.{name}")
+                _check_member(fields, name, member, where, f"{path}.{name}")
         case MapOf(value=of):
             for name, member in _members(value, where):
-                _check(member, of, f"{where}.{name}")
+                _check(member, of, f"{where}.{name}", f"{path}[]")
         case ListOf(item=item):
             if not isinstance(value, list):
                 raise MalformedTable(where, "expected a list")
             for index, member in enumerate(value):
-                _check(member, item, f"{where}[{index}]")
+                _check(member, item, f"{where}[{index}]", f"{path}[]")
         case Scalar():
             if not _is_scalar(value, kind):
                 raise MalformedTable(where, f"expected {_ANY if kind is Scalar.DYNAMIC else named(kind)}")
+            if path in WORDS and value not in WORDS[path]:
+                expected = did_you_mean(value, WORDS[path]) or f": expected {' or '.join(sorted(WORDS[path]))}"
+                raise MalformedTable(where, f"{value[:60]!r} is unknown{expected}")
         case _:
             assert_never(kind)
+
+
+def _check_member(fields: Mapping[str, Type], name: str, value: Any, where: str, path: str) -> None:
+    if name not in fields:
+        near = did_you_mean(str(name), fields)
+        raise MalformedTable(where, f"there is no {name!r} here, only {', '.join(fields)}{near}")
+    _check(value, fields[name], f"{where}.{name}", path)
 
 
 def _members(value: Any, where: str) -> list[tuple[str, Any]]:

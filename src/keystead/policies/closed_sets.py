@@ -1,0 +1,26 @@
+"""The fields whose values are words of a closed set. Data only.
+
+Not here: the type of a field (`namespaces`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from keystead.api.enums import CredentialType, HashFunction, PayloadEncoding, TransactionType
+from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.policies.resources import SUBJECTS
+
+WORDS: Final[Mapping[str, frozenset[str]]] = {
+    "activity.type": frozenset(ACTIVITY_TYPES),
+    "activity.kind": frozenset(SUBJECTS),
+    "activity.resource": frozenset(subject.resource for subject in SUBJECTS.values()),
+    "activity.action": frozenset(subject.action for subject in SUBJECTS.values()),
+    "activity.params.encoding": frozenset(PayloadEncoding),
+    "activity.params.hash_function": frozenset(HashFunction),
+    "activity.params.type": frozenset(TransactionType),
+    "eth.tx.type": frozenset({"LEGACY", "TYPE_1", "TYPE_2", "TYPE_3", "TYPE_4"}),
+    "credentials[].type": frozenset(CredentialType),
+}
+"""The values that a field can have, by its path; [] stands for an item of a list."""

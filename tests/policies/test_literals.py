@@ -1,0 +1,33 @@
+"""Literals that are no id of a record, known without a server."""
+
+from __future__ import annotations
+
+import pytest
+
+from keystead.policies.grammar import parse
+from keystead.policies.linting.literals import Known, impossible_literals
+
+USER_ID = "0199a8f2-0000-7000-8000-000000000001"
+FORM = "of this id: ids are UUIDs in lower case"
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("approvers.any(u, u.id == 'Ben')", f"there is no user {FORM}"),
+        ("approvers.any(u, 'operators' in u.tags)", f"there is no user tag {FORM}"),
+        (f"credentials.any(c, c.user_id == '{USER_ID.upper()}')", f"there is no user {FORM}"),
+        ("wallet.id == 'treasury'", f"there is no wallet {FORM}"),
+        ("private_key.tags.contains('hot')", f"there is no private key tag {FORM}"),
+        (f"approvers.any(u, u.id == '{USER_ID}')", None),
+        ("approvers.any(u, u.alias == 'Ben')", None),
+    ],
+)
+def test_what_can_be_no_id(text: str, end: str | None) -> None:
+    found = list(impossible_literals(parse(text), Known(are_uuids=True)))
+    assert len(found) == (end is not None)
+    assert all(sentence.endswith(str(end)) for sentence in found)
+
+
+def test_a_test_file_may_name_records_by_words() -> None:
+    assert list(impossible_literals(parse("wallet.id == 'treasury'"), Known())) == []
