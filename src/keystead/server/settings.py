@@ -16,11 +16,21 @@ from keystead.organizations.record_kinds import RECORD_KINDS
 
 PREFIX = "KEYSTEAD_"
 
-CLIENT_VARIABLES = frozenset(
-    f"{PREFIX}{name}"
-    for name in ("BASE_URL", "ORGANIZATION_ID", "API_PUBLIC_KEY", "API_PRIVATE_KEY", "CREDENTIALS", "USER_ID")
-)
-"""Variables of the same prefix for the client and the commands. The server ignores them."""
+CLIENT_VARIABLES: Final[Mapping[str, str]] = {
+    f"{PREFIX}{name}": meaning
+    for name, meaning in (
+        ("API_PRIVATE_KEY", "Private half of the client's API key, hex."),
+        ("API_PUBLIC_KEY", "Public half of the client's API key, compressed hex."),
+        ("AUTH_PROXY_ID", "Id of the authentication proxy that the examples for browsers use."),
+        ("BASE_URL", "Address of the server; set alone, it replaces the address in a credentials file."),
+        ("CREDENTIALS", "The credentials file of commands such as `keystead request`."),
+        ("ORGANIZATION_ID", "Organization of requests that name none."),
+        ("ORGANIZATION_NAME", "Name of the organization that `keystead init` makes."),
+        ("USER_ID", "User that the credentials belong to; information for people and scripts."),
+    )
+}
+"""Variables of the same prefix for clients, commands and examples, with their meanings. The server ignores them, so
+that one file of variables serves all of them. What a command declares as `envvar` is here or is a setting."""
 
 
 ForwardedHeader = Literal["x-forwarded-for", "forwarded"]
@@ -343,7 +353,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         for name, value in environment.items()
         if name.startswith(PREFIX) and not _is_of_kubernetes(name, value)
     }
-    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES):
+    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES.keys()):
         raise SettingsError(f"unknown setting {unknown[0]}; docs/configuration.md lists all")
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
