@@ -130,6 +130,7 @@ def credentials_file(tmp_path: Path) -> Path:
 
 
 OTHER = {ENVIRONMENT["base_url"]: "http://other.test"}
+ALL = {variable: f"{name}.test" for name, variable in ENVIRONMENT.items()}
 
 
 @pytest.mark.parametrize(
@@ -137,8 +138,10 @@ OTHER = {ENVIRONMENT["base_url"]: "http://other.test"}
     [
         (False, {}, "http://file.test"),
         (False, OTHER, "http://other.test"),
-        (True, OTHER, "http://file.test"),
-        (False, {variable: f"{name}.test" for name, variable in ENVIRONMENT.items()}, "base_url.test"),
+        (True, {}, "http://file.test"),
+        (True, OTHER, "http://other.test"),
+        (False, ALL, "base_url.test"),
+        (True, ALL, "http://file.test"),
     ],
 )
 def test_where_credentials_come_from(

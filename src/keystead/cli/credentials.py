@@ -56,20 +56,20 @@ def read_credentials(path: Path) -> Credentials:
 
 def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Credentials:
     """The given file, else the variables if any is set, else the file that a variable names, else the default
-    one. Of the variables the base URL may be set alone: then it replaces the one of the file."""
-    if given is not None:
-        return read_credentials(given)
+    one. Of the variables the base URL may be set alone: then it replaces the one of the file. With a given file the
+    other variables count for nothing, and neither does the base URL beside them."""
     base_url = environment.get(ENVIRONMENT["base_url"])
-    if any(environment.get(variable) for name, variable in ENVIRONMENT.items() if name != "base_url"):
+    is_alone = not any(environment.get(variable) for name, variable in ENVIRONMENT.items() if name != "base_url")
+    if given is None and not is_alone:
         try:
             return environment_credentials(environment)
         except UsageError as refused:
             raise Failure(str(refused)) from refused
     named = environment.get(FILE_VARIABLE)
-    if named is None and not DEFAULT_FILE.exists():
+    if given is None and named is None and not DEFAULT_FILE.exists():
         raise Failure(
             f"no credentials: give --credentials FILE, set {', '.join(ENVIRONMENT.values())}, "
             f"or run in a folder with {DEFAULT_FILE} (keystead dev makes one)"
         )
-    credentials = read_credentials(Path(named) if named else DEFAULT_FILE)
-    return replace(credentials, base_url=base_url) if base_url else credentials
+    credentials = read_credentials(given or (Path(named) if named else DEFAULT_FILE))
+    return replace(credentials, base_url=base_url) if base_url and is_alone else credentials
