@@ -42,7 +42,9 @@ def new_master(
 
 def rotate(
     database_url: DatabaseUrl,
-    master_key_file: Annotated[str, typer.Option(help="The old master key: a file, or a PKCS#11 URI.")],
+    master_key_file: Annotated[
+        str, typer.Option(envvar="KEYSTEAD_MASTER_KEY_FILE", help="The old master key: a file, or a PKCS#11 URI.")
+    ],
     new_master_key_file: Annotated[str, typer.Option(help="The new one.")],
 ) -> None:
     """Seal everything under a new master key, while servers run.

@@ -159,8 +159,8 @@ def _as_not_ready() -> Iterator[None]:
         raise NotReady(str(refused)) from None
     except WrongMasterKey as wrong:
         raise NotReady(
-            "the master key does not open the stored data: it belongs to another installation, is not in use yet, or "
-            f"is no longer in use ({wrong})"
+            "the master key does not open the stored data: it belongs to another installation, is not in use yet, "
+            f"or is no longer in use ({wrong})"
         ) from None
     except MasterKeyMissing as missing:
         raise NotReady(f"{missing}: the master key is being rotated; start this server with both keys") from None
