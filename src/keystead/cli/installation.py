@@ -15,9 +15,9 @@ from typing import Annotated
 
 import typer
 
-from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.credentials import write_credentials
+from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
@@ -78,14 +78,10 @@ def init(
     if not api_public_key and credentials is None:
         raise typer.BadParameter("give --api-public-key, or --credentials for a key that is made here")
     os.umask(0o077)  # a SQLite file is for the operator's user alone
-    try:
+    with database_failures(database_url):
         migrated = migrate(database_url)
         distributed = distribute is not None and schema.distribute(database_url)
         organization_id = asyncio.run(_first_organization_id(database_url))
-    except ServiceError as refused:
-        raise Failure(refused.message) from None
-    except ValueError as refused:
-        raise Failure(str(refused)) from None
     if migrated:
         print("The database is migrated.")
     if distributed:
@@ -119,11 +115,12 @@ def init(
             ),
         )
     try:
-        is_new = asyncio.run(_bootstrap(database_url, key, first))
-    except ServiceError as refused:
+        with database_failures(database_url):
+            is_new = asyncio.run(_bootstrap(database_url, key, first))
+    except Failure:
         if credentials is not None and pair is not None:
             credentials.unlink(missing_ok=True)
-        raise Failure(refused.message) from None
+        raise
     if not is_new:
         if credentials is not None and pair is not None:
             credentials.unlink(missing_ok=True)

@@ -14,8 +14,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from keystead.api.errors import ServiceError
 from keystead.cli.columns import Column, Record, table, terminal_width
+from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.server.status import ORGANIZATIONS_COUNTED_MAX, InstallationStatus, status_of
@@ -32,15 +32,11 @@ def status(
     Needs the database alone, and changes nothing. Exit code 1 if there is a problem.
     """
     now_ms = time.time_ns() // 1_000_000
-    try:
+    with database_failures(database_url):
         path = sqlite_path(database_url)
         if path is not None and not path.exists():
             raise Failure(f"there is no database file {path}")
         found = asyncio.run(_read(database_url, now_ms))
-    except ValueError as refused:
-        raise Failure(str(refused)) from None
-    except ServiceError as refused:
-        raise Failure(refused.message) from None
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(found)).decode())
     else:
