@@ -75,6 +75,22 @@ def test_the_screen() -> None:
     ]
 
 
+SEEN = [
+    (NOW_MS - 10_500, "1 processes", "3 d       0011223344556677", False),
+    (NOW_MS - 12_500, "1 processes, 1 of them late: ", "59 min    12 s ago   0011223344556677", True),
+    (NOW_MS + 5_000, "1 processes", "3 d       0011223344556677", False),
+]
+
+
+@pytest.mark.parametrize(("seen_at_ms", "servers", "row", "is_late"), SEEN)
+def test_when_a_process_was_last_seen(seen_at_ms: int, servers: str, row: str, is_late: bool) -> None:
+    """One that was killed stays in the list for a while: what it says of itself is of that time."""
+    began_ms = NOW_MS - (3_600_000 if is_late else 3 * DAY_MS)
+    lines = screen(changed(seen_at_ms=seen_at_ms, started_at_ms=began_ms), NOW_MS)
+    assert lines[8].startswith(f"servers      {servers}")
+    assert ("last seen" in lines[10], lines[11].endswith(row)) == (is_late, True)
+
+
 @pytest.mark.parametrize(
     ("found", "problem"),
     [
