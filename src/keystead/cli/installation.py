@@ -21,6 +21,8 @@ from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
+from keystead.client.errors import UsageError
+from keystead.client.requests import check_base_url
 from keystead.server.bootstrap import bootstrap
 from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
@@ -77,6 +79,10 @@ def init(
     """
     if not api_public_key and credentials is None:
         raise typer.BadParameter("give --api-public-key, or --credentials for a key that is made here")
+    try:
+        check_base_url(base_url)
+    except UsageError as refused:
+        raise typer.BadParameter(str(refused).removeprefix("base_url: "), param_hint="--base-url") from None
     os.umask(0o077)  # a SQLite file is for the operator's user alone
     with database_failures(database_url):
         migrated = migrate(database_url)
