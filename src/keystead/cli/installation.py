@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -20,6 +21,7 @@ from keystead.cli.credentials import write_credentials
 from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
+from keystead.cli.texts import printable
 from keystead.client.credentials import Credentials
 from keystead.client.errors import UsageError
 from keystead.client.requests import check_base_url
@@ -87,13 +89,15 @@ def init(
     with database_failures(database_url):
         migrated = migrate(database_url)
         distributed = distribute is not None and schema.distribute(database_url)
-        organization_id = asyncio.run(_first_organization_id(database_url))
+        existing = asyncio.run(_first_organization(database_url))
     if migrated:
         print("The database is migrated.")
     if distributed:
         print("The tables are distributed over the nodes of the cluster.")
-    if organization_id is not None:
-        print(f"Nothing to do: this database is initialised already, with organization {organization_id}.")
+    if existing is not None:
+        print(f"Nothing to do: this database is initialised already, with organization {existing.id}.")
+        for line in _ignored(existing, organization_name, credentials):
+            print(line)
         return
     if credentials is not None and credentials.exists():
         raise Failure(f"{credentials} exists already and is left as it is: give another file to --credentials")
@@ -138,14 +142,34 @@ def init(
         print(f"Credentials of the root user: {credentials}.")
 
 
-async def _first_organization_id(database_url: str) -> str | None:
+class _Existing(NamedTuple):
+    """`name` is empty for an organization that was deleted."""
+
+    id: str
+    name: str
+
+
+async def _first_organization(database_url: str) -> _Existing | None:
     store = await open_store(database_url)
     try:
         if await store.instance_value(MODE) is None:
             return None
-        return (await store.instance_value("first_organization_id") or b"").decode()
+        organization_id = (await store.instance_value("first_organization_id") or b"").decode()
+        organization = await store.organization(organization_id)
+        if organization is None or organization.profile.deleted:
+            return _Existing(organization_id, "")
+        return _Existing(organization_id, organization.profile.name)
     finally:
         await store.close()
+
+
+def _ignored(existing: _Existing, organization_name: str, credentials: Path | None) -> Iterator[str]:
+    """What was asked for and not done, a line each. Nothing for a command that is repeated as it was."""
+    if existing.name and organization_name != existing.name:
+        name = printable(existing.name)
+        yield f"--organization-name is ignored: the organization exists, and its name stays {name!r}."
+    if credentials is not None and not credentials.exists():
+        yield f"--credentials is ignored: no key was made, so {credentials} is not written."
 
 
 async def _bootstrap(database_url: str, key: Master, first: OrganizationParams) -> bool:
