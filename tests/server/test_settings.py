@@ -101,14 +101,19 @@ def test_variables_of_a_kubernetes_service_are_let_be() -> None:
 
 BAD = [
     ({}, "no database: set --database-url, KEYSTEAD_DATABASE_URL or KEYSTEAD_DATABASE_URL_FILE"),
-    (URL | {"KEYSTEAD_PROT": "1"}, "unknown setting KEYSTEAD_PROT"),
-    (URL | {"KEYSTEAD_PORT": "http"}, "setting KEYSTEAD_PORT: "),
+    (URL | {"KEYSTEAD_PROT": "1"}, "unknown setting KEYSTEAD_PROT: did you mean KEYSTEAD_PORT?"),
+    (URL | {"KEYSTEAD_WORKRS": "2"}, "unknown setting KEYSTEAD_WORKRS: did you mean KEYSTEAD_WORKERS?"),
+    (URL | {"KEYSTEAD_BASE_ULR": "2"}, "unknown setting KEYSTEAD_BASE_ULR: did you mean KEYSTEAD_BASE_URL?"),
+    (URL | {"KEYSTEAD_XYZZY": "2"}, "unknown setting KEYSTEAD_XYZZY; docs"),
+    (URL | {"KEYSTEAD_PORT": "http"}, "setting KEYSTEAD_PORT: expected a whole number from 0 to 65535"),
+    (URL | {"KEYSTEAD_PORT": "65536"}, "setting KEYSTEAD_PORT: expected a whole number from 0 to 65535"),
+    (URL | {"KEYSTEAD_WORKERS": "0"}, "setting KEYSTEAD_WORKERS: expected a whole number, 1 or more"),
     (URL | {"KEYSTEAD_SERVICE": "x"}, "unknown setting KEYSTEAD_SERVICE"),
     (URL | {"KEYSTEAD_POSTGRES_PORT": "5432"}, "unknown setting KEYSTEAD_POSTGRES_PORT"),
     (URL | {"KEYSTEAD_PORT": ""}, "setting KEYSTEAD_PORT: "),
-    (URL | {"KEYSTEAD_LOG_REQUESTS": "perhaps"}, "setting KEYSTEAD_LOG_REQUESTS: "),
-    (URL | {"KEYSTEAD_MODE": "production"}, "setting KEYSTEAD_MODE: "),
-    (URL | {"KEYSTEAD_LIMIT_USERS": "many"}, "setting KEYSTEAD_LIMIT_USERS: "),
+    (URL | {"KEYSTEAD_LOG_REQUESTS": "perhaps"}, "setting KEYSTEAD_LOG_REQUESTS: expected true or false"),
+    (URL | {"KEYSTEAD_MODE": "production"}, "setting KEYSTEAD_MODE: expected dev or serve"),
+    (URL | {"KEYSTEAD_LIMIT_USERS": "many"}, "setting KEYSTEAD_LIMIT_USERS: expected a whole number, 0 or more"),
 ]
 
 

@@ -12,7 +12,9 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from keystead.api.spelling import nearest
 from keystead.organizations.record_kinds import RECORD_KINDS
+from keystead.server.setting_values import expected_value
 
 PREFIX = "KEYSTEAD_"
 
@@ -354,7 +356,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         if name.startswith(PREFIX) and not _is_of_kubernetes(name, value)
     }
     if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES.keys()):
-        raise SettingsError(f"unknown setting {unknown[0]}; docs/configuration.md lists all")
+        raise SettingsError(f"unknown setting {unknown[0]}{_meant(unknown[0])}; docs/configuration.md lists all")
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
     }
@@ -391,5 +393,12 @@ def _is_of_kubernetes(name: str, value: str) -> bool:
 
 
 def _named(refused: msgspec.ValidationError) -> str:
-    what, _, place = str(refused).partition(" - at `$.")
-    return f"setting {PREFIX}{place.rstrip('`').upper()}: {what[:1].lower()}{what[1:]}"
+    name = str(refused).partition(" - at `$.")[2].rstrip("`")
+    return f"setting {PREFIX}{name.upper()}: {expected_value(AllSettings, name)}"
+
+
+def _meant(unknown: str) -> str:
+    """`did_you_mean`, where the prefix that all variables share does not count."""
+    known = [name.removeprefix(PREFIX) for name in (*NAMES, *CLIENT_VARIABLES)]
+    near = nearest(unknown.removeprefix(PREFIX), sorted(known))
+    return "" if near is None else f": did you mean {PREFIX}{near}?"
