@@ -58,7 +58,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     master_key_file: Annotated[
         str,
         Meta(
-            description="File with the master key (64 hex digits or base64 of 32 bytes, mode 0600), or PKCS#11 URI."
+            description="File with the master key (64 hex digits or base64 of 32 bytes), or PKCS#11 URI. The file "
+            "has mode 0600 or 0400; if root owns it, 0440 or 0640 too (security.md)."
         ),
     ] = ""
     other_master_key_file: Annotated[
@@ -78,7 +79,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "when it changes, and on SIGHUP (tls.md)."
         ),
     ] = ""
-    tls_key: Annotated[str, Meta(description="File with its private key (PEM, mode 0600, no password).")] = ""
+    tls_key: Annotated[
+        str, Meta(description="File with its private key (PEM, no password), of the same modes as the master key.")
+    ] = ""
     workers: Annotated[int, Meta(description="Processes that serve.", ge=1)] = 1
     database_timeout_s: Annotated[
         int,
