@@ -1,7 +1,7 @@
 """Warns about a file with the database URL that other users can read, if it holds a password.
 
-It is a warning and no refusal, as for a master key: whoever can read the file may be meant to. Not here: reading it
-(`storage.url_file`).
+It is no refusal, as there is for a master key: those other users may be meant to read it. Not here: reading the
+file (`storage.url_file`).
 """
 
 from __future__ import annotations
