@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from keystead.server.database_url_file import warn_of_readable_password
 from keystead.server.settings import SettingsError, from_environment
 from tests.support.terminal import Terminal
 
@@ -49,3 +50,46 @@ def test_a_file_without_one_line_is_refused(text: str, file: Path) -> None:
 def test_both_are_refused(file: Path) -> None:
     with pytest.raises(SettingsError, match="not both"):
         from_environment({NAME: str(file), "KEYSTEAD_DATABASE_URL": "sqlite:///other.db"})
+
+
+@pytest.mark.parametrize("command", [("migrate",), ("status",), ("keys", "list")], ids=" ".join)
+def test_a_command_refuses_both(
+    command: tuple[str, ...], file: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They name two databases. The option takes precedence over both."""
+    monkeypatch.setenv("KEYSTEAD_DATABASE_URL", f"sqlite:///{file}.other")
+    monkeypatch.setenv(NAME, str(file))
+    refused = terminal.run(*command)
+    assert refused.code == 1
+    assert f"set KEYSTEAD_DATABASE_URL or {NAME}, not both" in refused.err
+    assert [path.name for path in file.parent.iterdir()] == ["url"]
+    assert "not both" not in terminal.run(*command, "--database-url", f"sqlite:///{file}.third").err
+
+
+WITH_PASSWORD = "postgresql://me:secret-word@host/db"
+
+
+@pytest.mark.parametrize(
+    ("url", "mode", "warns"),
+    [
+        (WITH_PASSWORD, 0o644, True),
+        ("postgresql://host/db?password=secret-word", 0o644, True),
+        (WITH_PASSWORD, 0o600, False),
+        ("postgresql://me@host/db", 0o644, False),
+        ("sqlite:///x.db", 0o644, False),
+    ],
+)
+def test_a_password_that_others_can_read(
+    url: str, mode: int, warns: bool, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file.write_text(url)
+    file.chmod(mode)
+    warn_of_readable_password(from_environment({NAME: str(file)}))
+    assert caplog.messages == (
+        [
+            f"the file with the database URL, {file}, has mode 0644, which gives access to other users than its "
+            f"owner, and holds a password; run: chmod 600 {file}"
+        ]
+        if warns
+        else []
+    )

@@ -6,7 +6,9 @@ import fcntl
 import json
 import os
 import re
+import socket
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -127,6 +129,12 @@ def test_the_log_has_warnings(options: list[str], note: str, tmp_path: Path) -> 
         (["--memory", "--data", "x"], "--memory and --data: give one of them"),
         (["--memory", "--credentials", "there"], "there is such a file already"),
         (["--host", "192.0.2.1"], "add --allow-remote"),
+        (["--data", "there"], "cannot use the data folder there: it is a file, not a folder"),
+        (["--data", "there/in"], "cannot use the data folder there/in: Not a directory"),
+        (
+            ["--memory", "--port", "{taken}"],
+            "keystead: cannot listen on port {taken}: another program listens there; choose",
+        ),
     ],
 )
 def test_what_is_refused(
@@ -134,7 +142,9 @@ def test_what_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").write_text("mine")
-    printed = terminal.run("dev", *options)
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        taken = listening.getsockname()[1]
+        printed = terminal.run("dev", *[option.format(taken=taken) for option in options])
     assert printed.code == 1
-    assert why in printed.err
+    assert why.format(taken=taken) in printed.err
     assert (tmp_path / "there").read_text() == "mine"

@@ -30,7 +30,16 @@ def test_init_again_changes_nothing(make_database: MakeDatabase, tmp_path: Path)
     organization_id = json.loads((tmp_path / "root.json").read_text())["organizationId"]
     expected = f"Nothing to do: this database is initialised already, with organization {organization_id}."
     assert again.stdout.splitlines() == [expected]
+    another = [*command[:4], "Another", *command[5:7], "--credentials", "root2.json"]
+    other = keystead(*another, cwd=tmp_path)
+    assert other.returncode == 0, other.stderr
+    assert other.stdout.splitlines() == [
+        expected,
+        "--organization-name is ignored: the organization exists, and its name stays 'Keystead GmbH'.",
+        "--credentials is ignored: no key was made, so root2.json is not written.",
+    ]
     assert {path: path.read_bytes() for path in files} == files
+    assert sorted(tmp_path.glob("*.json")) == [tmp_path / "root.json"]
     assert database.values() == values
     database.close()
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -11,9 +14,11 @@ import pytest
 from keystead.cli.banner import development_banner
 from keystead.cli.development_folder import DevelopmentFolder
 from keystead.client.credentials import Credentials
+from keystead.keys import master_key
 from keystead.pipeline.signer_values import BundleSigner
 from keystead.stamps.signing import generate_api_key
-from tests.support.servers import Installation, Server
+from tests.conftest import MakeDatabase
+from tests.support.servers import Installation, Server, bootstrap_installation
 from tests.support.terminal import Terminal
 
 KEY = generate_api_key(seed=b"a key for the banner")
@@ -66,6 +71,26 @@ def test_without_a_database(terminal: Terminal, monkeypatch: pytest.MonkeyPatch)
     assert printed.code == 1
     assert printed.out == ""
     assert len(printed.err.splitlines()) == 1
+
+
+@pytest.mark.one_engine
+def test_rotation_reads_the_variable_of_the_old_key(make_sqlite: MakeDatabase, tmp_path: Path) -> None:
+    """As `init`, `serve` and `check` do. It still names the key of the servers, which may be the new one by now."""
+    old, new = tmp_path / "old.key", tmp_path / "new.key"
+    installation = bootstrap_installation(make_sqlite())
+    master_key.create(old, installation.master_key)
+    key_id = master_key.create(new).key_id
+    command = [sys.executable, "-m", "keystead", "keys", "rotate-master", "--new-master-key-file", str(new)]
+    for named, code, says in (
+        (new, 1, f"both master keys are the same, {key_id}"),
+        (old, 0, f"under master key {key_id}"),
+    ):
+        environment = {"KEYSTEAD_DATABASE_URL": installation.database.url, "KEYSTEAD_MASTER_KEY_FILE": str(named)}
+        done = subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == code, done.stderr
+        assert says in done.stdout + done.stderr
 
 
 def test_the_page_is_for_reading(sqlite_server: Server) -> None:

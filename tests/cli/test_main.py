@@ -10,9 +10,11 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+import httpx
 import pytest
 import typer
 
+from keystead import generate_api_key
 from keystead.cli.credentials import FILE_VARIABLE, chosen_credentials
 from keystead.cli.failure import Failure
 from keystead.cli.main import COMMANDS
@@ -84,6 +86,10 @@ def test_version(terminal: Terminal) -> None:
     )
 
 
+INIT = ["init", "--database-url", "sqlite:////nowhere/new.db", "--organization-name", "x"]
+INIT += ["--master-key-file", "/nowhere/key", "--credentials", "/nowhere/root.json"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -111,6 +117,11 @@ def test_version(terminal: Terminal) -> None:
         (["completion", "bsh"], "'SHELL': 'bsh' is unknown: did you mean bash?"),
         (["env", "--format", "foo"], "'--format': 'foo' is unknown: expected dotenv or json or shell or tkcli"),
         (["env", "--format", "jsn"], "'--format': 'jsn' is unknown: did you mean json?"),
+        (
+            [*INIT, "--base-url", "nonsense"],
+            "Invalid value for --base-url: expected a URL such as http://localhost",
+        ),
+        ([*INIT, "--base-url", "http://me:pw@host"], "Invalid value for --base-url: expected a URL without user"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, fake: FakeServer, terminal: Terminal) -> None:
@@ -142,12 +153,16 @@ SETTINGS = {
 
 @pytest.fixture
 def credentials_file(tmp_path: Path) -> Path:
-    camel = {"".join([n.split("_")[0], *(w.title() for w in n.split("_")[1:])]): v for n, v in SETTINGS.items()}
-    (tmp_path / "file.json").write_text(json.dumps(camel))
+    (tmp_path / "file.json").write_text(json.dumps(camel(SETTINGS)))
     return tmp_path / "file.json"
 
 
+def camel(settings: dict[str, str]) -> dict[str, str]:
+    return {"".join([n.split("_")[0], *(w.title() for w in n.split("_")[1:])]): v for n, v in settings.items()}
+
+
 OTHER = {ENVIRONMENT["base_url"]: "http://other.test"}
+ALL = {variable: f"{name}.test" for name, variable in ENVIRONMENT.items()}
 
 
 @pytest.mark.parametrize(
@@ -155,8 +170,10 @@ OTHER = {ENVIRONMENT["base_url"]: "http://other.test"}
     [
         (False, {}, "http://file.test"),
         (False, OTHER, "http://other.test"),
-        (True, OTHER, "http://file.test"),
-        (False, {variable: f"{name}.test" for name, variable in ENVIRONMENT.items()}, "base_url.test"),
+        (True, {}, "http://file.test"),
+        (True, OTHER, "http://other.test"),
+        (False, ALL, "base_url.test"),
+        (True, ALL, "http://file.test"),
     ],
 )
 def test_where_credentials_come_from(
@@ -164,6 +181,45 @@ def test_where_credentials_come_from(
 ) -> None:
     environment = {**variables, FILE_VARIABLE: str(credentials_file)}
     assert chosen_credentials(credentials_file if is_given else None, environment).base_url == base_url
+
+
+PAIR = generate_api_key(seed=b"a key in a file")
+IN_FILE = {**SETTINGS, "api_public_key": PAIR.public_key, "api_private_key": PAIR.private_key}
+OF_ANOTHER_SERVER = (
+    "(HTTP 404, code 5, ORGANIZATION_NOT_FOUND); do the address http://file.test and the key in {} belong together?"
+)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({}, f"no organization found with the given ID: o {OF_ANOTHER_SERVER}"),
+        ({"base_url": "nonsense"}, "credentials file {}: base_url: expected a URL such as"),
+        ({"api_private_key": "zz"}, "credentials file {}: the private key is not hex"),
+        (None, "credentials file {} is not JSON"),
+    ],
+)
+def test_a_credentials_file_that_will_not_do(
+    changed: dict[str, str] | None,
+    message: str,
+    fake: FakeServer,
+    terminal: Terminal,
+    credentials_file: Path,
+) -> None:
+    credentials_file.write_text("" if changed is None else json.dumps(camel(IN_FILE | changed)))
+    unknown = {"code": 5, "message": "no organization found with the given ID: o"}
+    fake.answers["query/list_wallets"] = httpx.Response(
+        404, json=unknown | {"turnkeyErrorCode": "ORGANIZATION_NOT_FOUND"}
+    )
+    printed = terminal.run("request", "list_wallets", "--credentials", str(credentials_file))
+    assert (printed.code, printed.out) == (1, "")
+    assert message.format(credentials_file) in printed.err
+    assert PAIR.private_key not in printed.err
+
+
+def test_a_variable_that_will_not_do(credentials_file: Path) -> None:
+    with pytest.raises(Failure, match="KEYSTEAD_BASE_URL: base_url: expected a URL"):
+        chosen_credentials(credentials_file, {ENVIRONMENT["base_url"]: "nonsense"})
 
 
 def test_variables_that_are_incomplete(credentials_file: Path) -> None:

@@ -18,6 +18,7 @@ from keystead.storage.migrations import newest
 from tests.support.callers import now_ms
 from tests.support.databases import Database
 from tests.support.servers import Installation, Server
+from tests.support.terminal import Terminal
 
 DAY_MS = 86_400_000
 NOW_MS = 1_800_000_000_000
@@ -72,6 +73,22 @@ def test_the_screen() -> None:
         "",
         "No problem found.",
     ]
+
+
+SEEN = [
+    (NOW_MS - 10_500, "1 processes", "3 d       0011223344556677", False),
+    (NOW_MS - 12_500, "1 processes, 1 of them late: ", "59 min    12 s ago   0011223344556677", True),
+    (NOW_MS + 5_000, "1 processes", "3 d       0011223344556677", False),
+]
+
+
+@pytest.mark.parametrize(("seen_at_ms", "servers", "row", "is_late"), SEEN)
+def test_when_a_process_was_last_seen(seen_at_ms: int, servers: str, row: str, is_late: bool) -> None:
+    """One that was killed stays in the list for a while: what it says of itself is of that time."""
+    began_ms = NOW_MS - (3_600_000 if is_late else 3 * DAY_MS)
+    lines = screen(changed(seen_at_ms=seen_at_ms, started_at_ms=began_ms), NOW_MS)
+    assert lines[8].startswith(f"servers      {servers}")
+    assert ("last seen" in lines[10], lines[11].endswith(row)) == (is_late, True)
 
 
 @pytest.mark.parametrize(
@@ -149,14 +166,27 @@ def test_servers_come_and_go(installation: Installation, start: Callable[..., Se
     assert shown(database).processes == []
 
 
-def test_a_database_without_tables(tmp_path: Path) -> None:
-    database = tmp_path / "new.db"
-    done = subprocess.run(
-        [sys.executable, "-m", "keystead", "status", "--database-url", f"sqlite:///{database}"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 1
-    assert "there is no database file" in done.stderr
-    assert not database.exists()
+UNUSABLE = [
+    (("status",), "new.db", "there is no database file {}"),
+    (("status",), "junk.db", "database file {}: it is not a SQLite database"),
+    (("migrate",), "junk.db", "database file {}: it is not a SQLite database"),
+    (("migrate",), "no/new.db", "database file {}: its folder does not exist"),
+    (
+        ("init", "--organization-name", "x", "--master-key-file", "k", "--credentials", "c"),
+        "no/new.db",
+        "file {}: its",
+    ),
+    (("backup", "--made"), "junk.db", "the backup is not on record: database file {}: it is not a SQLite database"),
+]
+
+
+@pytest.mark.parametrize(("command", "name", "message"), UNUSABLE, ids=str)
+def test_a_database_that_cannot_be_used(
+    command: tuple[str, ...], name: str, message: str, tmp_path: Path, terminal: Terminal
+) -> None:
+    (tmp_path / "junk.db").write_text("something else\n" * 100)
+    printed = terminal.run(*command, "--database-url", f"sqlite:///{tmp_path / name}")
+    assert (printed.code, printed.out) == (1, "")
+    assert message.format(tmp_path / name) in printed.err
+    assert "sending the same request again" not in printed.err
+    assert [path.name for path in tmp_path.iterdir()] == ["junk.db"]

@@ -86,11 +86,13 @@ def test_from_a_file(kind: Kind, tmp_path: Path) -> None:
     ("text", "says"),
     [
         (None, "No such file"),
-        ("", "truncated"),
+        ("", "is not JSON"),
         (json.dumps({**FILE, "apiPrivateKey": 7}), "apiPrivateKey"),
         (json.dumps({name: value for name, value in FILE.items() if name != "apiPublicKey"}), "apiPublicKey"),
         (json.dumps([KEY.private_key]), "Expected `object`"),
-        ('{"apiPrivateKey": "' + KEY.private_key, "truncated"),
+        ('{"apiPrivateKey": "' + KEY.private_key, "is not JSON"),
+        (json.dumps({**FILE, "baseUrl": "nonsense"}), "base_url: expected a URL"),
+        (json.dumps({**FILE, "apiPrivateKey": KEY.private_key + "00"}), "32 bytes"),
     ],
 )
 def test_a_file_that_will_not_do(tmp_path: Path, text: str | None, says: str) -> None:

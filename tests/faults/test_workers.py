@@ -51,7 +51,7 @@ def test_several_do_not_serve_a_sqlite_file(make_sqlite: MakeDatabase, tmp_path:
         timeout=60,
     )
     assert refused.returncode != 0
-    assert "only one process can serve a SQLite file" in refused.stderr
+    assert "--workers (KEYSTEAD_WORKERS) is 2, but only one process can serve a SQLite file" in refused.stderr
     assert "PostgreSQL" in refused.stderr
 
 

@@ -91,7 +91,8 @@ def test_everything_moves(installation: Installation, organization_ids: list[str
         new.open(fact(installation, name), context)
     start_with(installation, new)
     start_with(installation, new, str(other))
-    with pytest.raises(NotReady, match="does not open the stored data"):
+    in_use = rf"or is no longer in use \(the given key is '{old.key_id}', the data is under '{new.key_id}'\)"
+    with pytest.raises(NotReady, match=f"does not open the stored data: .*{in_use}"):
         start_with(installation, old)
     # Once more, there is nothing to do.
     assert rotated(installation, new) == Progress(seen=5, resealed=0, installation_values=0)

@@ -6,19 +6,32 @@ import asyncio
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 import pytest
+import typer
 
+from keystead.cli import credentials
+from keystead.cli.main import app
+from keystead.client import credentials as client
 from keystead.keys.sealing import MasterKey
 from keystead.server.cors import CorsPolicy
 from keystead.server.listening import connection_limits
 from keystead.server.opening import NotReady, open_checked
-from keystead.server.settings import NAMES, AllSettings, Settings, SettingsError, from_environment
+from keystead.server.settings import (
+    CLIENT_VARIABLES,
+    NAMES,
+    AllSettings,
+    Settings,
+    SettingsError,
+    from_environment,
+)
 from tests.conftest import MakeDatabase
 from tests.support.databases import Database, SqliteDatabase
 from tests.support.servers import Installation, bootstrap_installation
+from tests.support.source_tree import ROOT, tracked_files
 
 URL = {"KEYSTEAD_DATABASE_URL": "sqlite:///x"}
 
@@ -35,9 +48,35 @@ def test_every_setting_has_a_variable(field: Any) -> None:
     assert getattr(from_environment(URL | {name: str(default)}), field.name) == default
 
 
-def test_what_others_read_is_let_be() -> None:
-    others = {"KEYSTEAD_BASE_URL": "x", "KEYSTEAD_API_PRIVATE_KEY": "x", "PATH": "x", "keystead_port": "x"}
-    assert from_environment(URL | others) == from_environment(URL)
+@pytest.mark.parametrize("name", [*CLIENT_VARIABLES, "PATH", "keystead_port"])
+def test_what_others_read_is_let_be(name: str) -> None:
+    assert from_environment(URL | {name: "x"}) == from_environment(URL)
+
+
+EXAMPLES = [path for path in tracked_files() if path.parts[0] in ("README.md", "examples")]
+
+
+def test_what_the_commands_and_the_examples_read_is_accepted() -> None:
+    """One file of variables serves `keystead init`, `keystead serve`, the client and the examples."""
+    declared = set(client.ENVIRONMENT.values()) | {credentials.FILE_VARIABLE}
+    for command in commands_in(typer.main.get_command(app)):
+        declared |= {name for each in command.params for name in names_of(each.envvar)}
+    assert {"KEYSTEAD_ORGANIZATION_NAME", "KEYSTEAD_DATABASE_URL"} <= declared
+    for path in EXAMPLES:
+        declared |= set(re.findall(r"\bKEYSTEAD_[A-Z_0-9]+", (ROOT / path).read_text()))
+    assert "KEYSTEAD_AUTH_PROXY_ID" in declared
+    assert declared - NAMES - CLIENT_VARIABLES.keys() == set()
+
+
+def commands_in(command: Any) -> Iterator[Any]:
+    """The command and, of a group, those in it: as they are when they are called, with their options."""
+    yield command
+    for name in getattr(command, "commands", ()):
+        yield from commands_in(command.get_command(None, name))
+
+
+def names_of(envvar: str | Sequence[str] | None) -> Sequence[str]:
+    return [envvar] if isinstance(envvar, str) else envvar or ()
 
 
 KUBERNETES = {
@@ -62,21 +101,23 @@ def test_variables_of_a_kubernetes_service_are_let_be() -> None:
 
 BAD = [
     ({}, "no database: set --database-url, KEYSTEAD_DATABASE_URL or KEYSTEAD_DATABASE_URL_FILE"),
-    (URL | {"KEYSTEAD_PROT": "1"}, "unknown setting KEYSTEAD_PROT"),
-    (URL | {"KEYSTEAD_PORT": "http"}, "setting KEYSTEAD_PORT: "),
+    (URL | {"KEYSTEAD_PROT": "1"}, "unknown setting KEYSTEAD_PROT: did you mean KEYSTEAD_PORT?"),
+    (URL | {"KEYSTEAD_WORKRS": "2"}, "unknown setting KEYSTEAD_WORKRS: did you mean KEYSTEAD_WORKERS?"),
+    (URL | {"KEYSTEAD_BASE_ULR": "2"}, "unknown setting KEYSTEAD_BASE_ULR: did you mean KEYSTEAD_BASE_URL?"),
+    (URL | {"KEYSTEAD_XYZZY": "2"}, "unknown setting KEYSTEAD_XYZZY; docs"),
+    (URL | {"KEYSTEAD_PORT": "http"}, "setting KEYSTEAD_PORT: expected a whole number from 0 to 65535"),
+    (URL | {"KEYSTEAD_PORT": "65536"}, "setting KEYSTEAD_PORT: expected a whole number from 0 to 65535"),
+    (URL | {"KEYSTEAD_WORKERS": "0"}, "setting KEYSTEAD_WORKERS: expected a whole number, 1 or more"),
     (URL | {"KEYSTEAD_SERVICE": "x"}, "unknown setting KEYSTEAD_SERVICE"),
     (URL | {"KEYSTEAD_POSTGRES_PORT": "5432"}, "unknown setting KEYSTEAD_POSTGRES_PORT"),
     (URL | {"KEYSTEAD_PORT": ""}, "setting KEYSTEAD_PORT: "),
-    (URL | {"KEYSTEAD_LOG_REQUESTS": "perhaps"}, "setting KEYSTEAD_LOG_REQUESTS: "),
-    (
-        URL | {"KEYSTEAD_MODE": "production"},
-        "setting KEYSTEAD_MODE: 'production' is unknown: expected dev or",
-    ),
+    (URL | {"KEYSTEAD_LOG_REQUESTS": "perhaps"}, "setting KEYSTEAD_LOG_REQUESTS: expected true or false"),
+    (URL | {"KEYSTEAD_MODE": "production"}, "setting KEYSTEAD_MODE: expected dev or serve"),
     (
         URL | {"KEYSTEAD_LOG_LEVEL": "loud"},
-        "setting KEYSTEAD_LOG_LEVEL: 'loud' is unknown: expected debug or info or warning or error",
+        "setting KEYSTEAD_LOG_LEVEL: expected debug or info or",
     ),
-    (URL | {"KEYSTEAD_LIMIT_USERS": "many"}, "setting KEYSTEAD_LIMIT_USERS: "),
+    (URL | {"KEYSTEAD_LIMIT_USERS": "many"}, "setting KEYSTEAD_LIMIT_USERS: expected a whole number, 0 or more"),
 ]
 
 

@@ -184,7 +184,7 @@ def test_another_installation(signer_process: SignerProcess) -> None:
     async def use(signer: Signer) -> None:
         raise AssertionError
 
-    with pytest.raises(WrongMasterKey):
+    with pytest.raises(WrongMasterKey, match=f"the given key is '{MASTER_KEY.key_id}', the data is under"):
         asked(signer_process, use, sealed=replace(KEYS, master_key_check=other.check_value()))
     with pytest.raises(SealBroken, match="proof-key"):
         asked(

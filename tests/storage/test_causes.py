@@ -7,14 +7,17 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
 from keystead.api.errors import Unavailable
+from keystead.storage.errors import AGAIN, unavailable
+from keystead.storage.operator_messages import operator_message
 from keystead.storage.postgres_causes import cause_of
-from keystead.storage.schema import pending_migrations
+from keystead.storage.schema import migrate, pending_migrations
 from tests.storage.conftest import opened
 from tests.support.postgres import PostgresServer
 
@@ -56,6 +59,50 @@ def test_cause(case: str, postgres: PostgresServer, closed_port: int) -> None:
         assert password
         assert password not in refused.value.message
         assert "nobody" not in refused.value.message
+        told = operator_message(url, refused.value)
+        assert told.startswith(refused.value.message.removesuffix(AGAIN))
+        assert told.endswith(f" (at {urlsplit(url).netloc.rpartition('@')[2]})")
+        assert password not in told
+
+
+HOSTS = [
+    ("postgresql://me:secret@one,two:6432/db", " (at one,two:6432)"),
+    ("postgresql://one", " (at one)"),
+    ("postgresql:///db?host=/run/postgresql", ""),
+    ("postgresql://me:12/34@one/db", ""),
+]
+
+
+@pytest.mark.parametrize(("url", "end"), HOSTS)
+def test_an_operator_reads_where(url: str, end: str) -> None:
+    assert operator_message(url, unavailable("does not answer")) == f"the database does not answer{end}"
+
+
+def test_what_is_not_the_databases() -> None:
+    for refused in (Unavailable(f"the signer does not answer{AGAIN}"), Unavailable("the signer does not answer")):
+        assert operator_message("sqlite:///x.db", refused) == "the signer does not answer"
+
+
+FILES = {
+    "no folder": ("no/new.db", "its folder does not exist: make it first"),
+    "a folder": ("folder", "it cannot be opened: this user must be able to"),
+    "no database": ("text.db", "it is not a SQLite database: name another file"),
+    "zeros": ("cut.db", "it is damaged: restore a backup"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_file_that_is_no_database(case: str, tmp_path: Path) -> None:
+    name, words = FILES[case]
+    url = f"sqlite:///{tmp_path}/{name}"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.db").write_text("something else\n" * 100)
+    migrate(f"sqlite:///{tmp_path}/cut.db")
+    (tmp_path / "cut.db").write_bytes((tmp_path / "cut.db").read_bytes()[:5000])
+    with pytest.raises(Unavailable) as refused:
+        migrate(url)
+    assert refused.value.message.endswith(AGAIN)
+    assert operator_message(url, refused.value).startswith(f"database file {tmp_path}/{name}: {words}")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from keystead.api.errors import ServiceError
+from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
@@ -41,12 +41,8 @@ def backup(
         raise typer.BadParameter("give the new file, or --made after other tools have made a backup")
     if target is not None:
         _back_up(database_url, target)
-    try:
+    with database_failures(database_url, "the backup is not on record: "):
         asyncio.run(_record(database_url, began_ms))
-    except ValueError as refused:
-        raise Failure(str(refused)) from None
-    except ServiceError as refused:
-        raise Failure(f"the backup is not on record: {refused.message}") from None
     if made:
         print("The backup is on record. Nothing was copied.")
 

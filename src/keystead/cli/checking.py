@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from keystead.api.errors import ServiceError
+from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
@@ -54,11 +54,10 @@ def check(
         damages = [] if path is None else damage(path)
         for found in damages:
             print(f"the database file: {found}")
-        checked = asyncio.run(_check(database_url, master, finish=finish_deletions))
+        with database_failures(database_url):
+            checked = asyncio.run(_check(database_url, master, finish=finish_deletions))
     except (MasterKeyError, BackupRefused, ValueError) as refused:
         raise Failure(str(refused)) from None
-    except ServiceError as refused:
-        raise Failure(refused.message) from None
     problems = len(damages) + checked.problems
     print(f"{checked.organizations} organizations, {checked.sealed_values} sealed values opened.")
     if problems:

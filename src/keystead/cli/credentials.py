@@ -54,22 +54,43 @@ def read_credentials(path: Path) -> Credentials:
         raise Failure(str(refused)) from refused
 
 
-def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Credentials:
-    """The given file, else the variables if any is set, else the file that a variable names, else the default
-    one. Of the variables the base URL may be set alone: then it replaces the one of the file."""
+def chosen_file(given: Path | None, environment: Mapping[str, str]) -> Path | None:
+    """The file that a command reads: the given one; None if a variable of the key or the organization is set; else
+    the one that a variable names, else the default one."""
     if given is not None:
-        return read_credentials(given)
-    base_url = environment.get(ENVIRONMENT["base_url"])
-    if any(environment.get(variable) for name, variable in ENVIRONMENT.items() if name != "base_url"):
+        return given
+    if not _is_base_url_alone(environment):
+        return None
+    named = environment.get(FILE_VARIABLE)
+    return Path(named) if named else DEFAULT_FILE
+
+
+def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Credentials:
+    """The credentials of `chosen_file`, or of the variables. Of the variables the base URL may be set alone: then
+    it replaces the one of the file. Raises Failure."""
+    file = chosen_file(given, environment)
+    if file is None:
         try:
             return environment_credentials(environment)
         except UsageError as refused:
             raise Failure(str(refused)) from refused
-    named = environment.get(FILE_VARIABLE)
-    if named is None and not DEFAULT_FILE.exists():
+    if given is None and not environment.get(FILE_VARIABLE) and not file.exists():
         raise Failure(
             f"no credentials: give --credentials FILE, set {', '.join(ENVIRONMENT.values())}, "
             f"or run in a folder with {DEFAULT_FILE} (keystead dev makes one)"
         )
-    credentials = read_credentials(Path(named) if named else DEFAULT_FILE)
-    return replace(credentials, base_url=base_url) if base_url else credentials
+    credentials = read_credentials(file)
+    base_url = environment.get(ENVIRONMENT["base_url"])
+    if not base_url or not _is_base_url_alone(environment):
+        return credentials
+    from keystead.client.requests import check_base_url  # it loads cryptography, which few commands need so early
+
+    try:
+        check_base_url(base_url)
+    except UsageError as refused:
+        raise Failure(f"{ENVIRONMENT['base_url']}: {refused}") from None
+    return replace(credentials, base_url=base_url)
+
+
+def _is_base_url_alone(environment: Mapping[str, str]) -> bool:
+    return not any(environment.get(variable) for name, variable in ENVIRONMENT.items() if name != "base_url")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from keystead.cli.failure import Failure
 from keystead.storage.url_file import VARIABLE, read_database_url
+
+_URL: Final = "KEYSTEAD_DATABASE_URL"
 
 
 def _from_file() -> str:
@@ -21,10 +23,19 @@ def _from_file() -> str:
         raise Failure(str(refused)) from None
 
 
+def _checked(context: typer.Context, value: str) -> str:
+    """Both variables would be two databases. An option that is given takes precedence over both."""
+    source = context.get_parameter_source("database_url")
+    if source is not None and source.name == "ENVIRONMENT" and os.environ.get(VARIABLE):
+        raise Failure(f"set {_URL} or {VARIABLE}, not both")
+    return value
+
+
 DatabaseUrl = Annotated[
     str,
     typer.Option(
-        envvar="KEYSTEAD_DATABASE_URL",
+        envvar=_URL,
+        callback=_checked,
         default_factory=_from_file,
         show_default=False,
         help="postgresql://… or sqlite:///FILE. With a password: better in the variable, or in a file that "

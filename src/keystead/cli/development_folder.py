@@ -44,6 +44,8 @@ class DevelopmentFolder:
         self._database_url = f"sqlite:///{self._database}"
 
     def __enter__(self) -> Self:
+        if self._path.exists() and not self._path.is_dir():
+            raise Failure(f"cannot use the data folder {self._path}: it is a file, not a folder")
         try:
             self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._ignore_in_git()

@@ -9,18 +9,22 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
-from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.credentials import write_credentials
+from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
+from keystead.cli.texts import printable
 from keystead.client.credentials import Credentials
+from keystead.client.errors import UsageError
+from keystead.client.requests import check_base_url
 from keystead.server.bootstrap import bootstrap
 from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
@@ -77,21 +81,23 @@ def init(
     """
     if not api_public_key and credentials is None:
         raise typer.BadParameter("give --api-public-key, or --credentials for a key that is made here")
-    os.umask(0o077)  # a SQLite file is for the operator's user alone
     try:
+        check_base_url(base_url)
+    except UsageError as refused:
+        raise typer.BadParameter(str(refused).removeprefix("base_url: "), param_hint="--base-url") from None
+    os.umask(0o077)  # a SQLite file is for the operator's user alone
+    with database_failures(database_url):
         migrated = migrate(database_url)
         distributed = distribute is not None and schema.distribute(database_url)
-        organization_id = asyncio.run(_first_organization_id(database_url))
-    except ServiceError as refused:
-        raise Failure(refused.message) from None
-    except ValueError as refused:
-        raise Failure(str(refused)) from None
+        existing = asyncio.run(_first_organization(database_url))
     if migrated:
         print("The database is migrated.")
     if distributed:
         print("The tables are distributed over the nodes of the cluster.")
-    if organization_id is not None:
-        print(f"Nothing to do: this database is initialised already, with organization {organization_id}.")
+    if existing is not None:
+        print(f"Nothing to do: this database is initialised already, with organization {existing.id}.")
+        for line in _ignored(existing, organization_name, credentials):
+            print(line)
         return
     if credentials is not None and credentials.exists():
         raise Failure(f"{credentials} exists already and is left as it is: give another file to --credentials")
@@ -119,11 +125,12 @@ def init(
             ),
         )
     try:
-        is_new = asyncio.run(_bootstrap(database_url, key, first))
-    except ServiceError as refused:
+        with database_failures(database_url):
+            is_new = asyncio.run(_bootstrap(database_url, key, first))
+    except Failure:
         if credentials is not None and pair is not None:
             credentials.unlink(missing_ok=True)
-        raise Failure(refused.message) from None
+        raise
     if not is_new:
         if credentials is not None and pair is not None:
             credentials.unlink(missing_ok=True)
@@ -135,14 +142,34 @@ def init(
         print(f"Credentials of the root user: {credentials}.")
 
 
-async def _first_organization_id(database_url: str) -> str | None:
+class _Existing(NamedTuple):
+    """`name` is empty for an organization that was deleted."""
+
+    id: str
+    name: str
+
+
+async def _first_organization(database_url: str) -> _Existing | None:
     store = await open_store(database_url)
     try:
         if await store.instance_value(MODE) is None:
             return None
-        return (await store.instance_value("first_organization_id") or b"").decode()
+        organization_id = (await store.instance_value("first_organization_id") or b"").decode()
+        organization = await store.organization(organization_id)
+        if organization is None or organization.profile.deleted:
+            return _Existing(organization_id, "")
+        return _Existing(organization_id, organization.profile.name)
     finally:
         await store.close()
+
+
+def _ignored(existing: _Existing, organization_name: str, credentials: Path | None) -> Iterator[str]:
+    """What was asked for and not done, a line each. Nothing for a command that is repeated as it was."""
+    if existing.name and organization_name != existing.name:
+        name = printable(existing.name)
+        yield f"--organization-name is ignored: the organization exists, and its name stays {name!r}."
+    if credentials is not None and not credentials.exists():
+        yield f"--credentials is ignored: no key was made, so {credentials} is not written."
 
 
 async def _bootstrap(database_url: str, key: Master, first: OrganizationParams) -> bool:

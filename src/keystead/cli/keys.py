@@ -18,6 +18,7 @@ from keystead.cli.master_keys import new_master, rotate
 from keystead.pipeline.signer_port import Signer
 from keystead.server.opening import NotReady, open_checked
 from keystead.server.settings import PREFIX, Settings, SettingsError, from_environment
+from keystead.storage.url_file import VARIABLE
 
 app = group("Show and change the keys of the installation itself.")
 app.command("new-master")(new_master)
@@ -57,12 +58,15 @@ def _signer(database_url: str, master_key_file: str, data: Path) -> Signer:
     """The installation's signer, in this process. Raises Failure."""
     given = {"database_url": database_url, "master_key_file": master_key_file}
     flags = {PREFIX + name.upper(): value for name, value in given.items() if value}
+    variables = dict(os.environ)
+    if database_url:
+        variables.pop(VARIABLE, None)  # the flag takes precedence
     folder = DevelopmentFolder(data)
     try:
-        if not database_url and PREFIX + "DATABASE_URL" not in os.environ and folder.exists():
+        if not database_url and not {PREFIX + "DATABASE_URL", VARIABLE} & variables.keys() and folder.exists():
             settings = folder.settings()
         else:
-            settings = from_environment({**os.environ, **flags})
+            settings = from_environment({**variables, **flags})
         return asyncio.run(_opened_signer(settings))
     except (SettingsError, NotReady) as refused:
         raise Failure(str(refused)) from None

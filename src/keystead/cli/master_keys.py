@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from keystead.api.errors import ServiceError
 from keystead.api.identifiers import new_id
+from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
@@ -42,7 +42,9 @@ def new_master(
 
 def rotate(
     database_url: DatabaseUrl,
-    master_key_file: Annotated[str, typer.Option(help="The old master key: a file, or a PKCS#11 URI.")],
+    master_key_file: Annotated[
+        str, typer.Option(envvar="KEYSTEAD_MASTER_KEY_FILE", help="The old master key: a file, or a PKCS#11 URI.")
+    ],
     new_master_key_file: Annotated[str, typer.Option(help="The new one.")],
 ) -> None:
     """Seal everything under a new master key, while servers run.
@@ -53,11 +55,10 @@ def rotate(
     pin = os.environ.get("KEYSTEAD_PKCS11_PIN", "")
     try:
         old, new = (open_master_key(parse_source(place, pin)) for place in (master_key_file, new_master_key_file))
-        progress = asyncio.run(_rotate(database_url, old, new))
-    except (MasterKeyError, RotationRefused, NotReady, ValueError) as refused:
+        with database_failures(database_url):
+            progress = asyncio.run(_rotate(database_url, old, new))
+    except (MasterKeyError, RotationRefused, NotReady) as refused:
         raise Failure(str(refused)) from None
-    except ServiceError as refused:
-        raise Failure(refused.message) from None
     others = progress.installation_values
     print(f"{progress.resealed} of {progress.seen} data keys and {others} other values sealed again.")
     print(

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from keystead.api.errors import ServiceError
+from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
@@ -25,7 +25,7 @@ def migrate_database(
 ) -> None:
     """Bring the tables of a database to this version."""
     os.umask(0o077)  # a SQLite file is the operator's alone
-    try:
+    with database_failures(database_url):
         if check:
             needed = pending_migrations(database_url)
             if needed:
@@ -35,10 +35,6 @@ def migrate_database(
             print("The database is migrated.")
         else:
             print("Nothing to do: the database needs no migration.")
-    except ServiceError as refused:
-        raise Failure(refused.message) from None
-    except ValueError as refused:
-        raise Failure(str(refused)) from None
 
 
 def _migrated(database_url: str) -> bool:

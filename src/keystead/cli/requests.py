@@ -15,10 +15,11 @@ import typer
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PUBLIC_SCHEMA
 from keystead.api.spelling import did_you_mean
-from keystead.cli.credentials import CredentialsFile, chosen_credentials
+from keystead.cli.credentials import CredentialsFile, chosen_credentials, chosen_file
 from keystead.cli.failure import Failure
 from keystead.client.client import Client
-from keystead.client.errors import KeysteadError, PermissionDenied, UsageError
+from keystead.client.credentials import Credentials
+from keystead.client.errors import ApiError, KeysteadError, PermissionDenied, UsageError
 from keystead.client.operations import ACTIVITY_TYPES, QUERIES
 from keystead.client.requests import Prepared, short_path
 
@@ -26,16 +27,19 @@ from keystead.client.requests import Prepared, short_path
 @contextmanager
 def calling(credentials: Path | None) -> Iterator[Client]:
     """A client with the chosen credentials; what it raises reads as one line."""
-    chosen = chosen_credentials(credentials, os.environ)
+    chosen, file = chosen_credentials(credentials, os.environ), chosen_file(credentials, os.environ)
     try:
-        with Client(
-            chosen.base_url, chosen.api_public_key, chosen.api_private_key, chosen.organization_id
-        ) as client:
+        with _client(chosen, file) as client:
             yield client
     except PermissionDenied as denied:
         evaluated = next((detail["activityId"] for detail in denied.details if "activityId" in detail), None)
         hint = f"; `keystead policy explain {evaluated}` says which policies were evaluated" if evaluated else ""
         raise Failure(f"{denied}{hint}") from denied
+    except ApiError as failed:
+        is_strange = failed.machine_code == "ORGANIZATION_NOT_FOUND" and chosen.organization_id in failed.message
+        source = "the KEYSTEAD_… variables" if file is None else str(file)
+        hint = f"; do the address {chosen.base_url} and the key in {source} belong together?" if is_strange else ""
+        raise Failure(f"{failed}{hint}") from failed
     except KeysteadError as failed:
         raise Failure(str(failed)) from failed
 
@@ -54,6 +58,20 @@ def _known_paths() -> list[str]:
 def _complete_operation(typed: str) -> list[str]:
     paths = client_paths()
     return [each for each in (*(path.partition("/")[2] for path in paths), *paths) if each.startswith(typed)]
+
+
+def _client(credentials: Credentials, file: Path | None) -> Client:
+    """Raises Failure, which names the file that the settings are from, if there is one."""
+    try:
+        return Client(
+            credentials.base_url,
+            credentials.api_public_key,
+            credentials.api_private_key,
+            credentials.organization_id,
+        )
+    except UsageError as refused:
+        # A chained exception would give a traceback access to the frames, which hold the private half.
+        raise Failure(f"credentials file {file}: {refused}" if file else str(refused)) from None
 
 
 def request(

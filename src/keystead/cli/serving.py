@@ -71,6 +71,7 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     # Loading the server takes as long as the signer's start, so both are done at the same time.
     from keystead.server import logs
     from keystead.server.console_logins import console_logins
+    from keystead.server.database_url_file import warn_of_readable_password
     from keystead.server.listening import AddressInUse, bind
     from keystead.server.metrics.serving import serving_metrics
     from keystead.server.opening import NotReady
@@ -79,6 +80,7 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     from keystead.server.workers import check_workers, serve_in_workers
 
     logs.configure(settings.log_level, formatter(settings.log_format))
+    warn_of_readable_password(settings)
     check_workers(settings)
     console_logins(settings)
     signer.wait_until_ready()

@@ -14,11 +14,12 @@ from typing import Annotated
 import msgspec
 import typer
 
-from keystead.api.errors import ServiceError
 from keystead.cli.columns import Column, Record, table, terminal_width
+from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.texts import counted
+from keystead.server.processes import LATE_AFTER_MS
 from keystead.server.status import ORGANIZATIONS_COUNTED_MAX, InstallationStatus, status_of
 from keystead.storage.open import open_store, sqlite_path
 
@@ -33,15 +34,11 @@ def status(
     Needs the database alone, and changes nothing. Exit code 1 if there is a problem.
     """
     now_ms = time.time_ns() // 1_000_000
-    try:
+    with database_failures(database_url):
         path = sqlite_path(database_url)
         if path is not None and not path.exists():
             raise Failure(f"there is no database file {path}")
         found = asyncio.run(_read(database_url, now_ms))
-    except ValueError as refused:
-        raise Failure(str(refused)) from None
-    except ServiceError as refused:
-        raise Failure(refused.message) from None
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(found)).decode())
     else:
@@ -75,12 +72,14 @@ def screen(found: InstallationStatus, now_ms: int) -> list[str]:
         f"master key   {found.master_key_id or 'none'}, in use since {ago(found.master_key_since_ms)}",
         f"messages     {found.due_messages} wait{oldest}",
         f"last backup  {backup}",
-        f"servers      {counted(len(found.processes), 'process', 'processes')}",
+        f"servers      {counted(len(found.processes), 'process', 'processes')}" + _late(found, now_ms),
         "",
     ]
     if found.processes:
         lines += [
-            *table([msgspec.structs.asdict(one) for one in found.processes], _columns(now_ms), terminal_width())
+            *table(
+                [msgspec.structs.asdict(one) for one in found.processes], _columns(found, now_ms), terminal_width()
+            )
         ]
         lines.append("")
     lines += [f"problem: {problem}" for problem in found.problems] or ["No problem found."]
@@ -97,17 +96,38 @@ def _compared(found: InstallationStatus) -> str:
     return "" if found.tables == found.newest_tables else f"; this program knows version {found.newest_tables}"
 
 
-def _columns(now_ms: int) -> list[Column]:
+def _late(found: InstallationStatus, now_ms: int) -> str:
+    late = sum(_unseen_ms(one.seen_at_ms, now_ms) > 0 for one in found.processes)
+    return f", {late} of them late: killed, or cut off from the database" if late else ""
+
+
+def _unseen_ms(seen_at_ms: int, now_ms: int) -> int:
+    """How long ago a process was seen that should have been seen since; 0 for one that renews its row."""
+    return now_ms - seen_at_ms if now_ms - seen_at_ms > LATE_AFTER_MS else 0
+
+
+def _columns(found: InstallationStatus, now_ms: int) -> list[Column]:
+    """`last seen` is a column where a process is late; such a one ran at least until then."""
+
     def certificate(process: Record) -> str:
         ends_ms = process["certificate_ends_ms"]
         return "" if ends_ms is None else f"ends in {span(ends_ms - now_ms)}"
 
+    def last_seen(process: Record) -> str:
+        unseen_ms = _unseen_ms(process["seen_at_ms"], now_ms)
+        return f"{span(unseen_ms)} ago" if unseen_ms else ""
+
+    def runs_for(process: Record) -> str:
+        return span(now_ms - process["started_at_ms"] - _unseen_ms(process["seen_at_ms"], now_ms))
+
+    seen = [Column(name="last seen", cell=last_seen)] if _late(found, now_ms) else []
     return [
         Column(name="host", cell=lambda process: process["host"]),
         Column(name="process", cell=lambda process: str(process["pid"])),
         Column(name="address", cell=lambda process: process["address"]),
         Column(name="version", cell=lambda process: process["version"]),
-        Column(name="runs for", cell=lambda process: span(now_ms - process["started_at_ms"])),
+        Column(name="runs for", cell=runs_for),
+        *seen,
         Column(name="master keys", cell=lambda process: ", ".join(process["master_key_ids"])),
         Column(name="certificate", cell=certificate, optional=1),
     ]

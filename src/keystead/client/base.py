@@ -103,9 +103,13 @@ class BaseClient(Generic[HttpClientT]):
     ) -> Self:
         """A client with the settings of a JSON file: baseUrl, organizationId, apiPublicKey, apiPrivateKey.
 
-        Raises UsageError if the file cannot be read.
+        Raises UsageError, which names the file, if it cannot be read or used.
         """
-        return cls._from(credentials_in(path), curve, options)
+        credentials = credentials_in(path)
+        try:
+            return cls._from(credentials, curve, options)
+        except UsageError as refused:
+            raise UsageError(f"credentials file {os.fspath(path)}: {refused}") from None
 
     @classmethod
     def _from(cls, credentials: Credentials, curve: ApiKeyCurve, options: Options[HttpClientT]) -> Self:

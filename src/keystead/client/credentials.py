@@ -52,7 +52,9 @@ def credentials_in(path: str | os.PathLike[str]) -> Credentials:
         return msgspec.json.decode(Path(path).read_bytes(), type=Credentials)
     except OSError as failed:
         raise UsageError(f"credentials file {os.fspath(path)}: {failed.strerror}") from failed
-    except (msgspec.DecodeError, UnicodeDecodeError) as refused:
+    except msgspec.ValidationError as refused:
         # The decoder's message names members and types, never values. A chained exception would hold the bytes
         # of the file.
         raise UsageError(f"credentials file {os.fspath(path)}: {refused}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise UsageError(f"credentials file {os.fspath(path)} is not JSON") from None

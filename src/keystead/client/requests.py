@@ -50,15 +50,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
     organization_id: str
 
     def __post_init__(self) -> None:
-        try:
-            parts = urlsplit(self.base_url)
-            _ = parts.port
-        except ValueError as refused:
-            raise UsageError(f"base_url is not a valid URL: {refused}") from None
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError("base_url: expected a URL such as http://localhost:8080 or https://keys.example.com")
-        if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-            raise UsageError("base_url: expected a URL without user, password, query and fragment")
+        check_base_url(self.base_url)
         if not self.organization_id:
             raise UsageError("organization_id is missing")
 
@@ -71,6 +63,19 @@ class ServerAddress(msgspec.Struct, frozen=True):
         except ValueError:
             is_loopback = host == "localhost" or host.endswith(".localhost")
         return host if is_loopback else None
+
+
+def check_base_url(base_url: str) -> None:
+    """Raise UsageError unless this can be the address of a server."""
+    try:
+        parts = urlsplit(base_url)
+        _ = parts.port
+    except ValueError as refused:
+        raise UsageError(f"base_url is not a valid URL: {refused}") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError("base_url: expected a URL such as http://localhost:8080 or https://keys.example.com")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise UsageError("base_url: expected a URL without user, password, query and fragment")
 
 
 class _UniqueClock:

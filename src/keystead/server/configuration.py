@@ -33,8 +33,12 @@ database. [limits.md](limits.md) says what happens beyond each limit.
 _CLIENT = """
 ## Variables of the client and the commands
 
-`Client.from_env()` and commands such as `keystead request` read these; the server ignores them.
+`Client.from_env()`, commands such as `keystead request` and `keystead init`, and the examples read these; the
+server ignores them, so that one file of variables serves all of them. Commands also read some of the settings
+above, such as `KEYSTEAD_DATABASE_URL`: `keystead COMMAND -h` names them.
 
+| variable | meaning |
+|---|---|
 """
 
 
@@ -46,7 +50,7 @@ def configuration_page() -> str:
         (meta,) = (extra for extra in hints[field.name].__metadata__ if isinstance(extra, msgspec.Meta))
         default = "needed" if field.required else f"`{_shown(field.default)}`"
         rows.append(f"| `{PREFIX}{field.name.upper()}` | {default} | {meta.description} |")
-    client = "".join(f"- `{variable}`\n" for variable in sorted(CLIENT_VARIABLES))
+    client = "".join(f"| `{variable}` | {meaning} |\n" for variable, meaning in sorted(CLIENT_VARIABLES.items()))
     return _BEGINNING + "\n".join(rows) + "\n" + _CLIENT + client
 
 

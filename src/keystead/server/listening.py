@@ -38,11 +38,16 @@ def bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             listener = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as refused:
+            problem = problem or refused
+            continue
+        try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             listener.bind((host, port))
         except OSError as refused:
+            listener.close()
             problem = problem or refused
             continue
         port = listener.getsockname()[1]
@@ -50,8 +55,18 @@ def bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
         listener.setblocking(False)
         sockets.append(listener)
     if not sockets or (problem and problem.errno == errno.EADDRINUSE):
-        raise AddressInUse(f"cannot listen on port {port}: {problem}")
+        for listener in sockets:
+            listener.close()
+        raise AddressInUse(f"cannot listen on port {port}: {_words(problem)}")
     return sockets
+
+
+def _words(problem: OSError | None) -> str:
+    if problem is None:
+        return "no host is given"
+    if problem.errno == errno.EADDRINUSE:
+        return "another program listens there"
+    return problem.strerror or str(problem)
 
 
 def connection_limits(settings: Settings) -> ConnectionLimits:

@@ -39,6 +39,7 @@ from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.migrations import is_usable
 from keystead.storage.open import open_store, sqlite_path
+from keystead.storage.operator_messages import operator_message
 
 MODE = "mode"
 """The name of the instance value with the command that made the installation: dev or serve. The other instance
@@ -105,7 +106,7 @@ async def open_checked(
         return Opened(store, signer, own, oauth2, channel, senders, held)
     except Unavailable as refused:
         await store.close()
-        raise NotReady(refused.message.partition(";")[0]) from None
+        raise NotReady(operator_message(settings.database_url, refused)) from None
     except BaseException:
         await store.close()
         raise
@@ -157,9 +158,10 @@ def _as_not_ready() -> Iterator[None]:
         yield
     except (SettingsError, MasterKeyError) as refused:
         raise NotReady(str(refused)) from None
-    except WrongMasterKey:
+    except WrongMasterKey as wrong:
         raise NotReady(
-            "the master key does not open the stored data: it belongs to another installation, or is not in use yet"
+            "the master key does not open the stored data: it belongs to another installation, is not in use yet, "
+            f"or is no longer in use ({wrong})"
         ) from None
     except MasterKeyMissing as missing:
         raise NotReady(f"{missing}: the master key is being rotated; start this server with both keys") from None

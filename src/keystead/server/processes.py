@@ -24,6 +24,9 @@ from keystead.storage.migrations import newest
 EVERY_S: Final = 10.0
 """How often a process renews its row."""
 
+LATE_AFTER_MS: Final = 12_000
+"""A process that renews its row does so within this time: its interval, and some time for the database."""
+
 GONE_AFTER_MS: Final = 35_000
 """A process that has not renewed its row for so long has ended, or the database does not hear it."""
 

@@ -70,7 +70,10 @@ async def rotate_master(
     except the check value); a server still seals under `old`.
     """
     if new.key_id == old.key_id:
-        raise RotationRefused(f"both master keys are the same, {new.key_id}")
+        raise RotationRefused(
+            f"both master keys are the same, {new.key_id}: --master-key-file, or else KEYSTEAD_MASTER_KEY_FILE, "
+            "names the old one"
+        )
     rotation = _Rotation(store, Resealer(old, new), new_id, report)
     await rotation.check()
     await _check_servers(store, new.key_id, now_ms)

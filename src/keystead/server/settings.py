@@ -12,16 +12,27 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from keystead.api.choices import choices
+from keystead.api.spelling import nearest
 from keystead.organizations.record_kinds import RECORD_KINDS
+from keystead.server.setting_values import expected_value
 
 PREFIX = "KEYSTEAD_"
 
-CLIENT_VARIABLES = frozenset(
-    f"{PREFIX}{name}"
-    for name in ("BASE_URL", "ORGANIZATION_ID", "API_PUBLIC_KEY", "API_PRIVATE_KEY", "CREDENTIALS", "USER_ID")
-)
-"""Variables of the same prefix for the client and the commands. The server ignores them."""
+CLIENT_VARIABLES: Final[Mapping[str, str]] = {
+    f"{PREFIX}{name}": meaning
+    for name, meaning in (
+        ("API_PRIVATE_KEY", "Private half of the client's API key, hex."),
+        ("API_PUBLIC_KEY", "Public half of the client's API key, compressed hex."),
+        ("AUTH_PROXY_ID", "Id of the authentication proxy that the examples for browsers use."),
+        ("BASE_URL", "Address of the server; set alone, it replaces the address in a credentials file."),
+        ("CREDENTIALS", "The credentials file of commands such as `keystead request`."),
+        ("ORGANIZATION_ID", "Organization of requests that name none."),
+        ("ORGANIZATION_NAME", "Name of the organization that `keystead init` makes."),
+        ("USER_ID", "User that the credentials belong to; information for people and scripts."),
+    )
+}
+"""Variables of the same prefix for clients, commands and examples, with their meanings. The server ignores them, so
+that one file of variables serves all of them. What a command declares as `envvar` is here or is a setting."""
 
 
 ForwardedHeader = Literal["x-forwarded-for", "forwarded"]
@@ -47,7 +58,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     master_key_file: Annotated[
         str,
         Meta(
-            description="File with the master key (64 hex digits or base64 of 32 bytes, mode 0600), or PKCS#11 URI."
+            description="File with the master key (64 hex digits or base64 of 32 bytes), or PKCS#11 URI. The file "
+            "has mode 0600 or 0400; if root owns it, 0440 or 0640 too (security.md)."
         ),
     ] = ""
     other_master_key_file: Annotated[
@@ -67,7 +79,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "when it changes, and on SIGHUP (tls.md)."
         ),
     ] = ""
-    tls_key: Annotated[str, Meta(description="File with its private key (PEM, mode 0600, no password).")] = ""
+    tls_key: Annotated[
+        str, Meta(description="File with its private key (PEM, no password), of the same modes as the master key.")
+    ] = ""
     workers: Annotated[int, Meta(description="Processes that serve.", ge=1)] = 1
     database_timeout_s: Annotated[
         int,
@@ -344,8 +358,8 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         for name, value in environment.items()
         if name.startswith(PREFIX) and not _is_of_kubernetes(name, value)
     }
-    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES):
-        raise SettingsError(f"unknown setting {unknown[0]}; docs/configuration.md lists all")
+    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES.keys()):
+        raise SettingsError(f"unknown setting {unknown[0]}{_meant(unknown[0])}; docs/configuration.md lists all")
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
     }
@@ -381,12 +395,13 @@ def _is_of_kubernetes(name: str, value: str) -> bool:
     return _KUBERNETES_PORT.fullmatch(name) is not None and value.startswith(("tcp://", "udp://", "sctp://"))
 
 
-_WORD: Final = re.compile(r"Invalid enum value '(?P<word>.*)'", re.DOTALL)
-
-
 def _named(refused: msgspec.ValidationError) -> str:
-    what, _, place = str(refused).partition(" - at `$.")
-    name = place.rstrip("`")
-    if (given := _WORD.fullmatch(what)) and (expected := choices(AllSettings, name, given["word"])):
-        what = f"{given['word']!r} is unknown: {expected}"
-    return f"setting {PREFIX}{name.upper()}: {what[:1].lower()}{what[1:]}"
+    name = str(refused).partition(" - at `$.")[2].rstrip("`")
+    return f"setting {PREFIX}{name.upper()}: {expected_value(AllSettings, name)}"
+
+
+def _meant(unknown: str) -> str:
+    """`did_you_mean`, where the prefix that all variables share does not count."""
+    known = [name.removeprefix(PREFIX) for name in (*NAMES, *CLIENT_VARIABLES)]
+    near = nearest(unknown.removeprefix(PREFIX), sorted(known))
+    return "" if near is None else f": did you mean {PREFIX}{near}?"

@@ -40,8 +40,9 @@ def check_workers(settings: Settings) -> None:
     it, so they would be slower than one."""
     if settings.workers > 1 and sqlite_path(settings.database_url) is not None:
         raise SettingsError(
-            f"KEYSTEAD_WORKERS is {settings.workers}, but only one process can serve a SQLite file: only one at a "
-            "time can write to it. Set KEYSTEAD_WORKERS to 1, or KEYSTEAD_DATABASE_URL to a PostgreSQL database"
+            f"--workers (KEYSTEAD_WORKERS) is {settings.workers}, but only one process can serve a SQLite file: "
+            "only one at a time can write to it. Set it to 1, or --database-url (KEYSTEAD_DATABASE_URL) to a "
+            "PostgreSQL database"
         )
 
 

@@ -38,5 +38,7 @@ def open_signer(
     Raises WrongMasterKey, SealBroken.
     """
     if not LocalSigner(master_key).opens(sealed.master_key_check):
-        raise WrongMasterKey(f"the stored check value is under key {sealed.master_key_check.key_id!a}")
+        given = " and ".join(map(ascii, master_key.key_ids))
+        in_use = " and ".join(sorted({ascii(value.key_id) for value in sealed.values().values()}))
+        raise WrongMasterKey(f"the given key is {given}, the data is under {in_use}")
     return LocalSigner(master_key, sealed.keys, queue=queue, entropy=entropy)

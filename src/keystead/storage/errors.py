@@ -5,7 +5,12 @@ The messages never repeat the database's own messages, which can quote values an
 
 from __future__ import annotations
 
+from typing import Final
+
 from keystead.api.errors import AlreadyExists, DatabaseUnavailable, Internal, ServiceError, Unavailable
+
+AGAIN: Final = "; sending the same request again is safe"
+"""The end of a message to a caller of the API. Commands and starts leave it out (`operator_messages`)."""
 
 
 class NotMigrated(Unavailable):
@@ -17,7 +22,7 @@ class NotMigrated(Unavailable):
 
 def unavailable(cause: str) -> DatabaseUnavailable:
     """The error for any operation that the database did not carry out, or may not have."""
-    return DatabaseUnavailable(f"the database {cause}; sending the same request again is safe")
+    return DatabaseUnavailable(f"the database {cause}{AGAIN}")
 
 
 def already_there(error: Exception) -> ServiceError:
