@@ -114,7 +114,7 @@ WRONG = [
     Wrong("nothing to change", ("update", NOBODY), "nothing to change: give an option"),
     Wrong("an unknown proxy", ("update", NOBODY, "--app-name", "x"), "unable to find authentication proxy"),
     Wrong("an unknown proxy to delete", ("delete", NOBODY), "unable to find authentication proxy"),
-    Wrong("an unknown login", ("create", "--method", "fax"), "'fax' is not one of"),
+    Wrong("an unknown login", ("create", "--method", "fax"), "'fax' is unknown: expected email or sms"),
     Wrong("a client without a provider", ("create", "--oauth-client", "123"), "expected PROVIDER=CLIENT_ID"),
     Wrong("a client without an id", ("create", "--oauth-client", "google="), "expected PROVIDER=CLIENT_ID"),
     Wrong("an origin with a path", ("create", "--origin", f"{ORIGIN}/x"), "allowedOrigins[0]"),

@@ -76,9 +76,9 @@ def test_the_screen() -> None:
 
 
 SEEN = [
-    (NOW_MS - 10_500, "1 processes", "3 d       0011223344556677", False),
-    (NOW_MS - 12_500, "1 processes, 1 of them late: ", "59 min    12 s ago   0011223344556677", True),
-    (NOW_MS + 5_000, "1 processes", "3 d       0011223344556677", False),
+    (NOW_MS - 10_500, "1 process", "3 d       0011223344556677", False),
+    (NOW_MS - 12_500, "1 process, 1 of them late: ", "59 min    12 s ago   0011223344556677", True),
+    (NOW_MS + 5_000, "1 process", "3 d       0011223344556677", False),
 ]
 
 

@@ -115,7 +115,7 @@ BAD = [
     (URL | {"KEYSTEAD_MODE": "production"}, "setting KEYSTEAD_MODE: expected dev or serve"),
     (
         URL | {"KEYSTEAD_LOG_LEVEL": "loud"},
-        "setting KEYSTEAD_LOG_LEVEL: expected debug or info or",
+        "setting KEYSTEAD_LOG_LEVEL: expected debug, info, warning or error",
     ),
     (URL | {"KEYSTEAD_LIMIT_USERS": "many"}, "setting KEYSTEAD_LIMIT_USERS: expected a whole number, 0 or more"),
 ]
