@@ -359,7 +359,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         if name.startswith(PREFIX) and not _is_of_kubernetes(name, value)
     }
     if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES.keys()):
-        raise SettingsError(f"unknown setting {unknown[0]}{_meant(unknown[0])}; docs/configuration.md lists all")
+        raise SettingsError(f"unknown setting {unknown[0]}{_meant(unknown[0])} docs/configuration.md lists all")
     values: dict[str, Any] = {
         name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
     }
@@ -401,7 +401,7 @@ def _named(refused: msgspec.ValidationError) -> str:
 
 
 def _meant(unknown: str) -> str:
-    """`did_you_mean`, where the prefix that all variables share does not count."""
+    """`did_you_mean` in the middle of a message, where the prefix that all variables share does not count."""
     known = [name.removeprefix(PREFIX) for name in (*NAMES, *CLIENT_VARIABLES)]
     near = nearest(unknown.removeprefix(PREFIX), sorted(known))
-    return "" if near is None else f": did you mean {PREFIX}{near}?"
+    return ";" if near is None else f": did you mean {PREFIX}{near}?"
