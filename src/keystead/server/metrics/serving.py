@@ -1,6 +1,6 @@
 """Serves the metrics of all worker processes at an address of its own, from the process that started them.
 
-Here: the folder in which the processes count, and the address. Not here: the metrics (`measurements`). It speaks
+Here: the address. Not here: the folder in which the processes count (`folder`), the metrics (`measurements`). It speaks
 plain HTTP and asks for no credential, so only the monitoring should reach it.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
 from keystead.server.listening import AddressInUse
 from keystead.server.logs import logger
+from keystead.server.metrics.folder import metrics_folder
 from keystead.server.metrics.process_facts import cpu_seconds, resident_bytes
 from keystead.server.settings import SettingsError
 
@@ -51,8 +51,8 @@ def serving_metrics(address: str, signer: WatchedSigner) -> Iterator[None]:
         yield
         return
     host, port = parse_address(address)
-    with tempfile.TemporaryDirectory(prefix="keystead-metrics-") as folder:
-        os.environ[_FOLDER] = folder
+    with metrics_folder() as folder:
+        os.environ[_FOLDER] = str(folder)
         from prometheus_client import CollectorRegistry, Metric, start_http_server
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
         from prometheus_client.multiprocess import MultiProcessCollector
