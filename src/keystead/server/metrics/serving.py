@@ -1,7 +1,7 @@
 """Serves the metrics of all worker processes at an address of its own, from the process that started them.
 
-Here: the address. Not here: the folder in which the processes count (`folder`), the metrics (`measurements`). It speaks
-plain HTTP and asks for no credential, so only the monitoring should reach it.
+Here: the address. Not here: the folder in which the processes count (`folder`), the metrics (`measurements`). It
+speaks plain HTTP and asks for no credential, so only the monitoring should reach it.
 """
 
 from __future__ import annotations
