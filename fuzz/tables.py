@@ -41,12 +41,16 @@ _WRONG_CODE: Final = _DENIAL | {"one_time_code"}
 _TAKE_CODES: Final = frozenset({"verify_otp", "otp_auth"})
 
 _DENIED_STATUS: Final = 403
-_SENT_WITHIN_S: Final = 60.0
+_WAITING: Final = (
+    "SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL",
+    "SELECT count(*) FROM unfinished_deletion",
+)
+_DONE_WITHIN_S: Final = 60.0
 
 
 def state(database: Database) -> State:
-    """The tables, once everything that waits to be sent is sent. Raises TimeoutError if it is not."""
-    _wait_for_outbox(database)
+    """The tables, once everything is done that waits for the server. Raises TimeoutError if it is not."""
+    _wait_for_background(database)
     found: dict[str, frozenset[tuple[Any, ...]]] = {}
     for table in TABLES:
         columns = _ROWS.get(table) or ", ".join(["count(*)", *filter(None, [_SUMMED.get(table)])])
@@ -65,10 +69,11 @@ def changed_by_refusal(operation: str, status: int, before: State, after: State)
     return [table for table in TABLES if after[table] - before[table] and table not in allowed]
 
 
-def _wait_for_outbox(database: Database) -> None:
-    """A server sends between requests, and writes down what it sent."""
-    deadline = time.monotonic() + _SENT_WITHIN_S
-    while database.rows("SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL") != [(0,)]:
-        if time.monotonic() > deadline:
-            raise TimeoutError("messages wait to be sent, and nobody sends them")
-        time.sleep(0.005)
+def _wait_for_background(database: Database) -> None:
+    """Between requests a server sends, and writes down what it sent; and it deletes rows of what is deleted."""
+    deadline = time.monotonic() + _DONE_WITHIN_S
+    for waiting in _WAITING:
+        while database.rows(waiting) != [(0,)]:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"nobody does what waits: {waiting}")
+            time.sleep(0.005)
