@@ -108,11 +108,11 @@ def test_mistakes_are_warned_of_before_anything_is_asked(command: str, people: P
     start = "keystead: WARNING  ALLOW policy 'Mistaken' may never apply: approvers[]."
     tag, unknown, other = printed.err.splitlines()[:3]
     assert tag == (
-        f"{start}tags[] is compared with 'operators', but there is no user tag of this id: ids are UUIDs in lower "
+        f"{start}tags[] is compared with 'operators', but no user tag has this id: ids are UUIDs in lower "
         "case [IMPOSSIBLE_LITERAL]"
     )
     assert unknown.startswith(f"{start}id is compared with '0199a8f2-")
-    assert unknown.endswith("but there is no user of this id [IMPOSSIBLE_LITERAL]")
+    assert unknown.endswith("but no user has this id [IMPOSSIBLE_LITERAL]")
     assert OTHER in other
     assert names(people) == []
 

@@ -315,7 +315,7 @@ def test_lint_of_files_names_what_can_be_no_id(tmp_path: Path, terminal: Termina
     (tmp_path / "policies.toml").write_text(CAREFUL.replace(".count() >= 2", ".any(u, u.id == 'Ben')"))
     printed = terminal.run("policy", "lint", str(tmp_path))
     assert printed.code == 1
-    assert "there is no user of this id: ids are UUIDs in lower case [IMPOSSIBLE_LITERAL]" in printed.out
+    assert "no user has this id: ids are UUIDs in lower case [IMPOSSIBLE_LITERAL]" in printed.out
 
 
 def test_lint_of_the_organization(fake: FakeServer, terminal: Terminal) -> None:

@@ -8,17 +8,17 @@ from keystead.policies.grammar import parse
 from keystead.policies.linting.literals import Known, impossible_literals
 
 USER_ID = "0199a8f2-0000-7000-8000-000000000001"
-FORM = "of this id: ids are UUIDs in lower case"
+FORM = "has this id: ids are UUIDs in lower case"
 
 
 @pytest.mark.parametrize(
     ("text", "end"),
     [
-        ("approvers.any(u, u.id == 'Ben')", f"there is no user {FORM}"),
-        ("approvers.any(u, 'operators' in u.tags)", f"there is no user tag {FORM}"),
-        (f"credentials.any(c, c.user_id == '{USER_ID.upper()}')", f"there is no user {FORM}"),
-        ("wallet.id == 'treasury'", f"there is no wallet {FORM}"),
-        ("private_key.tags.contains('hot')", f"there is no private key tag {FORM}"),
+        ("approvers.any(u, u.id == 'Ben')", f"no user {FORM}"),
+        ("approvers.any(u, 'operators' in u.tags)", f"no user tag {FORM}"),
+        (f"credentials.any(c, c.user_id == '{USER_ID.upper()}')", f"no user {FORM}"),
+        ("wallet.id == 'treasury'", f"no wallet {FORM}"),
+        ("private_key.tags.contains('hot')", f"no private key tag {FORM}"),
         (f"approvers.any(u, u.id == '{USER_ID}')", None),
         ("approvers.any(u, u.alias == 'Ben')", None),
     ],

@@ -78,7 +78,7 @@ def test_a_proxy_is_a_user_with_a_policy_and_ends_with_both(caller: Caller) -> N
     assert (status, message) == (404, NO_PROXY)
 
 
-NO_PROXY = "header X-Auth-Proxy-Config-ID: there is no authentication proxy of this id"
+NO_PROXY = "header X-Auth-Proxy-Config-ID: no authentication proxy has this id"
 
 
 def configurations(caller: Caller) -> list[dict[str, Any]]:

@@ -258,7 +258,7 @@ CASES = [
         400,
         OTHER_ISSUER,
     ),
-    Foreign("by a code of a sister", by_a_code_of_a_sister, 400, "no code of this id"),
+    Foreign("by a code of a sister", by_a_code_of_a_sister, 400, "no code with this id"),
     *[
         Foreign(f"{name} asked for by a {caller}", of_the_victim_by(name, caller), 401, UNKNOWN_KEY)
         for name in ("otp_login", "oauth_login", "create_read_write_session", "email_auth", "init_otp_auth")

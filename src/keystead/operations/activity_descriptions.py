@@ -53,9 +53,14 @@ class DescribedFact(Wire, frozen=True):
 
 
 class DescribedActivity(Wire, frozen=True):
-    """`headline`: a sentence without full stop. `what`: a few words. `recipient`: the address that is paid or
-    called, `amount`: with its unit; both "" if there is none or more than one. `cautions`: what is easily
-    overlooked. `missing_approvals`: while it waits for approvals, the ways in which it could be allowed."""
+    """One activity in words.
+
+    - `headline` is a sentence without a full stop. `what` says the same in a few words.
+    - `recipient` is the address that is paid or called. `amount` is what is paid, with its unit. Each is "" if
+      there is none, or if there are several.
+    - `cautions` say what a reader easily overlooks.
+    - `missing_approvals` are the ways in which an activity that waits could be allowed.
+    """
 
     activity_id: str
     headline: str

@@ -155,7 +155,7 @@ def open_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCo
     """The stored code, if this flow may still verify it. Raises InvalidRequest."""
     code = stored.code
     if code is None:
-        raise InvalidRequest("Invalid OTP code: field `parameters.otpId`: no code of this id was sent here")
+        raise InvalidRequest("Invalid OTP code: field `parameters.otpId`: no code with this id was sent here")
     if code.flow != flow:
         raise InvalidRequest(
             f"Invalid OTP code: field `parameters.otpId`: this code is for {_OPERATIONS[code.flow]}"

@@ -87,7 +87,7 @@ class AuthProxyEndpoints:
                 proxy = organization.auth_proxies.get(config_id) if organization is not None else None
                 if organization is not None and proxy is not None:
                     return organization, proxy
-        raise NotFound("header X-Auth-Proxy-Config-ID: there is no authentication proxy of this id")
+        raise NotFound("header X-Auth-Proxy-Config-ID: no authentication proxy has this id")
 
     async def stamped(
         self,

@@ -118,9 +118,9 @@ def impossible_literals(tree: Node, known: Known) -> Iterator[str]:
             ids_of, called = _IDS[path]
             ids = ids_of(known)
             if known.are_uuids and not _UUID.fullmatch(literal):
-                yield f"{shown}, but there is no {called} of this id: ids are UUIDs in lower case"
+                yield f"{shown}, but no {called} has this id: ids are UUIDs in lower case"
             elif ids is not None and literal not in ids:
-                yield f"{shown}, but there is no {called} of this id"
+                yield f"{shown}, but no {called} has this id"
 
 
 def compared_literals(node: Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -58,7 +58,3 @@ def making(stamper: CallbackStamper) -> None:
     assert_type(Client.from_env(timeout=3.0, retries=Retries(tries=1)), Client)
     assert_type(AsyncClient.from_credentials("credentials.json"), AsyncClient)
     Client("http://localhost", organization_id="o", stamper=stamper)
-
-
-def test_this_file_is_for_the_type_checker() -> None:
-    """Nothing to run: that the names above exist is what importing it shows."""
