@@ -58,10 +58,10 @@ SETUPS: Sequence[Setup] = [setup for pair in PAIRS for setup in (pair.quiet, pai
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """One load of the quiet organization. `answered`: requests of both organizations in it."""
+    """The loads of both organizations at the same time. `flood` is empty where the quiet one was alone."""
 
-    load: Load
-    answered: int
+    quiet: Load
+    flood: Load
     processor_s: float
     verifications_per_s: float
     others: float
@@ -83,24 +83,28 @@ def beside_a_flood(store: StoreName, installation: Installation, cores: Set[int]
             for _ in range(rounds):
                 alone.append(_part(server, cores, gauge, quiet.requests(_ALONE), ()))
                 beside.append(_part(server, cores, gauge, quiet.requests(_FLOOD // 4), flood.requests(_FLOOD)))
-            for asked, parts in (("alone", alone), (f"beside {FLOODING} callers of another", beside)):
+            for asked, parts, of_flood in (
+                ("of a quiet organization, alone", alone, False),
+                (f"of a quiet organization, beside {FLOODING} callers of another", beside, False),
+                (f"of these {FLOODING} callers", beside, True),
+            ):
                 yield Result(
                     case=pair.case.name,
                     store=store,
                     workers=1,
                     organizations=2,
-                    asked=f"of a quiet organization, {asked}",
-                    figures=_figures(server, gauge, parts),
+                    asked=asked,
+                    figures=_figures(server, gauge, parts, of_flood=of_flood),
                 )
 
 
 def _part(server: Server, cores: Set[int], gauge: Gauge, quiet: Sequence[bytes], flood: Sequence[bytes]) -> _Part:
     yardstick, gauge_s = verifications_per_s(cores), gauge.seconds(cores)
     begun, used_s, others_before_s = time.perf_counter(), processor_s(server.pid), others_s()
-    load, flooded = send_beside(server.port, quiet, flood, callers=FLOODING, limit_s=_LIMIT_S)
+    quiet_load, flood_load = send_beside(server.port, quiet, flood, callers=FLOODING, limit_s=_LIMIT_S)
     return _Part(
-        load=load,
-        answered=len(load.latencies) + flooded,
+        quiet=quiet_load,
+        flood=flood_load,
         processor_s=processor_s(server.pid) - used_s,
         verifications_per_s=yardstick,
         others=max(others_s() - others_before_s, 0.0) / (time.perf_counter() - begun),
@@ -108,9 +112,10 @@ def _part(server: Server, cores: Set[int], gauge: Gauge, quiet: Sequence[bytes],
     )
 
 
-def _figures(server: Server, gauge: Gauge, parts: Sequence[_Part]) -> Figures:
+def _figures(server: Server, gauge: Gauge, parts: Sequence[_Part], *, of_flood: bool) -> Figures:
     """`processor_us` is for a request of either organization."""
-    load = combined([part.load for part in parts])
+    load = combined([part.flood if of_flood else part.quiet for part in parts])
+    answered = sum(len(part.quiet.latencies) + len(part.flood.latencies) for part in parts)
     latencies = sorted(load.latencies)
     yardstick = statistics.median(part.verifications_per_s for part in parts)
     return Figures(
@@ -119,7 +124,7 @@ def _figures(server: Server, gauge: Gauge, parts: Sequence[_Part]) -> Figures:
         share=load.rate / yardstick,
         p50_ms=latencies[len(latencies) // 2] * 1000,
         p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
-        processor_us=sum(part.processor_s for part in parts) / sum(part.answered for part in parts) * 1e6,
+        processor_us=sum(part.processor_s for part in parts) / answered * 1e6,
         peak_mb=server.peak_bytes() / 1e6,
         requests=len(latencies),
         failures=len(load.failures),

@@ -66,12 +66,11 @@ def send(ports: Sequence[int], requests: Sequence[bytes], *, warm_up: int, limit
 
 def send_beside(
     port: int, requests: Sequence[bytes], flood: Sequence[bytes], *, callers: int, limit_s: float
-) -> tuple[Load, int]:
+) -> tuple[Load, Load]:
     """Send the requests over one connection, and the flood over as many as there are callers, until all of either
     are answered. Without a flood, until the requests are.
 
-    Returns the load of the requests, with the failures of both, and how many of the flood were answered. Raises
-    BenchFailure.
+    Returns the load of the requests and that of the flood. Raises BenchFailure.
     """
     gc.collect()
     gc.disable()
@@ -83,7 +82,7 @@ def send_beside(
 
 async def _send_beside(
     port: int, requests: Sequence[bytes], flood: Sequence[bytes], callers: int, limit_s: float
-) -> tuple[Load, int]:
+) -> tuple[Load, Load]:
     loop = asyncio.get_running_loop()
     quiet, flooding = _Progress(requests, 0, loop.create_future()), _Progress(flood, 0, loop.create_future())
     connections = [await flooding.connected(port) for _ in range(callers if flood else 0)]
@@ -103,7 +102,8 @@ async def _send_beside(
         raise BenchFailure(f"neither {len(requests)} requests nor a flood were answered within {limit_s:g} s")
     for future in ended:
         future.result()  # raises what broke a connection
-    return Load(seconds, quiet.latencies, quiet.failures + flooding.failures), len(flooding.latencies)
+    first, second = (Load(seconds, progress.latencies, progress.failures) for progress in (quiet, flooding))
+    return first, second
 
 
 async def _send(ports: Sequence[int], requests: Sequence[bytes], warm_up: int, limit_s: float) -> Load:

@@ -47,6 +47,7 @@ from keystead.server.console_logins import console_logins
 from keystead.server.cors import CorsPolicy
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
+from keystead.server.fair_queue import FairQueue
 from keystead.server.large_requests import LargeRequests
 from keystead.server.lockouts import changes_ip_allowlist, log_lockout
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
@@ -97,6 +98,7 @@ class Application:
         self._failures = FailureLimit(settings.failures_per_address, rates)
         self._cors = CorsPolicy.of(settings.cors_origins)
         self._large_requests = LargeRequests()
+        self._fair_queue = FairQueue()
         self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
         self._console: ConsoleAnswers | None = None
         if settings.console:
@@ -217,14 +219,14 @@ class Application:
         line.user_id = caller.user.user_id
         self._limits.spend(organization.id, _credential(caller), time.monotonic())
         reading = service.reading(organization, caller)
-        if not operation.of_version:
-            return await _rendered(await _awaited(operation.answer(reading, query)), form)
-        kept = service.store.cached_answers(organization)
+        kept = service.store.cached_answers(organization) if operation.of_version else None
         key = (operation.name, form)
-        known = kept.get(key)
+        known = kept.get(key) if kept is not None else None
         if known is None:
-            known = await _rendered(await _awaited(operation.answer(reading, query)), form)
-            kept.keep(key, known)
+            async with self._fair_queue.turn(organization.id):
+                known = await _rendered(await _awaited(operation.answer(reading, query)), form)
+            if kept is not None:
+                kept.keep(key, known)
         return known
 
     async def _answer_submission(
@@ -265,7 +267,8 @@ class Application:
             self._limits.spend_for_proxy(organization.id, time.monotonic())
         else:
             self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        activity = await service.lifecycle.submit(submission, caller, organization, source)
+        async with self._fair_queue.turn(organization.id):
+            activity = await service.lifecycle.submit(submission, caller, organization, source)
         line.activity_id = activity.id
         if service.measurements is not None:
             service.measurements.submitted(activity.type, activity.status)
