@@ -1,12 +1,13 @@
-"""A steady load on one organization at one process, and single requests at another: none is refused for losing.
+"""Single requests beside a steady load: of one organization at two processes, none is refused for losing; of two
+organizations at one process, the load has few requests under way.
 
-On PostgreSQL, since one process serves a SQLite file. Both are services in this process, on one database, with
-their signer here: nothing is left to chance but the order.
+The services are in this process, with their signer: nothing is left to chance but the order.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,14 @@ import httpx
 import pytest
 
 from keystead.keys import master_key
+from keystead.pipeline.lifecycle import Lifecycle
+from keystead.server import concurrency_limit
 from keystead.signer.local import LocalSigner
+from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, unique
 from tests.support.in_process import serving
-from tests.support.servers import Installation, bootstrap_installation
+from tests.support.servers import Installation, bootstrap_installation, user_with_key
 
 DECIDING_S = 0.01
 """About what a wallet's creation takes in production. Committing is faster."""
@@ -77,3 +81,47 @@ def test_single_requests_beside_a_steady_load(postgres_installation: Installatio
     assert len(flooded) > len(single), "the load went on meanwhile"
     counts = installation.database.counts()
     assert counts["activity"] == counts["sealed_secret"] == len(single) + len(flooded)
+
+
+def test_a_quiet_organization_beside_a_flooding_one(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 20 requests of another at the same time, at most two are under way."""
+    monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
+    path = tmp_path / "master.key"
+    master_key.create(path, installation.master_key)
+    under_way: Counter[str] = Counter()
+    most: Counter[str] = Counter()
+    submit = Lifecycle.submit
+
+    async def counted(lifecycle: Lifecycle, submission: Any, caller: Any, organization: Any, source: Any) -> Any:
+        under_way[organization.id] += 1
+        most[organization.id] = max(most[organization.id], under_way[organization.id])
+        try:
+            await asyncio.sleep(0.01)  # so that all 20 arrive meanwhile
+            return await submit(lifecycle, submission, caller, organization, source)
+        finally:
+            under_way[organization.id] -= 1
+
+    monkeypatch.setattr(Lifecycle, "submit", counted)
+
+    async def make_tag(http: httpx.AsyncClient, caller: Caller) -> httpx.Response:
+        body = caller.submit_body("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
+        headers = {**caller.stamped(body), **SDK_FORM}
+        return await http.post("/public/v1/submit/create_user_tag", content=body, headers=headers)
+
+    async def run(flooding: Caller, quiet: Caller) -> list[httpx.Response]:
+        async with serving(installation, path) as http:
+            alone = await asyncio.gather(*(make_tag(http, flooding) for _ in range(20)))
+            assert most[flooding.organization_id] > concurrency_limit.LEAST, "alone, none waits"
+            most.clear()
+            first = await make_tag(http, quiet)
+            beside = await asyncio.gather(*(make_tag(http, flooding) for _ in range(20)), make_tag(http, quiet))
+            return [*alone, first, *beside]
+
+    with httpx.Client() as unused:
+        quiet = installation.caller(unused)
+        made = installation.add_organization(user_with_key(key := generate_api_key()))
+        answers = asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
+    assert [answer.text for answer in answers if answer.status_code != 200] == []
+    assert most == {made.id: concurrency_limit.LEAST, quiet.organization_id: 1}

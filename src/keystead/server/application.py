@@ -47,7 +47,6 @@ from keystead.server.console_logins import console_logins
 from keystead.server.cors import CorsPolicy
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
-from keystead.server.fair_queue import FairQueue
 from keystead.server.large_requests import LargeRequests
 from keystead.server.lockouts import changes_ip_allowlist, log_lockout
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
@@ -98,7 +97,6 @@ class Application:
         self._failures = FailureLimit(settings.failures_per_address, rates)
         self._cors = CorsPolicy.of(settings.cors_origins)
         self._large_requests = LargeRequests()
-        self._fair_queue = FairQueue()
         self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
         self._console: ConsoleAnswers | None = None
         if settings.console:
@@ -223,7 +221,7 @@ class Application:
         key = (operation.name, form)
         known = kept.get(key) if kept is not None else None
         if known is None:
-            async with self._fair_queue.turn(organization.id):
+            async with service.concurrency.turn(organization.id):
                 known = await _rendered(await _awaited(operation.answer(reading, query)), form)
             if kept is not None:
                 kept.keep(key, known)
@@ -267,7 +265,7 @@ class Application:
             self._limits.spend_for_proxy(organization.id, time.monotonic())
         else:
             self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        async with self._fair_queue.turn(organization.id):
+        async with service.concurrency.turn(organization.id):
             activity = await service.lifecycle.submit(submission, caller, organization, source)
         line.activity_id = activity.id
         if service.measurements is not None:

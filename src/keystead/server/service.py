@@ -40,6 +40,7 @@ from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
 from keystead.server.authentication import Verifiers
 from keystead.server.background import background_task
+from keystead.server.concurrency_limit import ConcurrencyLimit
 from keystead.server.deletions import Deletions
 from keystead.server.opening import NotReady, Opened, open_checked
 from keystead.server.processes import announce, keep_announcing, this_process, withdraw
@@ -115,6 +116,7 @@ class Service:
         self._chosen_status = chosen_status
         self._webhook_seen = webhook_seen
         self.clock = sources.clock
+        self.concurrency = ConcurrencyLimit()
         self._is_open = False
 
     async def open(self) -> None:
@@ -197,6 +199,7 @@ class Service:
             self.store,
             self.environment,
             self.lifecycle,
+            self.concurrency,
             self._outbox,
             self._webhooks.dispatcher,
             self._certificate_ends_ms,

@@ -57,6 +57,9 @@ class Measurements:
         self._rate_limited = counter("rate_limited", "Requests that a rate limit refused, by which.", "limit")
         self.cpu_seconds = counter("cpu_seconds", "Processor time of the processes that serve.")
         self.resident_bytes = gauge("resident_bytes", "Memory of the processes that serve.")
+        self.queued_requests = gauge(
+            "queued_requests", "Requests that wait because their organization has enough under way."
+        )
         self.queued_submissions = gauge(
             "queued_submissions", "Submissions that wait for their turn at their organization."
         )

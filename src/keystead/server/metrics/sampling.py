@@ -18,6 +18,7 @@ from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.lifecycle import Lifecycle
+from keystead.server.concurrency_limit import ConcurrencyLimit
 from keystead.server.installation_dates import last_backup_ms, master_key_since
 from keystead.server.metrics.measurements import Measurements
 from keystead.server.metrics.process_facts import resident_bytes
@@ -41,6 +42,7 @@ class Sampler:
         store: DatabaseStore,
         environment: Environment,
         lifecycle: Lifecycle,
+        concurrency: ConcurrencyLimit,
         outbox: Outbox,
         webhooks: WebhookDispatcher,
         certificate_ends_ms: Callable[[], int | None],
@@ -49,6 +51,7 @@ class Sampler:
         self._store = store
         self._environment = environment
         self._lifecycle = lifecycle
+        self._concurrency = concurrency
         self._outbox = outbox
         self._webhooks = webhooks
         self._certificate_ends_ms = certificate_ends_ms
@@ -81,6 +84,7 @@ class Sampler:
         self._count(to.cpu_seconds, time.process_time())
         to.certificate_seconds.set((self._certificate_ends_ms() or 0) / 1000)
         to.resident_bytes.set(resident_bytes("self"))
+        to.queued_requests.set(self._concurrency.waiting)
         to.queued_submissions.set(self._lifecycle.waiting)
         to.queued_commits.set(store.waiting_commits)
         for pool, (used, most) in store.connections().items():

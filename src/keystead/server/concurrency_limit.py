@@ -1,8 +1,8 @@
-"""Requests of several organizations share the event loop, so that one that floods does not delay the others.
+"""An adaptive limit of the requests that one organization has under way, so that a flood delays no other.
 
-While several organizations send requests, each has only so many requests under way as leave the event loop some time.
-Its other requests wait in the order in which they came. With one organization no request waits. Not here: refusals
-(`rate_limits`), the queue of changes to one organization (`pipeline.organization_queue`).
+It holds while several organizations send requests, and follows how busy the event loop is. Requests above it wait
+in the order in which they came. Not here: refusals (`rate_limits`), the queue of changes to one organization
+(`pipeline.organization_queue`).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 LEAST: Final = 2
-"""Requests of an organization that may always be under way: what another organization waits for, at least."""
+"""The lowest limit: so many requests of an organization may always be under way."""
 
 BUSY_SHARE: Final = 0.5
-"""Above this share of a processor, used by the event loop's thread, an organization may have fewer requests under way,
-below it more. The thread waits for others, such as the one that writes, so that it never reaches a whole one."""
+"""The limit falls while the event loop's thread uses more than this share of a processor, and else rises while
+requests wait. The thread also waits for other threads, such as the one that writes: a flood makes it use 0.7."""
 
 INTERVAL_S: Final = 0.1
-"""The share is measured, and the limit moved, so often."""
+"""Seconds between two measurements of the share. Each moves the limit once."""
 
 SHARED_S: Final = 10.0
 """The limit holds for so long after two requests in a row were of different organizations."""
 
 
-class _Requests:
+class _OrganizationRequests:
     """The requests of one organization."""
 
     def __init__(self) -> None:
@@ -36,8 +36,11 @@ class _Requests:
         self.waiting: deque[asyncio.Future[None]] = deque()
 
 
-class FairQueue:
-    """Of one process; belongs to its event loop. `processor_s`: the processor time of the event loop's thread."""
+class ConcurrencyLimit:
+    """Of one process; belongs to its event loop.
+
+    `clock_s`: a monotonic clock. `processor_s`: the processor time of the event loop's thread. Both in seconds.
+    """
 
     def __init__(
         self, clock_s: Callable[[], float] = time.monotonic, processor_s: Callable[[], float] = time.thread_time
@@ -46,37 +49,37 @@ class FairQueue:
         self._processor_s = processor_s
         self._measured_s, self._used_s = clock_s(), processor_s()
         self._limit = LEAST
-        self._organizations: dict[str, _Requests] = {}
-        self._last_organization_id = ""
+        self._organizations: dict[str, _OrganizationRequests] = {}
+        self._last_organization_id: str | None = None
         self._shared_until_s = clock_s()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def waiting(self) -> int:
-        """Requests that wait now."""
+        """How many requests wait now."""
         return sum(len(requests.waiting) for requests in self._organizations.values())
 
     @asynccontextmanager
     async def turn(self, organization_id: str) -> AsyncIterator[None]:
-        """For the block that answers a request of this organization. A cancelled caller gives its turn up."""
+        """Wait until the organization may have another request under way, which the block then answers."""
         now_s = self._clock_s()
-        if organization_id != self._last_organization_id:
-            self._last_organization_id = organization_id
+        if self._last_organization_id not in (organization_id, None):
             self._shared_until_s = now_s + SHARED_S
+        self._last_organization_id = organization_id
         requests = self._organizations.get(organization_id)
         if requests is None:
-            requests = self._organizations[organization_id] = _Requests()
+            requests = self._organizations[organization_id] = _OrganizationRequests()
         self._adjust(now_s)
         if requests.under_way < self._limit or now_s >= self._shared_until_s:
             requests.under_way += 1
         else:
-            await self._its_turn(organization_id, requests)
+            await self._started(organization_id, requests)
         try:
             yield
         finally:
             self._ended(organization_id, requests)
 
-    async def _its_turn(self, organization_id: str, requests: _Requests) -> None:
+    async def _started(self, organization_id: str, requests: _OrganizationRequests) -> None:
         loop = asyncio.get_running_loop()
         started = loop.create_future()
         requests.waiting.append(started)
@@ -85,17 +88,19 @@ class FairQueue:
         try:
             await started
         except asyncio.CancelledError:
-            if not started.cancelled():  # its turn came while it was cancelled
+            if started in requests.waiting:
+                requests.waiting.remove(started)
+            elif not started.cancelled():  # its turn came before
                 self._ended(organization_id, requests)
             raise
 
-    def _ended(self, organization_id: str, requests: _Requests) -> None:
+    def _ended(self, organization_id: str, requests: _OrganizationRequests) -> None:
         requests.under_way -= 1
         self._start(requests)
         if not requests.under_way:
             del self._organizations[organization_id]
 
-    def _start(self, requests: _Requests) -> None:
+    def _start(self, requests: _OrganizationRequests) -> None:
         is_shared = self._clock_s() < self._shared_until_s
         while requests.waiting and (requests.under_way < self._limit or not is_shared):
             started = requests.waiting.popleft()
@@ -104,7 +109,7 @@ class FairQueue:
                 requests.under_way += 1
 
     def _adjust(self, now_s: float) -> None:
-        """Move the limit, when an interval is over: down while the event loop is busy, up while requests wait."""
+        """At the end of an interval, lower the limit by a quarter, or raise it by one."""
         if now_s - self._measured_s < INTERVAL_S:
             return
         used_s = self._processor_s()
@@ -112,11 +117,11 @@ class FairQueue:
         self._measured_s, self._used_s = now_s, used_s
         if is_busy:
             self._limit = max(LEAST, self._limit * 3 // 4)
-        elif self._timer is not None:
+        elif self.waiting:
             self._limit += 1
 
     def _look_again(self) -> None:
-        """Start what the limit, which may have moved, leaves room for."""
+        """While requests wait, move the limit and start what it has room for, even if no request comes or ends."""
         self._timer = None
         self._adjust(self._clock_s())
         for requests in self._organizations.values():
