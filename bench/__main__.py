@@ -67,6 +67,7 @@ def _plan(asked: argparse.Namespace, cores: int) -> Plan:
         organizations=0 if quick else asked.organizations,
         people=FEW_PEOPLE if quick else asked.organizations or FEW_PEOPLE,
         contention=asked.only is None or CONTENTION in asked.only,
+        processor_share=asked.processor_share,
         fairness=asked.only is None or FAIRNESS in asked.only,
         pace=Pace(blocks=2, seconds=1.0, spare=2) if quick else Pace(blocks=4, seconds=1.2, spare=4, turns=4),
         pace_of_all=Pace(blocks=1, seconds=2.0, spare=2, turns=4),
@@ -88,6 +89,11 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=ORGANIZATIONS,
         help="how many the second database has, and how many people log in; 0: no second database, few people",
+    )
+    parser.add_argument(
+        "--processor-share",
+        type=float,
+        help="of contention: hold each server to this share of a processor, such as 0.2; for root on Linux",
     )
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     parser.add_argument("--figures", type=Path, help="a folder for the figures as JSON and as plots (SVG)")

@@ -15,6 +15,7 @@ from bench.cases import CREATE_INTERFACE, SIGN_UP
 from bench.installation import Installation
 from bench.many_organizations import Tenant, new_tenants, write_organizations
 from bench.measuring import Pace, Subject, measure
+from bench.processor_shares import held_to
 from bench.results import COMPARED_LEAST, Baseline, Result
 from bench.server import running
 from bench.stamping import Stamping
@@ -24,8 +25,13 @@ TENANTS = 64
 """How many different organizations are asked in turn. There are more of them than connections."""
 
 
-def contended(installation: Installation, cores: Set[int], pace: Pace) -> Iterator[Result]:
-    """The figures of each number of servers, compared with one server. They are measured in turns."""
+def contended(
+    installation: Installation, cores: Set[int], pace: Pace, processor_share: float | None
+) -> Iterator[Result]:
+    """The figures of each number of servers, compared with one server. They are measured in turns.
+
+    `processor_share`: of one processor, which each server has; None: as much as there is. Raises BenchFailure.
+    """
     tenants = new_tenants(TENANTS)
     write_organizations(installation, tenants)
     organization = installation.organizations[CREATE_INTERFACE.setup]
@@ -35,7 +41,9 @@ def contended(installation: Installation, cores: Set[int], pace: Pace) -> Iterat
         for number in range(max(SERVERS)):
             folder = installation.folder / f"server-{number}"
             folder.mkdir(exist_ok=True)
-            servers.append(stack.enter_context(running(installation.settings, folder, cores)))
+            server = stack.enter_context(running(installation.settings, folder, cores))
+            stack.enter_context(held_to(processor_share, server.pid))
+            servers.append(server)
         for case, asked, chosen, least in (
             (CREATE_INTERFACE, "to one organization", one, COMPARED_LEAST),
             (CREATE_INTERFACE, f"to {TENANTS} organizations", tenants, None),

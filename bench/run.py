@@ -35,8 +35,8 @@ FEW = 1_000
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to measure. `organizations`: how many the second database has besides the first one; 0: no second
     database. `people`: how many sub-organizations the database of `person_cases` has. `pace_of_all` is for all
-    cores. `contention`: whether several servers are measured over PostgreSQL. `fairness`: whether a quiet
-    organization beside one that floods is."""
+    cores. `contention`: whether several servers are measured over PostgreSQL, and `processor_share`: each with this
+    share of a processor. `fairness`: whether a quiet organization beside one that floods is."""
 
     stores: Sequence[StoreName]
     cases: Sequence[Case]
@@ -45,6 +45,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     organizations: int
     people: int
     contention: bool
+    processor_share: float | None
     fairness: bool
     pace: Pace
     pace_of_all: Pace
@@ -88,9 +89,8 @@ def run(plan: Plan, cores: Cores, say: Callable[[str], None]) -> Iterator[Result
                 databases.move(cores.all)
                 of_several = databases.folder / "several"
                 setup = CREATE_INTERFACE.setup
-                yield from contended(
-                    new_installation(databases.new(), of_several, cores.all, [setup]), cores.all, plan.pace
-                )
+                several = new_installation(databases.new(), of_several, cores.all, [setup])
+                yield from contended(several, cores.all, plan.pace, plan.processor_share)
 
 
 def _of_peer(plan: Plan, places: Set[int]) -> Result:
