@@ -30,7 +30,7 @@ from keystead.operations.sub_organization_intents import (
     from_v7,
 )
 from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
-from keystead.operations.verified_contacts import (
+from keystead.operations.verification_tokens import (
     TOKEN_FIELD,
     check_signup,
     is_used_up,

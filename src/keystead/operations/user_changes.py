@@ -13,7 +13,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
-from keystead.operations.verified_contacts import check_own_contact, is_used_up, used_up
+from keystead.operations.verification_tokens import check_own_contact, is_used_up, used_up
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.governance import check_not_in_quorum, check_still_credentialed

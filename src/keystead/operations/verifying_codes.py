@@ -1,7 +1,7 @@
 """verify_otp: exchanges the right code for a verification token. The third wrong code locks the code.
 
 Here: the check for every use of a code. Not here: starting codes (`starting_codes`), the use of tokens
-(`verified_contacts`).
+(`verification_tokens`).
 """
 
 from __future__ import annotations

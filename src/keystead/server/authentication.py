@@ -24,8 +24,8 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.principals import (
     KEY_NOT_FOUND,
     Principal,
+    ProvenContact,
     ProvenKey,
-    VerifiedContact,
     principal_in,
     unknown,
 )
@@ -141,9 +141,9 @@ async def _prove_attested(value: bytes, body: bytes, operation: Operation, verif
     contact = identity = None
     match stamp.scheme:
         case AttestedScheme.VERIFICATION_TOKEN:
-            contact = _verified_contact(stamp, verifiers)
+            contact = _proven_contact(stamp, verifiers)
         case AttestedScheme.OIDC:
-            identity = await _verified_identity(stamp, verifiers)
+            identity = await _proven_identity(stamp, verifiers)
         case _:
             assert_never(stamp.scheme)
     return ProvenKey(
@@ -156,7 +156,7 @@ async def _prove_attested(value: bytes, body: bytes, operation: Operation, verif
     )
 
 
-def _verified_contact(stamp: AttestedStamp, verifiers: Verifiers) -> VerifiedContact:
+def _proven_contact(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenContact:
     try:
         token = read_verification_token(
             stamp.public_key_attestation, verifiers.verification_key, verifiers.clock.now_ms()
@@ -167,14 +167,14 @@ def _verified_contact(stamp: AttestedStamp, verifiers: Verifiers) -> VerifiedCon
         raise Unauthenticated(
             "could not verify attested stamp: the verification token was issued for another public key"
         )
-    return VerifiedContact(
+    return ProvenContact(
         type=CredentialType.EMAIL_OTP if token.otp_type is OtpType.EMAIL else CredentialType.SMS_OTP,
         contact=token.contact,
         organization_id=token.organization_id,
     )
 
 
-async def _verified_identity(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenIdentity:
+async def _proven_identity(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenIdentity:
     try:
         identity = await verifiers.identities.proven(stamp.public_key_attestation, "publicKeyAttestation")
     except InvalidRequest as refused:
