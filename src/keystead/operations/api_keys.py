@@ -13,13 +13,9 @@ from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, QueryRequest, 
 from keystead.api.records import ApiKey, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
+from keystead.organizations.api_keys import check_public_keys_free, new_api_key, with_api_keys
 from keystead.organizations.credential_removal import API_KEYS, without_credentials
-from keystead.organizations.credentials import (
-    check_not_held_by_siblings,
-    check_public_keys_free,
-    new_api_key,
-    with_api_keys,
-)
+from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named, users_asked_for
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome

@@ -19,13 +19,13 @@ from keystead.api.parameters import (
 from keystead.api.records import Authenticator, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
-from keystead.organizations.credential_removal import AUTHENTICATORS, without_credentials
-from keystead.organizations.credentials import (
+from keystead.organizations.authenticators import (
     check_credential_ids_free,
-    check_not_held_by_siblings,
     check_room_for_authenticators,
     new_authenticator,
 )
+from keystead.organizations.credential_removal import AUTHENTICATORS, without_credentials
+from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.users import user_named

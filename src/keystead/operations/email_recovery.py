@@ -23,12 +23,12 @@ from keystead.operations.outgoing import (
     named_customization,
 )
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
-from keystead.organizations.credentials import (
+from keystead.organizations.authenticators import (
     check_credential_ids_free,
-    check_not_held_by_siblings,
     check_room_for_authenticators,
     new_authenticator,
 )
+from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome

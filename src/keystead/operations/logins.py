@@ -21,8 +21,8 @@ from keystead.operations.session_keys import (
     begin_login_session,
     session_context,
 )
-from keystead.organizations.credentials import user_with_identity
 from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up
+from keystead.organizations.oauth_providers import user_with_identity
 from keystead.organizations.users import user_named
 from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource

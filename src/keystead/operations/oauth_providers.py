@@ -19,13 +19,13 @@ from keystead.api.parameters import (
 from keystead.api.records import OauthProvider, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.credential_removal import OAUTH_PROVIDERS, without_credentials
-from keystead.organizations.credentials import (
+from keystead.organizations.google_accounts import client_ids_of, google_email_verified, proves_email_of
+from keystead.organizations.oauth_providers import (
     check_identities_free,
     new_oauth_providers,
     tokens_of,
     with_oauth_providers,
 )
-from keystead.organizations.google_accounts import client_ids_of, google_email_verified, proves_email_of
 from keystead.organizations.organization import Put
 from keystead.organizations.users import user_named, users_asked_for
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome

@@ -1,7 +1,7 @@
 """Which user of which organization sent a request, given the key or credential that its stamp proves.
 
 Here: from a proven key to its user in one organization, and the expiry of keys.
-Not here: which organizations are searched (`server.authentication`), whether the stamp is valid (`stamps`), and
+Not here: which organizations are searched (`server.callers`), whether the stamp is valid (`stamps`), and
 what its user may do (`policies`).
 """
 
@@ -15,9 +15,9 @@ from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
 from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.credentials import user_with_identity
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind, identity_looked_up
+from keystead.organizations.oauth_providers import user_with_identity
 from keystead.organizations.organization import Organization
 from keystead.organizations.verified_contacts import (
     check_logins_by_code,
