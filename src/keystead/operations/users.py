@@ -22,7 +22,7 @@ from keystead.operations.user_intents import (
     from_v2,
     from_v3,
 )
-from keystead.organizations.users import user_named
+from keystead.organizations.kinds.users import Users
 from keystead.pipeline.activity import ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
@@ -107,7 +107,7 @@ class GetUserResponse(Wire, frozen=True):
 @query()
 def get_user(reading: Reading, request: GetUserRequest) -> GetUserResponse:
     """One user with all credentials."""
-    return GetUserResponse(user=user_named(reading.organization, request.user_id))
+    return GetUserResponse(user=reading.organization.record(Users, request.user_id))
 
 
 class ListUsersRequest(QueryRequest, frozen=True):
