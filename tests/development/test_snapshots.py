@@ -198,7 +198,7 @@ def test_no_more_than_the_limit_are_taken_at_one_instant(path: Path, monkeypatch
 def test_a_snapshot_that_is_replaced_while_it_is_put_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     restored, taken = RestoreChange(name="0"), SnapshotChange(name="0")
     outcomes, snapshots = asyncio.run(
-        _all(path, monkeypatch, [lambda each: each.restore(restored), lambda each: each.take(taken)])
+        _all(path, monkeypatch, [lambda each: each.take(taken), lambda each: each.restore(restored)])
     )
     assert [outcome for outcome in outcomes if isinstance(outcome, BaseException)] == []
     assert snapshots.state().snapshots[-1] == "0"

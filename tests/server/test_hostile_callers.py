@@ -290,7 +290,7 @@ class TestPagesThatCostTheSigner:
             later = asyncio.create_task(readiness.answer())
             await asyncio.sleep(0)
             ends.set()
-            assert await asyncio.gather(early, later) == [b"before the failure", b"after it"]
+            assert (await early, await later) == (b"before the failure", b"after it")
             assert await readiness.answer() == b"after it"
 
         asyncio.run(call())
