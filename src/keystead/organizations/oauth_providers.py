@@ -96,26 +96,19 @@ def with_oauth_providers(
 
 def check_identities_free(organization: Organization, providers: Iterable[OauthProvider]) -> None:
     """Raise AlreadyExists if an (issuer, audience, subject) is attached in the organization already."""
-    taken = {
-        (held.issuer, held.audience, held.subject)
-        for user in organization.users.values()
-        for held in user.oauth_providers
-    }
+    seen: set[tuple[str, str, str]] = set()
     for provider in providers:
         identity = (provider.issuer, provider.audience, provider.subject)
-        if identity in taken:
+        if identity in organization.users.by_identity or identity in seen:
             raise AlreadyExists(
                 f"oauth provider already exists: issuer {provider.issuer!r}, audience {provider.audience!r}, "
                 f"subject {provider.subject!r} is attached to a user of this organization",
                 machine_code="OAUTH_PROVIDER_ALREADY_EXISTS",
             )
-        taken.add(identity)
+        seen.add(identity)
 
 
 def user_with_identity(organization: Organization, identity: ProvenIdentity) -> tuple[User, OauthProvider] | None:
     """The user who has this OAuth identity, and its record: at most one user has it (`check_identities_free`)."""
-    for user in organization.users.values():
-        for held in user.oauth_providers:
-            if (held.issuer, held.audience, held.subject) == (identity.iss, identity.aud, identity.sub):
-                return user, held
-    return None
+    found = organization.users.by_identity.get((identity.iss, identity.aud, identity.sub))
+    return None if found is None else (organization.users[found[0]], found[1])
