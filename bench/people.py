@@ -30,8 +30,8 @@ from keystead.keys.material import WalletSecret, derive_accounts, plan_accounts,
 from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
 from keystead.keys.sealing import MasterKey
 from keystead.operations.derived_accounts import account_record
+from keystead.organizations.api_keys import new_api_key
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, NewAccount, SealedSecret
-from keystead.organizations.credentials import new_api_key
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import name_lookup, user_lookups

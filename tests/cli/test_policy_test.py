@@ -223,6 +223,45 @@ def test_malformed(text: str, message: str, file: Path, tmp_path: Path, terminal
     assert printed.err.count("\n") == 1
 
 
+SEVERAL = [
+    (
+        "of files, policies and users",
+        'policies = ["none.toml", "one.toml", "two.toml"]' + USERS + "[[users]]\nnam = 'Eve'" + ALLOWED,
+        [
+            "none.toml: No such file or directory",
+            "one.toml: not TOML: ",
+            "two.toml, policy 1: invalid policy",
+            "two.toml, policy 2: there is no 'nam' here",
+            "cases.toml, user 3: ",
+        ],
+    ),
+    (
+        "of cases",
+        POLICIES + USERS + ALLOWED + ALLOWED.replace("Ana", "Eve") + ALLOWED.replace("Ana", "Bob"),
+        [
+            "cases.toml, case 2 (Eve makes one).who: no user is called 'Eve'",
+            "cases.toml, case 3 (Bob makes one).who: no user is called 'Bob'",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "messages"), [row[1:] for row in SEVERAL], ids=[row[0] for row in SEVERAL])
+def test_every_problem_is_told(
+    text: str, messages: list[str], file: Path, tmp_path: Path, terminal: Terminal
+) -> None:
+    (tmp_path / "one.toml").write_text("policies = ")
+    wrong = [POLICIES.replace("u.id ==", "u.name =="), "[[policies]]\nnam = 'Eve'\n"]
+    (tmp_path / "two.toml").write_text("\n".join(wrong))
+    file.write_text(text)
+    printed = terminal.run("policy", "test", str(file))
+    assert (printed.code, printed.out) == (2, "")
+    lines = printed.err.splitlines()
+    assert len(lines) == len(messages)
+    for line, message in zip(lines, messages, strict=True):
+        assert message in line
+
+
 @pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000], ids=["no UTF-8", "nested"])
 @pytest.mark.parametrize("suffix", ["toml", "json"])
 def test_bytes_that_are_nothing(suffix: str, content: bytes, tmp_path: Path, terminal: Terminal) -> None:

@@ -312,17 +312,18 @@ def test_caddy_in_front(make_postgres: MakeDatabase, start: Callable[..., Server
         try:
             authority = tmp_path / "caddy/pki/authorities/local/root.crt"
             http = _client(f"https://localhost:{port}", authority, caddy, tmp_path / "log")
+            running.callback(http.close)
             caller = installation.caller(http)
             for number in range(4):
                 caller.submitted("create_wallet", {"walletName": f"wallet {number}", "accounts": []})
             assert servers[0].stop() == 0
             for number in range(4, 8):
                 body = caller.submit_body("create_wallet", {"walletName": f"wallet {number}", "accounts": []})
-                statuses = [caller.post("/public/v1/submit/create_wallet", body).status_code for _ in range(2)]
-                assert statuses[1] == 200
-                assert statuses[0] in (200, 502), "the one that met the stopped server"
+                status = caller.post("/public/v1/submit/create_wallet", body).status_code
+                if status == 502:  # it met the stopped server, which gets no other for some time
+                    status = caller.post("/public/v1/submit/create_wallet", body).status_code
+                assert status == 200
             assert len(caller.asked("list_wallets")["wallets"]) == 8
-            http.close()
         finally:
             caddy.terminate()
     installation.database.close()
@@ -338,8 +339,13 @@ def _client(url: str, authority: Path, caddy: subprocess.Popen[bytes], log: Path
         if not authority.exists():
             continue
         try:
-            http = httpx.Client(base_url=url, verify=ssl.create_default_context(cafile=authority), trust_env=False)
+            trusted = ssl.create_default_context(cafile=authority)
+        except ssl.SSLError:  # Caddy is writing the file
+            continue
+        http = httpx.Client(base_url=url, verify=trusted, trust_env=False)
+        try:
             if http.get("/readyz").status_code == 200:
                 return http
-        except (httpx.TransportError, ssl.SSLError):
-            continue
+        except httpx.TransportError:
+            pass
+        http.close()  # it may hold a connection: Caddy answers before the server does

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from keystead import ActivityStatus
 from keystead.api.enums import AddressFormat, Curve, PathFormat
+from keystead.api.errors import LimitReached
 from keystead.client.errors import ApiError, KeysteadError, NotFound, Unauthenticated
 from keystead.client.shapes import WalletAccountParams
-from keystead.server.development.snapshots import SNAPSHOTS_MAX
+from keystead.server.development.snapshots import (
+    SNAPSHOTS_MAX,
+    RestoreChange,
+    SnapshotChange,
+    SnapshotNames,
+    Snapshots,
+)
+from keystead.storage.open import open_store
+from keystead.storage.schema import migrate
+from keystead.storage.sqlite import SqliteStore
 from keystead.testing import DevelopmentServer, TestOrganization
 
 ACCOUNT = WalletAccountParams(
@@ -140,3 +155,50 @@ def test_names(server: DevelopmentServer) -> None:
     with pytest.raises(ApiError, match="there are 20 snapshots"):
         server.controls.snapshot("one more")
     server.controls.snapshot(names[0])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "keystead.db"
+    migrate(f"sqlite:///{path}")
+    return path
+
+
+async def _all(
+    path: Path, monkeypatch: pytest.MonkeyPatch, calls: Sequence[Callable[[Snapshots], Awaitable[SnapshotNames]]]
+) -> tuple[list[Any], Snapshots]:
+    """The outcomes of calls at one instant, of a server that has taken all snapshots but one; and its snapshots."""
+    store = await open_store(f"sqlite:///{path}")
+    assert isinstance(store, SqliteStore)
+    exclusively = store.exclusively
+
+    async def while_commits_are_written(work: Callable[[sqlite3.Connection], Any]) -> Any:
+        await asyncio.sleep(0)
+        return await exclusively(work)
+
+    monkeypatch.setattr(store, "exclusively", while_commits_are_written)
+    snapshots = Snapshots(store, lambda: None)
+    await snapshots.take_start()
+    for number in range(SNAPSHOTS_MAX - 2):
+        await snapshots.take(SnapshotChange(name=f"{number}"))
+    outcomes = await asyncio.gather(*[call(snapshots) for call in calls], return_exceptions=True)
+    await store.close()
+    return outcomes, snapshots
+
+
+def test_no_more_than_the_limit_are_taken_at_one_instant(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = SnapshotChange(name="one"), SnapshotChange(name="other")
+    outcomes, snapshots = asyncio.run(
+        _all(path, monkeypatch, [lambda each: each.take(one), lambda each: each.take(other)])
+    )
+    assert [type(outcome) for outcome in outcomes] == [SnapshotNames, LimitReached]
+    assert len(snapshots.state().snapshots) == SNAPSHOTS_MAX
+
+
+def test_a_snapshot_that_is_replaced_while_it_is_put_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    restored, taken = RestoreChange(name="0"), SnapshotChange(name="0")
+    outcomes, snapshots = asyncio.run(
+        _all(path, monkeypatch, [lambda each: each.take(taken), lambda each: each.restore(restored)])
+    )
+    assert [outcome for outcome in outcomes if isinstance(outcome, BaseException)] == []
+    assert snapshots.state().snapshots[-1] == "0"

@@ -140,7 +140,7 @@ def test_signing_changes_nothing_in_the_organization(wallet: Any, caller: Caller
     counts = database.counts()
     activity = caller.submitted("sign_raw_payload", {"signWith": wallet["addresses"][0], **HASHED})
     assert database.organization(caller.organization_id).version == before
-    grown = {table for table, count in database.counts().items() if count != counts[table]}
+    grown = {table for table, count in database.counts().items() if count > counts[table]}
     assert grown == {"activity", "vote", "policy_evaluation"}
     assert caller.asked("get_activity", activityId=activity["id"])["activity"]["result"] == activity["result"]
 

@@ -14,12 +14,13 @@ from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.tags import TAGS
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, user_lookups
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import check_credential, user_named
+from keystead.organizations.users import check_credential
 from tests.organizations.records import NOW, a_provider, a_user, an_api_key, an_authenticator, an_organization
 
 NEXT = Version(2, "activity")
@@ -157,7 +158,7 @@ def test_valid_credential(name: str, features: dict[str, str], members: dict[str
 
 def test_unknown_user_and_tag_are_named() -> None:
     with pytest.raises(NotFound, match="unable to find user nobody in organization organization"):
-        user_named(an_organization(), "nobody")
+        an_organization().record(Users, "nobody")
     with pytest.raises(NotFound, match="field `place`: unable to find tag none"):
         check_tags(apply(an_organization(), [Put(TAG)], NEXT), TagType.USER, ["tag", "none"], "place")
 

@@ -16,8 +16,8 @@ from keystead.organizations.kinds.verified_contacts import VerifiedContacts
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Put, apply
 from keystead.organizations.principals import (
+    ProvenContact,
     ProvenKey,
-    VerifiedContact,
     ambiguous,
     contact_record_id,
     principal_in,
@@ -81,7 +81,7 @@ def proven(public_key: str = "", **members: Any) -> ProvenKey:
 
 
 def contact(text: str, type_: CredentialType = EMAIL, issued_by: str = "organization") -> ProvenKey:
-    return proven("02", contact=VerifiedContact(type=type_, contact=text, organization_id=issued_by))
+    return proven("02", contact=ProvenContact(type=type_, contact=text, organization_id=issued_by))
 
 
 def identity(subject: str = "ada", issuer: str = "https://issuer.example", audience: str = "tests") -> ProvenKey:

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Credential, SessionProfile
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.limits import Limits
 from keystead.organizations.sessions import DEFAULT_SECONDS, session_key, session_seconds, with_session_key
-from keystead.organizations.users import user_named
 from tests.organizations.records import NOW, NOW_MS, a_user, an_api_key, an_organization
 
 FIELD = "parameters.expirationSeconds"
@@ -87,7 +87,7 @@ def test_the_keys_after_a_login(
     organization = an_organization(a_user(user_id="ada", api_keys=keys))
     after, key = with_session_key(
         organization,
-        user_named(organization, "ada"),
+        organization.record(Users, "ada"),
         a_session(public_key),
         Limits(),
         NOW_MS,
@@ -114,7 +114,7 @@ def test_a_key_that_is_in_use(user_id: str, held: ApiKey) -> None:
     with pytest.raises(InvalidRequest, match=r"field `parameters\.publicKey`: .* is already an API key"):
         with_session_key(
             organization,
-            user_named(organization, "ada"),
+            organization.record(Users, "ada"),
             a_session(held.credential.public_key),
             Limits(),
             NOW_MS,

@@ -270,3 +270,27 @@ class TestPagesThatCostTheSigner:
             assert await stays == b"ready"
 
         asyncio.run(call())
+
+    def test_what_began_before_a_failure_is_not_kept(self) -> None:
+        """Its own callers get it; callers after the failure do not, neither while it runs nor later."""
+        outcomes = iter((b"before the failure", b"after it"))
+        ends = asyncio.Event()
+
+        async def check() -> bytes:
+            outcome = next(outcomes)
+            if outcome == b"before the failure":
+                await ends.wait()
+            return outcome
+
+        async def call() -> None:
+            readiness = OncePerSecond(check)
+            early = asyncio.create_task(readiness.answer())
+            await asyncio.sleep(0)
+            readiness.forget()
+            later = asyncio.create_task(readiness.answer())
+            await asyncio.sleep(0)
+            ends.set()
+            assert (await early, await later) == (b"before the failure", b"after it")
+            assert await readiness.answer() == b"after it"
+
+        asyncio.run(call())

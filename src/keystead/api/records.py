@@ -26,13 +26,17 @@ from keystead.api.enums import (
     TagType,
     VoteSelection,
 )
+from keystead.api.secret_fields import shown
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Base of every struct that crosses the wire: camelCase names, absent optional fields left out.
 
-    Records read from JSON have no reference cycles, so the garbage collector skips them (`gc=False`).
+    Records read from JSON have no reference cycles, so the garbage collector skips them (`gc=False`). Their repr
+    shows no secret (`SECRET_FIELDS`).
     """
+
+    __repr__ = shown
 
 
 class Timestamp(Wire, frozen=True, order=True):

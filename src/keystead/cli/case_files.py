@@ -8,15 +8,33 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import typer
 
 from keystead.api.records import Policy
+from keystead.cli.failure import Failure
+from keystead.cli.texts import printable
 from keystead.policies.testing.cases import CaseFile
 from keystead.policies.testing.organization import read_policies
-from keystead.policies.testing.schema import MalformedTable, read
+from keystead.policies.testing.schema import MalformedTable, MalformedTables, read
 
 SUFFIXES = (".toml", ".json")
+MALFORMED: Final = 2
+"""Exit code for a file that cannot be read, as for wrong usage."""
+
+
+@contextmanager
+def malformed_files() -> Iterator[None]:
+    """For a MalformedTable that is raised within: prints each problem to standard error, and ends the command."""
+    try:
+        yield
+    except MalformedTable as refused:
+        for problem in refused.problems:
+            Failure.report(Failure(printable(problem)))
+        raise typer.Exit(MALFORMED) from None
 
 
 def case_file(path: Path) -> CaseFile:
@@ -25,28 +43,51 @@ def case_file(path: Path) -> CaseFile:
 
 
 def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
-    """The policies that a file of cases names or holds; None if it has no `policies`. Raises MalformedTable."""
+    """The policies that a file of cases names or holds; None if it has no `policies`.
+
+    Raises MalformedTable with the problems of every file.
+    """
     if file.policies is None:
         return None
     given = (file.policies,) if isinstance(file.policies, str) else file.policies
-    documents: list[tuple[str, Any]] = []
+    documents: list[tuple[str, Any] | Path] = []
+    malformed = MalformedTables()
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
-            documents += _documents(path.parent / each, path)
+            with malformed.noted():
+                documents += _files(path.parent / each, path)
         else:
             documents.append((f"{path}, policy {number}", each))
-    return read_policies(documents)
+    return _policies(documents, malformed)
 
 
 def policies_at(places: Iterable[Path]) -> list[Policy]:
-    """The policies in these files and folders. Raises MalformedTable."""
-    return read_policies(document for place in places for document in _documents(place, None))
+    """The policies in these files and folders. Raises MalformedTable with the problems of every file."""
+    files: list[Path] = []
+    malformed = MalformedTables()
+    for place in places:
+        with malformed.noted():
+            files += _files(place, None)
+    return _policies(files, malformed)
 
 
-def _documents(place: Path, cases: Path | None) -> Iterator[tuple[str, Any]]:
+def _policies(documents: Iterable[tuple[str, Any] | Path], malformed: MalformedTables) -> list[Policy]:
+    """The policies in documents and in files that are not read yet. Raises MalformedTable."""
+    read_documents: list[tuple[str, Any]] = []
+    for each in documents:
+        with malformed.noted():
+            read_documents.append((str(each), _decoded(each)) if isinstance(each, Path) else each)
+    policies: list[Policy] = []
+    with malformed.noted():
+        policies = read_policies(read_documents)
+    malformed.check()
+    return policies
+
+
+def _files(place: Path, cases: Path | None) -> list[Path]:
+    """The file itself, or the files of a folder. Raises MalformedTable."""
     if not place.is_dir():
-        yield str(place), _decoded(place)
-        return
+        return [place]
     # A case file may lie among its policies.
     files = [
         file
@@ -55,8 +96,7 @@ def _documents(place: Path, cases: Path | None) -> Iterator[tuple[str, Any]]:
     ]
     if not files:
         raise MalformedTable(str(place), f"no file *{' or *'.join(SUFFIXES)} in this folder")
-    for file in files:
-        yield str(file), _decoded(file)
+    return files
 
 
 def _decoded(path: Path) -> Any:

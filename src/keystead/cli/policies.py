@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +16,8 @@ import msgspec
 import typer
 
 from keystead.api.enums import VoteSelection
-from keystead.api.records import Evaluation, Policy
-from keystead.cli.case_files import case_file, policies_of
+from keystead.api.records import Evaluation, Policy, User
+from keystead.cli.case_files import case_file, malformed_files, policies_of
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.explaining import (
     FAILED_DENIAL,
@@ -29,7 +30,7 @@ from keystead.cli.explaining import (
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
 from keystead.cli.policy_changes import apply, diff, list_policies
-from keystead.cli.policy_warnings import MALFORMED, lint, print_warnings
+from keystead.cli.policy_warnings import lint, print_warnings
 from keystead.cli.request_values import value_lines, values_compared
 from keystead.cli.requests import calling, formatted
 from keystead.cli.rules import OrganizationRules, live_warnings, rules_of
@@ -48,7 +49,7 @@ from keystead.policies.testing.organization import (
     read_quorum,
     read_users,
 )
-from keystead.policies.testing.schema import MalformedTable
+from keystead.policies.testing.schema import MalformedTable, MalformedTables
 
 app = group("List, compare, apply, test and explain policies.")
 
@@ -155,21 +156,17 @@ def run_cases(
     as_json: AsJson = False,
 ) -> None:
     """Test policies on a file of cases. Exit code 0 if all hold and there is no warning about the policies, 1 if
-    not, 2 if the file is malformed.
+    not, 2 if a file is malformed: then every problem is printed.
 
     Nothing is changed anywhere; without --live, no server is asked.
     """
-    try:
+    with malformed_files():
         cases = case_file(file)
-        policies = policies_of(cases, file)
         rules = _rules(credentials) if live else None
-        organization, policies = _organization(cases, policies, rules, str(file))
+        organization, policies = _organization(cases, file, rules)
         results = [
             run_case(case) for case in read_cases(cases, organization, time.time_ns() // 1_000_000, str(file))
         ]
-    except MalformedTable as refused:
-        Failure.report(Failure(printable(str(refused))))
-        raise typer.Exit(MALFORMED) from None
     if as_json:
         print(formatted([_plain(result) for result in results]))
     else:
@@ -208,14 +205,20 @@ def _rules(credentials: Path | None) -> OrganizationRules:
 
 
 def _organization(
-    file: CaseFile, policies: list[Policy] | None, rules: OrganizationRules | None, where: str
+    file: CaseFile, path: Path, rules: OrganizationRules | None
 ) -> tuple[OrganizationUnderTest, list[Policy]]:
-    """The organization of the file, completed by `rules` if they were asked for. Raises MalformedTable."""
-    if policies is None:
-        if rules is None:
-            raise MalformedTable(where, "it names no `policies`; to try those of the organization, add --live")
-        policies = list(rules.policies)
-    users = read_users(file.users, f"{where}, user") if file.users is not None else rules.users if rules else ()
+    """The organization of the file, completed by `rules` if they were asked for. Raises MalformedTable with the
+    problems of policies and users."""
+    where = str(path)
+    policies: list[Policy] = []
+    users: Sequence[User] = rules.users if rules else ()
+    malformed = MalformedTables()
+    with malformed.noted():
+        policies = _policies(file, path, rules)
+    if file.users is not None:
+        with malformed.noted():
+            users = read_users(file.users, f"{where}, user")
+    malformed.check()
     if file.root_quorum is not None:
         quorum = read_quorum(file.root_quorum, users, f"{where}, root_quorum")
     else:
@@ -229,6 +232,16 @@ def _organization(
         refuse_raw_payloads=file.refuse_raw_payloads,
     )
     return organization, policies
+
+
+def _policies(file: CaseFile, path: Path, rules: OrganizationRules | None) -> list[Policy]:
+    """Those of the file, else those of the organization. Raises MalformedTable."""
+    policies = policies_of(file, path)
+    if policies is not None:
+        return policies
+    if rules is None:
+        raise MalformedTable(str(path), "it names no `policies`; to try those of the organization, add --live")
+    return list(rules.policies)
 
 
 def _show(result: CaseResult) -> None:

@@ -17,11 +17,11 @@ import typer
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Policy
 from keystead.cli.asking import Yes, confirm
-from keystead.cli.case_files import policies_at
+from keystead.cli.case_files import malformed_files, policies_at
 from keystead.cli.columns import GREEN, RED, Column, coloured, id_column
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
-from keystead.cli.policy_warnings import MALFORMED, print_warnings
+from keystead.cli.policy_warnings import print_warnings
 from keystead.cli.requests import calling
 from keystead.cli.rules import known_ids, policy_record
 from keystead.cli.tables import AsJson, show_table
@@ -30,7 +30,6 @@ from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.describe.policy_changes import FIELDS, policy_diff
 from keystead.policies.linting.warnings import ServerSettings, policy_warnings
-from keystead.policies.testing.schema import MalformedTable
 
 Record = dict[str, Any]
 
@@ -121,11 +120,8 @@ def apply(places: Places, prune: Prune = False, yes: Yes = False, credentials: C
 
 
 def _read(places: Sequence[Path]) -> list[Policy]:
-    try:
+    with malformed_files():
         return policies_at(places)
-    except MalformedTable as refused:
-        Failure.report(Failure(printable(str(refused))))
-        raise typer.Exit(MALFORMED) from None
 
 
 def _warn(client: Client, wanted: list[Policy], difference: Difference, prune: bool) -> None:

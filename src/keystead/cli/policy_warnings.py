@@ -13,19 +13,14 @@ from typing import Annotated
 import msgspec
 import typer
 
-from keystead.cli.case_files import policies_at
+from keystead.cli.case_files import malformed_files, policies_at
 from keystead.cli.credentials import CredentialsFile
-from keystead.cli.failure import Failure
 from keystead.cli.requests import calling, formatted
 from keystead.cli.rules import live_warnings
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import NONE, printable
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
-from keystead.policies.testing.schema import MalformedTable
-
-MALFORMED = 2
-"""Exit code for a file that cannot be read, as for wrong usage."""
 
 
 def print_warnings(warnings: Iterable[PolicyWarning]) -> None:
@@ -48,11 +43,8 @@ def lint(
     `apply` say. Exit code 0 if there is no warning, 1 if there is one, 2 if a file is malformed.
     """
     if places:
-        try:
+        with malformed_files():
             policies = policies_at(places)
-        except MalformedTable as refused:
-            Failure.report(Failure(printable(str(refused))))
-            raise typer.Exit(MALFORMED) from None
         steps = policy_warnings(policies, Known(are_uuids=True), ServerSettings())
         warnings = [warning for step in steps for warning in step]
     else:

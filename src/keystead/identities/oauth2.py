@@ -19,6 +19,7 @@ import msgspec
 
 from keystead.api.enums import Oauth2Provider
 from keystead.api.errors import InvalidRequest, Unavailable
+from keystead.api.secret_fields import shown
 from keystead.identities.web_answers import (
     ANSWERS_WITHIN_S,
     FAILURES,
@@ -43,6 +44,8 @@ class ProviderAddresses(msgspec.Struct, frozen=True):
 
 class _Tokens(msgspec.Struct, frozen=True):
     access_token: Annotated[str, msgspec.Meta(pattern=r"^[\x20-\x7e]+\Z")]
+
+    __repr__ = shown
 
 
 class _DiscordUser(msgspec.Struct, frozen=True):

@@ -13,15 +13,12 @@ from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, QueryRequest, 
 from keystead.api.records import ApiKey, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
+from keystead.organizations.api_keys import check_public_keys_free, new_api_key, with_api_keys
 from keystead.organizations.credential_removal import API_KEYS, without_credentials
-from keystead.organizations.credentials import (
-    check_not_held_by_siblings,
-    check_public_keys_free,
-    new_api_key,
-    with_api_keys,
-)
+from keystead.organizations.credentials import check_not_held_by_siblings
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
-from keystead.organizations.users import user_named, users_asked_for
+from keystead.organizations.users import users_asked_for
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
@@ -66,7 +63,7 @@ def create_api_keys(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiKeysIntentV2
 ) -> Outcome[CreateApiKeysResult]:
     """Give a user more keys to stamp with."""
-    user = user_named(execution.organization, intent.user_id)
+    user = execution.organization.record(Users, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
     keys = [
         new_api_key(params, execution.new_id(), now, f"parameters.apiKeys[{index}]")

@@ -13,8 +13,9 @@ from keystead.api.errors import InvalidRequest, Unauthenticated
 from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, Token
 from keystead.api.records import Wire
 from keystead.operations.google_linking import linkable_organization
+from keystead.organizations.api_keys import looked_up_public_key
+from keystead.organizations.authenticators import looked_up_credential_id
 from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
 from keystead.organizations.google_accounts import GOOGLE
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings

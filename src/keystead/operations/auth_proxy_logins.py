@@ -21,7 +21,7 @@ from keystead.operations.auth_proxy_accounts import (
 )
 from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, given
 from keystead.operations.google_linking import link_google
-from keystead.operations.verified_contacts import ClientSignature
+from keystead.operations.verification_tokens import ClientSignature
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 
 _METHOD_OF_OTP = {"OTP_TYPE_EMAIL": AuthMethod.EMAIL, "OTP_TYPE_SMS": AuthMethod.SMS}

@@ -25,7 +25,7 @@ from keystead.operations.auth_proxy_accounts import (
     check_audience,
 )
 from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, given
-from keystead.operations.verified_contacts import ClientSignature
+from keystead.operations.verification_tokens import ClientSignature
 from keystead.operations.wallets import CreateWalletIntent
 
 _Few = Meta(max_length=10)

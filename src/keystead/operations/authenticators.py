@@ -19,16 +19,16 @@ from keystead.api.parameters import (
 from keystead.api.records import Authenticator, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
-from keystead.organizations.credential_removal import AUTHENTICATORS, without_credentials
-from keystead.organizations.credentials import (
+from keystead.organizations.authenticators import (
     check_credential_ids_free,
-    check_not_held_by_siblings,
     check_room_for_authenticators,
     new_authenticator,
 )
+from keystead.organizations.credential_removal import AUTHENTICATORS, without_credentials
+from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
-from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
@@ -75,7 +75,7 @@ def create_authenticators(
     execution: ExecutionWith[HeldBySiblings], intent: CreateAuthenticatorsIntentV2
 ) -> Outcome[CreateAuthenticatorsResult]:
     """Give a user more passkeys, each with its attestation."""
-    user = user_named(execution.organization, intent.user_id)
+    user = execution.organization.record(Users, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
     check_room_for_authenticators(len(user.authenticators), len(intent.authenticators), execution.limits)
     registered = [
@@ -152,5 +152,5 @@ class GetAuthenticatorsResponse(Wire, frozen=True):
 def get_authenticators(reading: Reading, request: GetAuthenticatorsRequest) -> GetAuthenticatorsResponse:
     """The authenticators of a user."""
     return GetAuthenticatorsResponse(
-        authenticators=user_named(reading.organization, request.user_id).authenticators
+        authenticators=reading.organization.record(Users, request.user_id).authenticators
     )

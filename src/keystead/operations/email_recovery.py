@@ -23,14 +23,14 @@ from keystead.operations.outgoing import (
     named_customization,
 )
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
-from keystead.organizations.credentials import (
+from keystead.organizations.authenticators import (
     check_credential_ids_free,
-    check_not_held_by_siblings,
     check_room_for_authenticators,
     new_authenticator,
 )
+from keystead.organizations.credentials import check_not_held_by_siblings
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
-from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
@@ -125,7 +125,7 @@ async def _held_by_siblings(source: ContextSource, intent: RecoverUserIntent) ->
 )
 def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIntent) -> Outcome[RecoverUserResult]:
     """Give the user whose recovery key stamps this a new passkey. The key is deleted."""
-    user = user_named(execution.organization, intent.user_id)
+    user = execution.organization.record(Users, intent.user_id)
     others = tuple(key for key in user.api_keys if key.credential.type is not _BUNDLE.credential_type)
     if execution.stamped_with not in {key.api_key_id for key in user.api_keys if key not in others}:
         raise PermissionDenied(

@@ -23,8 +23,9 @@ from keystead.operations.key_keywords import private_key_keywords, wallet_accoun
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
 from keystead.organizations.attachments import ChangedAccount, StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.kinds.private_keys import PrivateKeys
+from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put
-from keystead.organizations.wallets import private_key_named, wallet_named
 from keystead.pipeline.activity import ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords
@@ -51,7 +52,7 @@ class ExportWalletResult(Wire, frozen=True):
 
 
 async def _sealed_mnemonic(source: ContextSource, intent: ExportWalletIntent) -> Sealed:
-    return await sealed_mnemonic(source, wallet_named(source.organization, intent.wallet_id))
+    return await sealed_mnemonic(source, source.organization.record(Wallets, intent.wallet_id))
 
 
 def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: Sealed) -> ResourceKeywords:
@@ -64,7 +65,7 @@ async def export_wallet(
 ) -> Outcome[ExportWalletResult]:
     """Export a wallet's mnemonic, sealed to the target key."""
     organization = execution.organization
-    wallet = wallet_named(organization, intent.wallet_id)
+    wallet = organization.record(Wallets, intent.wallet_id)
     bundle = await execution.signer.export_wallet(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
@@ -101,7 +102,7 @@ async def _account_to_export(source: ContextSource, intent: ExportWalletAccountI
     found = await source.store.account_with_address(organization.id, intent.address)
     if found is None:
         raise NotFound(f"Could not find wallet account {intent.address!r} in organization {organization.id}")
-    wallet = wallet_named(organization, found.account.wallet_id)
+    wallet = organization.record(Wallets, found.account.wallet_id)
     return AccountToExport(found, await sealed_mnemonic(source, wallet))
 
 
@@ -134,7 +135,7 @@ async def export_wallet_account(
     if found.stored.exported:
         return Outcome(result=result)
     # The wallet is written too, so that this conflicts with a change of the account at the same moment.
-    wallet = wallet_named(organization, account.wallet_id)
+    wallet = organization.record(Wallets, account.wallet_id)
     path = comparison_form(account.curve, account.path)
     return Outcome(
         result=result,
@@ -156,7 +157,7 @@ class ExportPrivateKeyResult(Wire, frozen=True):
 
 
 async def _sealed_private_key(source: ContextSource, intent: ExportPrivateKeyIntent) -> Sealed:
-    return await sealed_private_key(source, private_key_named(source.organization, intent.private_key_id))
+    return await sealed_private_key(source, source.organization.record(PrivateKeys, intent.private_key_id))
 
 
 def _private_key_keyword(organization: Organization, intent: ExportPrivateKeyIntent, _: Sealed) -> ResourceKeywords:
@@ -169,7 +170,7 @@ async def export_private_key(
 ) -> Outcome[ExportPrivateKeyResult]:
     """Export a private key, sealed to the target key."""
     organization = execution.organization
-    private_key = private_key_named(organization, intent.private_key_id)
+    private_key = organization.record(PrivateKeys, intent.private_key_id)
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,

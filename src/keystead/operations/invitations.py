@@ -8,16 +8,15 @@ from msgspec import Meta
 
 from keystead.api.decoding import Label
 from keystead.api.enums import AccessType, TagType
-from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity
 from keystead.organizations.contacts import check_email
-from keystead.organizations.kinds.invitations import Invitation
+from keystead.organizations.kinds.invitations import Invitation, Invitations
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
 
 
@@ -53,7 +52,7 @@ def create_invitations(execution: Execution, intent: CreateInvitationsIntent) ->
 
 
 def _new_invitation(execution: Execution, params: InvitationParams, field: str) -> Invitation:
-    user_named(execution.organization, params.sender_user_id)
+    execution.organization.record(Users, params.sender_user_id)
     check_tags(execution.organization, TagType.USER, params.receiver_user_tags, f"{field}.receiverUserTags")
     return Invitation(
         id=execution.new_id(),
@@ -77,11 +76,8 @@ class DeleteInvitationResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_INVITATION")
 def delete_invitation(execution: Execution, intent: DeleteInvitationIntent) -> Outcome[DeleteInvitationResult]:
     """Delete an invitation."""
-    if intent.invitation_id not in execution.organization.invitations:
-        raise NotFound(
-            f"unable to find invitation {intent.invitation_id} in organization {execution.organization.id}"
-        )
+    invitation = execution.organization.record(Invitations, intent.invitation_id)
     return Outcome(
-        result=DeleteInvitationResult(invitation_id=intent.invitation_id),
-        changes=(Remove(Invitation, intent.invitation_id),),
+        result=DeleteInvitationResult(invitation_id=invitation.id),
+        changes=(Remove(Invitation, invitation.id),),
     )

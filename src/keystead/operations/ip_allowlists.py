@@ -15,7 +15,7 @@ from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
 from keystead.api.records import IpAllowlistRule, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.credentials import looked_up_public_key
+from keystead.organizations.api_keys import looked_up_public_key
 from keystead.organizations.ip_allowlists import RULES_MAX, networks_of
 from keystead.organizations.kinds.ip_allowlists import IP_ALLOWLISTS, IpAllowlist, IpAllowlists
 from keystead.organizations.limits import check_limit

@@ -21,9 +21,9 @@ from keystead.operations.session_keys import (
     begin_login_session,
     session_context,
 )
-from keystead.organizations.credentials import user_with_identity
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up
-from keystead.organizations.users import user_named
+from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.key_binding import is_bound
@@ -62,7 +62,7 @@ async def stamp_login(
     session = await begin_login_session(
         execution,
         execution.context,
-        user_named(execution.organization, execution.submitter_id),
+        execution.organization.record(Users, execution.submitter_id),
         public_key=intent.public_key,
         expiration_seconds=intent.expiration_seconds,
         invalidate_existing=intent.invalidate_existing,

@@ -21,10 +21,9 @@ from keystead.api.records import (
     Wire,
 )
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS
+from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS, Users
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put
-from keystead.organizations.users import user_named
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.expression import Expression
 from keystead.policies.policy import mfa_condition_source
@@ -51,7 +50,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_MFA_POLICY")
 async def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
     """Add an MFA policy: which further proofs a user's activities need."""
-    user = user_named(execution.organization, intent.user_id)
+    user = execution.organization.record(Users, intent.user_id)
     check_limit(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
     _check_order_free(user.mfa_policies, intent.order)
     now = Timestamp.from_ms(execution.now_ms)
@@ -92,7 +91,7 @@ class UpdateMfaPolicyResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY")
 async def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Outcome[UpdateMfaPolicyResult]:
     """Change an MFA policy."""
-    user = user_named(execution.organization, intent.user_id)
+    user = execution.organization.record(Users, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
     now = Timestamp.from_ms(execution.now_ms)
     others = [other for other in user.mfa_policies if other is not policy]
@@ -131,7 +130,7 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_MFA_POLICY")
 def delete_mfa_policy(execution: Execution, intent: DeleteMfaPolicyIntent) -> Outcome[DeleteMfaPolicyResult]:
     """Delete an MFA policy."""
-    user = user_named(execution.organization, intent.user_id)
+    user = execution.organization.record(Users, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
     policies = tuple(other for other in user.mfa_policies if other is not policy)
     now = Timestamp.from_ms(execution.now_ms)
@@ -153,7 +152,7 @@ class GetMfaPolicyResponse(Wire, frozen=True):
 @query()
 def get_mfa_policy(reading: Reading, request: GetMfaPolicyRequest) -> GetMfaPolicyResponse:
     """One MFA policy of a user."""
-    user = user_named(reading.organization, request.user_id)
+    user = reading.organization.record(Users, request.user_id)
     return GetMfaPolicyResponse(mfa_policy=_policy_named(user, request.mfa_policy_id))
 
 
@@ -168,7 +167,7 @@ class GetMfaPoliciesResponse(Wire, frozen=True):
 @query()
 def get_mfa_policies(reading: Reading, request: GetMfaPoliciesRequest) -> GetMfaPoliciesResponse:
     """All MFA policies of a user."""
-    return GetMfaPoliciesResponse(mfa_policies=user_named(reading.organization, request.user_id).mfa_policies)
+    return GetMfaPoliciesResponse(mfa_policies=reading.organization.record(Users, request.user_id).mfa_policies)
 
 
 def _policy_named(user: User, mfa_policy_id: str) -> MfaPolicy:

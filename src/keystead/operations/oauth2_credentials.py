@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from keystead.api.decoding import NO_CONTROLS
 from keystead.api.enums import Oauth2Provider
-from keystead.api.errors import AlreadyExists, InvalidRequest, NotFound
+from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
 from keystead.api.records import Oauth2Credential, Timestamp, Wire
 from keystead.chains.bundle_texts import read_target
 from keystead.operations.declare import Reading, activity, query
+from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
@@ -89,7 +90,7 @@ async def update_oauth2_credential(
     execution: Execution, intent: UpdateOauth2CredentialIntent
 ) -> Outcome[UpdateOauth2CredentialResult]:
     """Replace the provider, client id and encrypted client secret of a credential."""
-    credential = _credential_named(execution.organization, intent.oauth2_credential_id)
+    credential = execution.organization.record(Oauth2Credentials, intent.oauth2_credential_id)
     _check_free(execution.organization, intent.provider, intent.client_id, credential.oauth2_credential_id)
     await _check_opens(execution, intent.encrypted_client_secret)
     changed = replace(
@@ -118,7 +119,7 @@ def delete_oauth2_credential(
     execution: Execution, intent: DeleteOauth2CredentialIntent
 ) -> Outcome[DeleteOauth2CredentialResult]:
     """Delete a credential. It cannot be used for logins afterwards."""
-    credential = _credential_named(execution.organization, intent.oauth2_credential_id)
+    credential = execution.organization.record(Oauth2Credentials, intent.oauth2_credential_id)
     return Outcome(
         result=DeleteOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),
         changes=(Remove(Oauth2Credential, credential.oauth2_credential_id),),
@@ -144,7 +145,7 @@ class Oauth2AuthenticateResult(Wire, frozen=True):
 
 
 async def _used_credential(source: ContextSource, intent: Oauth2AuthenticateIntent) -> Oauth2Credential:
-    return _credential_named(source.organization, intent.oauth2_credential_id)
+    return source.organization.record(Oauth2Credentials, intent.oauth2_credential_id)
 
 
 @activity("ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", load_context=_used_credential, changes_organization=False)
@@ -199,7 +200,7 @@ class GetOauth2CredentialResponse(Wire, frozen=True):
 def get_oauth2_credential(reading: Reading, request: GetOauth2CredentialRequest) -> GetOauth2CredentialResponse:
     """One OAuth 2.0 credential, its secret encrypted."""
     return GetOauth2CredentialResponse(
-        oauth2_credential=_credential_named(reading.organization, request.oauth2_credential_id)
+        oauth2_credential=reading.organization.record(Oauth2Credentials, request.oauth2_credential_id)
     )
 
 
@@ -217,13 +218,6 @@ def list_oauth2_credentials(reading: Reading, _: ListOauth2CredentialsRequest) -
     return ListOauth2CredentialsResponse(
         oauth2_credentials=tuple(reading.organization.oauth2_credentials.in_order())
     )
-
-
-def _credential_named(organization: Organization, credential_id: str) -> Oauth2Credential:
-    credential = organization.oauth2_credentials.get(credential_id)
-    if credential is None:
-        raise NotFound(f"unable to find OAuth 2.0 credential {credential_id} in organization {organization.id}")
-    return credential
 
 
 def _check_free(

@@ -19,15 +19,16 @@ from keystead.api.parameters import (
 from keystead.api.records import OauthProvider, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.credential_removal import OAUTH_PROVIDERS, without_credentials
-from keystead.organizations.credentials import (
+from keystead.organizations.google_accounts import client_ids_of, google_email_verified, proves_email_of
+from keystead.organizations.kinds.users import Users
+from keystead.organizations.oauth_providers import (
     check_identities_free,
     new_oauth_providers,
     tokens_of,
     with_oauth_providers,
 )
-from keystead.organizations.google_accounts import client_ids_of, google_email_verified, proves_email_of
 from keystead.organizations.organization import Put
-from keystead.organizations.users import user_named, users_asked_for
+from keystead.organizations.users import users_asked_for
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
@@ -88,7 +89,7 @@ def create_oauth_providers(
 
     Google's verify the user's e-mail address. A user of the parent attaches no others.
     """
-    user = user_named(execution.organization, intent.user_id)
+    user = execution.organization.record(Users, intent.user_id)
     is_by_parent = execution.submitter_id not in execution.organization.users
     if is_by_parent:
         _check_by_parent(execution, intent, user)

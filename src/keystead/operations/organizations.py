@@ -13,8 +13,9 @@ from keystead.api.parameters import Pagination, QueryRequest, ShortText, Token
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
+from keystead.organizations.api_keys import looked_up_public_key
+from keystead.organizations.authenticators import looked_up_credential_id
 from keystead.organizations.contacts import without_separators
-from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.lookups import LookupKind, identity_looked_up
 

@@ -1,6 +1,6 @@
 """Logins by one-time code: otp_login takes a verification token, the older otp_auth takes the code itself.
 
-Not here: verification tokens (`verifying_codes`, `verified_contacts`), the session after the user is known
+Not here: verification tokens (`verifying_codes`, `verification_tokens`), the session after the user is known
 (`session_keys`).
 """
 
@@ -22,7 +22,7 @@ from keystead.operations.session_keys import (
     compressed_public_key,
     session_context,
 )
-from keystead.operations.verified_contacts import (
+from keystead.operations.verification_tokens import (
     ClientSignature,
     check_login,
     is_used_up,

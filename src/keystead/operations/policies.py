@@ -10,14 +10,13 @@ from msgspec.structs import replace
 
 from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.enums import Effect
-from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS, Policies
 from keystead.organizations.limits import check_limit
-from keystead.organizations.organization import Organization, Put, Remove
+from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.policies.policy import characters_of, check_policy
 
@@ -147,7 +146,7 @@ def _from_v1(intent: UpdatePolicyIntent) -> UpdatePolicyIntentV2:
 async def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome[UpdatePolicyResultV2]:
     """Change a policy."""
     organization = execution.organization
-    policy = _policy_named(organization, intent.policy_id)
+    policy = organization.record(Policies, intent.policy_id)
     if intent.policy_name is not None and intent.policy_name != policy.policy_name:
         Policies.check_label(intent.policy_name, organization.policies.labels(), "parameters.policyName")
     changed = replace(
@@ -176,7 +175,7 @@ class DeletePolicyResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_POLICY")
 def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> Outcome[DeletePolicyResult]:
     """Delete a policy."""
-    policy = _policy_named(execution.organization, intent.policy_id)
+    policy = execution.organization.record(Policies, intent.policy_id)
     return Outcome(
         result=DeletePolicyResult(policy_id=policy.policy_id), changes=(Remove(Policy, policy.policy_id),)
     )
@@ -195,7 +194,7 @@ def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> Outco
     """Delete several policies, all or none."""
     gone = tuple(dict.fromkeys(intent.policy_ids))
     for policy_id in gone:
-        _policy_named(execution.organization, policy_id)
+        execution.organization.record(Policies, policy_id)
     return Outcome(
         result=DeletePoliciesResult(policy_ids=gone),
         changes=tuple(Remove(Policy, policy_id) for policy_id in gone),
@@ -213,7 +212,7 @@ class GetPolicyResponse(Wire, frozen=True):
 @query()
 def get_policy(reading: Reading, request: GetPolicyRequest) -> GetPolicyResponse:
     """One policy."""
-    return GetPolicyResponse(policy=_policy_named(reading.organization, request.policy_id))
+    return GetPolicyResponse(policy=reading.organization.record(Policies, request.policy_id))
 
 
 class ListPoliciesRequest(QueryRequest, frozen=True):
@@ -228,10 +227,3 @@ class ListPoliciesResponse(Wire, frozen=True):
 def list_policies(reading: Reading, _: ListPoliciesRequest) -> ListPoliciesResponse:
     """All policies of the organization."""
     return ListPoliciesResponse(policies=tuple(reading.organization.policies.in_order()))
-
-
-def _policy_named(organization: Organization, policy_id: str) -> Policy:
-    policy = organization.policies.get(policy_id)
-    if policy is None:
-        raise NotFound(f"unable to find policy {policy_id} in organization {organization.id}")
-    return policy

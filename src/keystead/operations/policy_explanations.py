@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, query
 from keystead.operations.policy_trials import request_of
+from keystead.organizations.kinds.policies import Policies
 from keystead.policies.evaluation_context import EvaluationError
 from keystead.policies.explanation import Part, explain
 from keystead.policies.namespaces import Clause
@@ -76,9 +76,7 @@ async def explain_policy(reading: Reading, request: ExplainPolicyRequest) -> Exp
     """
     organization = reading.organization
     activity = await activity_named(reading, request.activity_id)
-    policy = organization.policies.get(request.policy_id)
-    if policy is None:
-        raise NotFound(f"unable to find policy {request.policy_id} in organization {organization.id}")
+    policy = organization.record(Policies, request.policy_id)
     asked = await request_of(reading, activity)
     long_work = reading.open_activities.environment.long_work
     explained = []

@@ -18,7 +18,7 @@ from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
-from keystead.organizations.wallets import check_exported, private_key_named
+from keystead.organizations.wallets import check_exported
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.pipeline.signer_values import NewPrivateKey
 
@@ -174,7 +174,7 @@ class DeletePrivateKeysResult(Wire, frozen=True):
 def delete_private_keys(execution: Execution, intent: DeletePrivateKeysIntent) -> Outcome[DeletePrivateKeysResult]:
     """Delete private keys, all or none. They cannot be recovered."""
     organization = execution.organization
-    keys = [private_key_named(organization, key_id) for key_id in dict.fromkeys(intent.private_key_ids)]
+    keys = [organization.record(PrivateKeys, key_id) for key_id in dict.fromkeys(intent.private_key_ids)]
     check_exported(
         "private key",
         ((key.private_key_id, key.exported) for key in keys),
@@ -200,7 +200,7 @@ class GetPrivateKeyResponse(Wire, frozen=True):
 @query()
 def get_private_key(reading: Reading, request: GetPrivateKeyRequest) -> GetPrivateKeyResponse:
     """One private key: its public half and its addresses."""
-    return GetPrivateKeyResponse(private_key=private_key_named(reading.organization, request.private_key_id))
+    return GetPrivateKeyResponse(private_key=reading.organization.record(PrivateKeys, request.private_key_id))
 
 
 class ListPrivateKeysRequest(QueryRequest, frozen=True):

@@ -16,8 +16,8 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations.declare import activity
 from keystead.organizations.kinds.read_only_sessions import READ_ONLY_SESSIONS, ReadOnlySession
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
-from keystead.organizations.users import user_named
 from keystead.pipeline.activity import THE_SUBMITTER, Execution, Outcome
 
 SECONDS: Final = 3_600
@@ -48,7 +48,7 @@ def create_read_only_session(
 ) -> Outcome[CreateReadOnlySessionResult]:
     """Start a session of the submitter that is valid for queries only."""
     organization = execution.organization
-    user = user_named(organization, execution.submitter_id)
+    user = organization.record(Users, execution.submitter_id)
     text = secrets.token_urlsafe(32)
     session = ReadOnlySession(
         digest=sha256(text.encode()).hexdigest(),

@@ -14,8 +14,8 @@ from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
 from keystead.operations.declare import activity, older
 from keystead.operations.session_keys import begin_bundle_session
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.sessions import user_with_email
-from keystead.organizations.users import user_named
 from keystead.pipeline.activity import THE_SUBMITTER, Execution, Outcome
 
 
@@ -89,7 +89,7 @@ async def create_read_write_session(
                 "(field `parameters.email`)"
             )
     else:
-        user = user_named(organization, intent.user_id or execution.submitter_id)
+        user = organization.record(Users, intent.user_id or execution.submitter_id)
     session = await begin_bundle_session(
         execution,
         user,

@@ -6,29 +6,28 @@ operations).
 
 from __future__ import annotations
 
-from keystead.api.errors import NotFound
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
 from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.kinds.private_keys import PrivateKeys
+from keystead.organizations.kinds.wallets import Wallets
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.signer_values import StandaloneKey, WalletKey
 
 
 async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:
     """Raises NotFound if the wallet was deleted after this version of the organization."""
-    organization_id = source.organization.id
-    sealed = await source.store.sealed_secret(organization_id, wallet.wallet_id, MNEMONIC_PURPOSE)
+    sealed = await source.store.sealed_secret(source.organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
     if sealed is None:
-        raise NotFound(f"unable to find wallet {wallet.wallet_id} in organization {organization_id}")
+        raise source.organization.without(Wallets, wallet.wallet_id)
     return sealed
 
 
 async def sealed_private_key(source: ContextSource, key: PrivateKey) -> Sealed:
     """Raises NotFound if the key was deleted after this version of the organization."""
-    organization_id = source.organization.id
-    sealed = await source.store.sealed_secret(organization_id, key.private_key_id, PRIVATE_KEY_PURPOSE)
+    sealed = await source.store.sealed_secret(source.organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE)
     if sealed is None:
-        raise NotFound(f"unable to find private key {key.private_key_id} in organization {organization_id}")
+        raise source.organization.without(PrivateKeys, key.private_key_id)
     return sealed
 
 

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from keystead.api.decoding import Label
 from keystead.api.enums import TransportEncryptionSuite
-from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Pagination, QueryRequest, RequestStruct, ShortText
 from keystead.api.records import Wire
@@ -207,7 +207,7 @@ async def _sealed_secrets(source: ContextSource, intent: ExportSecretsIntent) ->
     for secret in _secrets_named(source.organization, [each.secret_id for each in intent.secrets]):
         sealed = await source.store.sealed_secret(source.organization.id, secret.id, SECRET_PURPOSE)
         if sealed is None:  # it was deleted after this version of the organization
-            raise _not_found(source.organization, secret.id)
+            raise source.organization.without(Secrets, secret.id)
         found[secret.id] = sealed
     return found
 
@@ -311,15 +311,7 @@ def _shown(secret: Secret) -> SecretMetadata:
 
 def _secrets_named(organization: Organization, secret_ids: Iterable[str]) -> list[Secret]:
     """Each once. Raises NotFound."""
-    secrets = organization.of(Secrets)
-    for secret_id in secret_ids:
-        if secret_id not in secrets:
-            raise _not_found(organization, secret_id)
-    return [secrets[secret_id] for secret_id in dict.fromkeys(secret_ids)]
-
-
-def _not_found(organization: Organization, secret_id: str) -> NotFound:
-    return NotFound(f"unable to find secret {secret_id} in organization {organization.id}")
+    return [organization.record(Secrets, secret_id) for secret_id in dict.fromkeys(secret_ids)]
 
 
 def _keywords(organization: Organization, secret_ids: Iterable[str]) -> ResourceKeywords:

@@ -14,6 +14,7 @@ from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.api.records import ApiKey, SessionProfile, User
 from keystead.api.rendering import rfc3339
+from keystead.api.secret_fields import shown
 from keystead.chains.bundle_texts import compressed, read_target
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.lookups import LookupKind
@@ -62,6 +63,8 @@ class Session(msgspec.Struct, frozen=True):
     change: Put
     api_key: ApiKey
     token: str
+
+    __repr__ = shown
 
 
 async def begin_login_session(
@@ -122,6 +125,8 @@ class BundleSession(msgspec.Struct, frozen=True):
     change: Put
     api_key: ApiKey
     bundle: str
+
+    __repr__ = shown
 
 
 async def begin_bundle_session(

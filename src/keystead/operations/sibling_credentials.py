@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2
-from keystead.organizations.credentials import looked_up_credential_id, looked_up_public_key
+from keystead.organizations.api_keys import looked_up_public_key
+from keystead.organizations.authenticators import looked_up_credential_id
 from keystead.organizations.lookups import LookupKind
 from keystead.pipeline.context import ContextReads, ContextSource
 

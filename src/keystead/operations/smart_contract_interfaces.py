@@ -8,14 +8,13 @@ from msgspec import Meta
 
 from keystead.api.decoding import NO_CONTROLS, Label, Notes
 from keystead.api.enums import SmartContractInterfaceType
-from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import SmartContractInterface, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.contract_interfaces import check_free, check_interface
-from keystead.organizations.kinds.contract_interfaces import ContractInterface
+from keystead.organizations.kinds.contract_interfaces import ContractInterface, ContractInterfaces
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import Execution, Outcome
 
@@ -74,12 +73,10 @@ async def get_smart_contract_interface(
 ) -> GetSmartContractInterfaceResponse:
     """One contract interface."""
     interface_id = request.smart_contract_interface_id
-    interface = reading.organization.contract_interfaces.get(interface_id)
-    text = await reading.store.interface_text(reading.organization.id, interface_id) if interface else None
-    if interface is None or text is None:
-        raise NotFound(
-            f"unable to find smart contract interface {interface_id} in organization {reading.organization.id}"
-        )
+    interface = reading.organization.record(ContractInterfaces, interface_id)
+    text = await reading.store.interface_text(reading.organization.id, interface_id)
+    if text is None:  # it was deleted after this version of the organization
+        raise reading.organization.without(ContractInterfaces, interface_id)
     return GetSmartContractInterfaceResponse(
         smart_contract_interface=_record(reading.organization.id, interface, text)
     )
@@ -137,11 +134,7 @@ def delete_smart_contract_interface(
     execution: Execution, intent: DeleteSmartContractInterfaceIntent
 ) -> Outcome[DeleteSmartContractInterfaceResult]:
     """Delete the ABI or IDL of a contract."""
-    interface_id = intent.smart_contract_interface_id
-    if interface_id not in execution.organization.contract_interfaces:
-        raise NotFound(
-            f"unable to find smart contract interface {interface_id} in organization {execution.organization.id}"
-        )
+    interface_id = execution.organization.record(ContractInterfaces, intent.smart_contract_interface_id).id
     return Outcome(
         result=DeleteSmartContractInterfaceResult(smart_contract_interface_id=interface_id),
         changes=(Remove(ContractInterface, interface_id),),

@@ -7,26 +7,34 @@ codes (`verifying_codes`), their rows (`organizations.one_time_codes`).
 from __future__ import annotations
 
 import secrets
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest, LimitReached
-from keystead.api.parameters import RequestStruct, ShortText
-from keystead.api.records import Wire
 from keystead.delivery.templates import checked_branding, code_email, code_sms
 from keystead.operations.declare import activity, older
 from keystead.operations.outgoing import (
-    EmailCustomizationParams,
-    EmailCustomizationParamsV2,
     SenderParams,
-    SmsCustomizationParams,
     check_channel,
     check_sender,
     email_to,
     sms_to,
+)
+from keystead.operations.starting_code_intents import (
+    InitOtpAuthIntentV3,
+    InitOtpAuthResultV2,
+    InitOtpIntentV2,
+    InitOtpIntentV3,
+    InitOtpResultV2,
+    auth_from_v1,
+    auth_from_v2,
+    checked_seconds,
+    from_v1,
+    from_v2,
+    older_auth_result,
+    without_bundle,
 )
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts import check_email, check_phone_number, normalized_contact
@@ -57,91 +65,6 @@ from keystead.sessions.one_time_codes import (
 )
 
 Flow = Literal["encrypted", "plain", "auth"]
-CodeLength = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
-Seconds = Annotated[str, Meta(max_length=10)]
-
-
-class InitOtpIntentV3(RequestStruct, frozen=True, kw_only=True):
-    """`otp_length`: 6 to 9; 9 if absent. `expiration_seconds`: decimal text, at most 600; 300 if absent."""
-
-    otp_type: OtpType
-    contact: ShortText
-    app_name: ShortText
-    otp_length: CodeLength | None = None
-    email_customization: EmailCustomizationParamsV2 | None = None
-    sms_customization: SmsCustomizationParams | None = None
-    user_identifier: ShortText | None = None
-    send_from_email_address: ShortText | None = None
-    alphanumeric: bool | None = None
-    send_from_email_sender_name: ShortText | None = None
-    expiration_seconds: Seconds | None = None
-    reply_to_email_address: ShortText | None = None
-
-
-class InitOtpIntentV2(InitOtpIntentV3, frozen=True, kw_only=True):
-    """For codes that are verified in plaintext."""
-
-
-class InitOtpIntent(RequestStruct, frozen=True, kw_only=True):
-    otp_type: OtpType
-    contact: ShortText
-    otp_length: CodeLength | None = None
-    email_customization: EmailCustomizationParams | None = None
-    sms_customization: SmsCustomizationParams | None = None
-    user_identifier: ShortText | None = None
-    send_from_email_address: ShortText | None = None
-    alphanumeric: bool | None = None
-    send_from_email_sender_name: ShortText | None = None
-    expiration_seconds: Seconds | None = None
-    reply_to_email_address: ShortText | None = None
-
-
-class InitOtpAuthIntentV3(InitOtpIntentV3, frozen=True, kw_only=True):
-    """See InitOtpIntentV3. The code is for otp_auth."""
-
-
-class InitOtpAuthIntentV2(RequestStruct, frozen=True, kw_only=True):
-    otp_type: OtpType
-    contact: ShortText
-    otp_length: CodeLength | None = None
-    email_customization: EmailCustomizationParams | None = None
-    sms_customization: SmsCustomizationParams | None = None
-    user_identifier: ShortText | None = None
-    send_from_email_address: ShortText | None = None
-    alphanumeric: bool | None = None
-    send_from_email_sender_name: ShortText | None = None
-    reply_to_email_address: ShortText | None = None
-
-
-class InitOtpAuthIntent(RequestStruct, frozen=True, kw_only=True):
-    otp_type: OtpType
-    contact: ShortText
-    email_customization: EmailCustomizationParams | None = None
-    sms_customization: SmsCustomizationParams | None = None
-    user_identifier: ShortText | None = None
-    send_from_email_address: ShortText | None = None
-    send_from_email_sender_name: ShortText | None = None
-    reply_to_email_address: ShortText | None = None
-
-
-class InitOtpResultV2(Wire, frozen=True):
-    """`otp_encryption_target_bundle`: JSON text, signed by the server, with the key to which the code is
-    encrypted."""
-
-    otp_id: str
-    otp_encryption_target_bundle: str
-
-
-class InitOtpResult(Wire, frozen=True):
-    otp_id: str
-
-
-class InitOtpAuthResultV2(Wire, frozen=True):
-    otp_id: str
-
-
-class InitOtpAuthResult(Wire, frozen=True):
-    otp_id: str
 
 
 class CodeCounts(msgspec.Struct, frozen=True):
@@ -163,44 +86,11 @@ async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> Co
     return await _counts(source, intent)
 
 
-def _from_v2(intent: InitOtpIntentV2) -> InitOtpIntentV3:
-    return intent
-
-
-def _from_v1(intent: InitOtpIntent) -> InitOtpIntentV3:
-    return InitOtpIntentV2(**_members(intent), app_name=_app_name(intent.email_customization))
-
-
-def _auth_from_v2(intent: InitOtpAuthIntentV2) -> InitOtpAuthIntentV3:
-    return InitOtpAuthIntentV3(**_members(intent), app_name=_app_name(intent.email_customization))
-
-
-def _auth_from_v1(intent: InitOtpAuthIntent) -> InitOtpAuthIntentV3:
-    return InitOtpAuthIntentV3(**_members(intent), app_name=_app_name(intent.email_customization))
-
-
-def _members(intent: RequestStruct) -> dict[str, Any]:
-    return {name: getattr(intent, name) for name in intent.__struct_fields__}
-
-
-def _app_name(customization: EmailCustomizationParams | None) -> str:
-    """The application's name in an older request; "" stands for the organization's name."""
-    return (customization.app_name or "") if customization else ""
-
-
-def _without_bundle(result: InitOtpResultV2) -> InitOtpResult:
-    return InitOtpResult(otp_id=result.otp_id)
-
-
-def _older_auth_result(result: InitOtpAuthResultV2) -> InitOtpAuthResult:
-    return InitOtpAuthResult(otp_id=result.otp_id)
-
-
 @activity(
     "ACTIVITY_TYPE_INIT_OTP_V3",
     accepts=(
-        older("ACTIVITY_TYPE_INIT_OTP_V2", _from_v2, result=_without_bundle),
-        older("ACTIVITY_TYPE_INIT_OTP", _from_v1, result=_without_bundle),
+        older("ACTIVITY_TYPE_INIT_OTP_V2", from_v2, result=without_bundle),
+        older("ACTIVITY_TYPE_INIT_OTP", from_v1, result=without_bundle),
     ),
     load_context=_counts,
     changes_organization=False,
@@ -217,8 +107,8 @@ async def init_otp(execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
 @activity(
     "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
     accepts=(
-        older("ACTIVITY_TYPE_INIT_OTP_AUTH_V2", _auth_from_v2),
-        older("ACTIVITY_TYPE_INIT_OTP_AUTH", _auth_from_v1, result=_older_auth_result),
+        older("ACTIVITY_TYPE_INIT_OTP_AUTH_V2", auth_from_v2),
+        older("ACTIVITY_TYPE_INIT_OTP_AUTH", auth_from_v1, result=older_auth_result),
     ),
     load_context=_auth_counts,
     by_parent=True,
@@ -322,15 +212,3 @@ def _checked_form(intent: InitOtpIntentV3) -> CodeForm:
             f"invalid otp length: field `parameters.otpLength`: {length}: expected {LENGTH_MIN} to {LENGTH_MAX}"
         )
     return CodeForm(length=length, alphanumeric=intent.alphanumeric is not False)
-
-
-def checked_seconds(text: str | None, called: str, default_s: int, max_s: int) -> int:
-    """The request's `expirationSeconds`. `called`: what expires, for the refusal. Raises InvalidRequest."""
-    if not text:
-        return default_s
-    if not (text.isascii() and text.isdigit() and 0 < int(text) <= max_s):
-        raise InvalidRequest(
-            f"invalid {called} expiration: field `parameters.expirationSeconds`: {text!r}: expected 1 to {max_s} "
-            "seconds as decimal text"
-        )
-    return int(text)

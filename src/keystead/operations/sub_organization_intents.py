@@ -24,7 +24,7 @@ from keystead.api.parameters import (
     upgraded_oauth_provider,
 )
 from keystead.operations.private_keys import PrivateKeyParams, PrivateKeysParams
-from keystead.operations.verified_contacts import ClientSignature
+from keystead.operations.verification_tokens import ClientSignature
 from keystead.operations.wallets import CreateWalletIntent
 
 ROOT_USERS_MAX = 100

@@ -15,6 +15,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Timestamp, User, WalletAccount, Wire
 from keystead.operations.declare import activity, older
+from keystead.operations.new_users import added_users, tokens_of_users
 from keystead.operations.private_keys import CreatePrivateKeysIntentV2, PrivateKeyResult, create_private_keys
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_suborganizations
 from keystead.operations.sub_organization_intents import (
@@ -29,8 +30,8 @@ from keystead.operations.sub_organization_intents import (
     from_v6,
     from_v7,
 )
-from keystead.operations.users import UserParamsV4, added_users, tokens_of_users
-from keystead.operations.verified_contacts import (
+from keystead.operations.user_intents import UserParamsV4
+from keystead.operations.verification_tokens import (
     TOKEN_FIELD,
     check_signup,
     is_used_up,

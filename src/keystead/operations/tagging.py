@@ -6,7 +6,7 @@ Here: the changes that creating, updating and deleting tags make. Not here: the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Generic, TypeVar
 
 import msgspec
@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from keystead.api.enums import TagType
 from keystead.api.records import Tag, Timestamp
+from keystead.organizations.kinds.private_keys import PrivateKeys
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.record_map import RecordMap
 from keystead.organizations.tags import check_disjoint, check_rename, new_tag, tag_named
-from keystead.organizations.users import user_named
-from keystead.organizations.wallets import private_key_named
 from keystead.pipeline.activity import Execution
 
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
@@ -27,15 +27,12 @@ RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 class TaggedKind(msgspec.Struct, Generic[RecordT], frozen=True, kw_only=True):
     """The records that have tags of one type.
 
-    `tags_field` is their field with the ids of their tags; `named` gives the record of an id or raises NotFound;
-    `called` is the name of such a record in a refusal.
+    `tags_field` is their field with the ids of their tags.
     """
 
     tag_type: TagType
     tags_field: str
-    called: str
-    named: Callable[[Organization, str], RecordT]
-    all: Callable[[Organization], RecordMap[RecordT]]
+    map: type[RecordMap[RecordT]]
 
     def tag_ids(self, record: RecordT) -> tuple[str, ...]:
         tag_ids: tuple[str, ...] = getattr(record, self.tags_field)
@@ -53,16 +50,12 @@ class TaggedKind(msgspec.Struct, Generic[RecordT], frozen=True, kw_only=True):
 USERS = TaggedKind(
     tag_type=TagType.USER,
     tags_field="user_tags",
-    called="user",
-    named=user_named,
-    all=lambda organization: organization.users,
+    map=Users,
 )
 PRIVATE_KEYS = TaggedKind(
     tag_type=TagType.PRIVATE_KEY,
     tags_field="private_key_tags",
-    called="private key",
-    named=private_key_named,
-    all=lambda organization: organization.private_keys,
+    map=PrivateKeys,
 )
 
 
@@ -83,7 +76,7 @@ def created_tag(
         now_ms=execution.now_ms,
         field=field,
     )
-    records = {record_id: kind.named(organization, record_id) for record_id in record_ids}
+    records = {record_id: organization.record(kind.map, record_id) for record_id in record_ids}
     tagged = (Put(kind.tagged(record, tag.tag_id, now)) for record in records.values())
     return tag, tuple(records), (Put(tag), *tagged)
 
@@ -104,8 +97,8 @@ def updated_tag(
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
     tag = tag_named(organization, kind.tag_type, tag_id)
     new_name = check_rename(organization, tag, name[0], f"parameters.{name[1]}")
-    check_disjoint(adding[0], removing[0], kind.called, (adding[1], removing[1]))
-    records = {each: kind.named(organization, each) for each in (*adding[0], *removing[0])}
+    check_disjoint(adding[0], removing[0], kind.map.called, (adding[1], removing[1]))
+    records = {each: organization.record(kind.map, each) for each in (*adding[0], *removing[0])}
     for record_id in adding[0]:
         records[record_id] = kind.tagged(records[record_id], tag_id, now)
     for record_id in removing[0]:
@@ -121,7 +114,7 @@ def deleted_tags(
     removed = tuple(dict.fromkeys(tag_ids))
     for tag_id in removed:
         tag_named(organization, kind.tag_type, tag_id)
-    records = kind.all(organization)
+    records = organization.of(kind.map)
     tagged = [record for record in records.in_order() if not set(removed).isdisjoint(kind.tag_ids(record))]
     return (
         removed,

@@ -13,14 +13,14 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
-from keystead.operations.verified_contacts import check_own_contact, is_used_up, used_up
+from keystead.operations.verification_tokens import check_own_contact, is_used_up, used_up
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.governance import check_not_in_quorum, check_still_credentialed
 from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import user_named
 from keystead.organizations.verified_contacts import contact_verified, contacts_changed, user_removed
 from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
@@ -51,7 +51,7 @@ def _owner(intent: UpdateUserIntent | UpdateUserEmailIntent | UpdateUserPhoneNum
 @activity("ACTIVITY_TYPE_UPDATE_USER", owner=_owner)
 def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
-    user = user_named(execution.organization, intent.user_id)
+    user = execution.organization.record(Users, intent.user_id)
     if intent.user_name is not None:
         user = replace(user, user_name=intent.user_name)
     if intent.user_email is not None:
@@ -76,7 +76,7 @@ class UpdateUserNameResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_USER_NAME")
 def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> Outcome[UpdateUserNameResult]:
     """Change a user's name."""
-    user = replace(user_named(execution.organization, intent.user_id), user_name=intent.user_name)
+    user = replace(execution.organization.record(Users, intent.user_id), user_name=intent.user_name)
     return Outcome(result=UpdateUserNameResult(user_id=user.user_id), changes=_changed(execution, user))
 
 
@@ -101,7 +101,7 @@ async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
 ) -> Outcome[UpdateUserEmailResult]:
     """Change or remove a user's e-mail address; with a verification token it is verified."""
-    user = _with_email(user_named(execution.organization, intent.user_id), intent.user_email)
+    user = _with_email(execution.organization.record(Users, intent.user_id), intent.user_email)
     changes, rows = await _changed_contact(execution, user, OtpType.EMAIL, intent.verification_token)
     return Outcome(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes, attachments=rows)
 
@@ -129,7 +129,7 @@ async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
 ) -> Outcome[UpdateUserPhoneNumberResult]:
     """Change or remove a user's phone number; with a verification token it is verified."""
-    user = _with_phone_number(user_named(execution.organization, intent.user_id), intent.user_phone_number)
+    user = _with_phone_number(execution.organization.record(Users, intent.user_id), intent.user_phone_number)
     changes, rows = await _changed_contact(execution, user, OtpType.SMS, intent.verification_token)
     return Outcome(result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes, attachments=rows)
 
@@ -174,7 +174,7 @@ class DeleteUsersResult(Wire, frozen=True):
 def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Outcome[DeleteUsersResult]:
     """Delete users; members of the root quorum stay."""
     user_ids = tuple(dict.fromkeys(intent.user_ids))
-    users = [user_named(execution.organization, user_id) for user_id in user_ids]
+    users = [execution.organization.record(Users, user_id) for user_id in user_ids]
     check_not_in_quorum(execution.organization, user_ids)
     passkeys = [passkey.authenticator_id for user in users for passkey in user.authenticators]
     return Outcome(

@@ -1,7 +1,7 @@
 """verify_otp: exchanges the right code for a verification token. The third wrong code locks the code.
 
 Here: the check for every use of a code. Not here: starting codes (`starting_codes`), the use of tokens
-(`verified_contacts`).
+(`verification_tokens`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, compressed, read_message, read_target
 from keystead.operations.declare import activity, older
-from keystead.operations.starting_codes import Flow, Seconds, checked_seconds
+from keystead.operations.starting_code_intents import Seconds, checked_seconds
+from keystead.operations.starting_codes import Flow
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode, contact_subject

@@ -26,9 +26,10 @@ from keystead.operations.pages import page_of, unknown_cursor
 from keystead.operations.sealed_keys import sealed_mnemonic
 from keystead.organizations.attachments import ChangedAccount, NewAccount, StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
+from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.labels import check_unique
 from keystead.organizations.organization import Put
-from keystead.organizations.wallets import check_exported, is_exported, wallet_named
+from keystead.organizations.wallets import check_exported, is_exported
 from keystead.pipeline.activity import ExecutionWith, Outcome
 from keystead.pipeline.context import ContextSource
 
@@ -55,7 +56,7 @@ class DerivationContext(msgspec.Struct, frozen=True):
 
 async def _derivation_context(source: ContextSource, intent: CreateWalletAccountsIntent) -> DerivationContext:
     organization, store = source.organization, source.store
-    sealed = await sealed_mnemonic(source, wallet_named(organization, intent.wallet_id))
+    sealed = await sealed_mnemonic(source, organization.record(Wallets, intent.wallet_id))
     if intent.persist is False:
         return DerivationContext(sealed, (), ())
     paths = list(dict.fromkeys(checked_paths(intent.accounts)))
@@ -73,7 +74,7 @@ async def create_wallet_accounts(
 ) -> Outcome[CreateWalletAccountsResult]:
     """Derive accounts of a wallet, and store them unless `persist` is false."""
     organization, context = execution.organization, execution.context
-    wallet = wallet_named(organization, intent.wallet_id)
+    wallet = organization.record(Wallets, intent.wallet_id)
     normalized_paths = checked_paths(intent.accounts)
     _check_free(intent.accounts, normalized_paths, context)
     derived = await execution.signer.derive_accounts(
@@ -151,7 +152,7 @@ def update_wallet_account_name(
     others = (each.account for each in execution.context.same_name)
     named = [(each.name or "", each.wallet_account_id) for each in others]
     check_unique(intent.name, [each for each in named if each[1] != account.wallet_account_id], "parameters.name")
-    wallet = wallet_named(execution.organization, account.wallet_id)
+    wallet = execution.organization.record(Wallets, account.wallet_id)
     renamed = replace(account, name=intent.name, updated_at=now)
     path = comparison_form(account.curve, account.path)
     return Outcome(
@@ -186,7 +187,7 @@ def delete_wallet_accounts(
     """Delete wallet accounts, all or none. Their wallet can derive them again."""
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
     wallets = {
-        stored.account.wallet_id: wallet_named(organization, stored.account.wallet_id)
+        stored.account.wallet_id: organization.record(Wallets, stored.account.wallet_id)
         for stored in execution.context
     }
     check_exported(
@@ -231,7 +232,7 @@ async def list_wallet_accounts(reading: Reading, request: ListWalletAccountsRequ
     """Accounts of a wallet, or of the organization, by page."""
     organization = reading.organization
     if request.wallet_id is not None:
-        wallet_named(organization, request.wallet_id)
+        organization.record(Wallets, request.wallet_id)
     page = page_of(request.pagination_options)
     accounts = await reading.store.wallet_accounts(organization.id, request.wallet_id, page)
     if accounts is None:
@@ -259,7 +260,7 @@ class GetWalletAccountResponse(Wire, frozen=True):
 async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest) -> GetWalletAccountResponse:
     """One account, by its address, its path, or both."""
     organization = reading.organization
-    wallet_named(organization, request.wallet_id)
+    organization.record(Wallets, request.wallet_id)
     if request.address is None and request.path is None:
         raise InvalidRequest("invalid request body: one of `address` and `path` is needed")
     for path in _normalized_paths(request.path):

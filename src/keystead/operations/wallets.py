@@ -31,7 +31,7 @@ from keystead.organizations.attachments import (
 )
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put, Remove
-from keystead.organizations.wallets import check_exported, wallet_named
+from keystead.organizations.wallets import check_exported
 from keystead.pipeline.activity import Execution, Outcome
 from keystead.pipeline.signer_values import NewWallet
 from keystead.policies.request import ResourceKeywords
@@ -139,7 +139,7 @@ class UpdateWalletResult(Wire, frozen=True):
 def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> Outcome[UpdateWalletResult]:
     """Rename a wallet."""
     organization = execution.organization
-    wallet = wallet_named(organization, intent.wallet_id)
+    wallet = organization.record(Wallets, intent.wallet_id)
     name = wallet.wallet_name if intent.wallet_name is None else intent.wallet_name
     if name != wallet.wallet_name:
         _check_name_free(organization, name)
@@ -173,7 +173,7 @@ def _wallets_keyword(organization: Organization, intent: DeleteWalletsIntent, _:
 def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Outcome[DeleteWalletsResult]:
     """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered."""
     organization = execution.organization
-    wallets = [wallet_named(organization, wallet_id) for wallet_id in dict.fromkeys(intent.wallet_ids)]
+    wallets = [organization.record(Wallets, wallet_id) for wallet_id in dict.fromkeys(intent.wallet_ids)]
     check_exported(
         "wallet",
         ((wallet.wallet_id, wallet.exported) for wallet in wallets),
@@ -203,7 +203,7 @@ class GetWalletResponse(Wire, frozen=True):
 @query()
 def get_wallet(reading: Reading, request: GetWalletRequest) -> GetWalletResponse:
     """One wallet."""
-    return GetWalletResponse(wallet=wallet_named(reading.organization, request.wallet_id))
+    return GetWalletResponse(wallet=reading.organization.record(Wallets, request.wallet_id))
 
 
 class ListWalletsRequest(QueryRequest, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.api.decoding import Label
-from keystead.api.errors import InvalidRequest, NotFound, NotImplementedHere
+from keystead.api.errors import InvalidRequest, NotImplementedHere
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
 from keystead.api.records import WebhookEndpointData, WebhookSubscriptionParams, Wire
@@ -113,7 +113,7 @@ def update_webhook_endpoint(
     execution: Execution, intent: UpdateWebhookEndpointIntent
 ) -> Outcome[UpdateWebhookEndpointResult]:
     """Change the address or the name of a webhook endpoint, or pause it."""
-    endpoint = _endpoint(execution, intent.endpoint_id)
+    endpoint = execution.organization.record(WebhookEndpoints, intent.endpoint_id)
     if intent.url is not None:
         check_url(intent.url, execution.webhooks.networks, "parameters.url")
     changed = replace(
@@ -141,18 +141,11 @@ def delete_webhook_endpoint(
     execution: Execution, intent: DeleteWebhookEndpointIntent
 ) -> Outcome[DeleteWebhookEndpointResult]:
     """Delete a webhook endpoint. Its events that wait are not delivered any more."""
-    endpoint = _endpoint(execution, intent.endpoint_id)
+    endpoint = execution.organization.record(WebhookEndpoints, intent.endpoint_id)
     return Outcome(
         result=DeleteWebhookEndpointResult(endpoint_id=endpoint.endpoint_id),
         changes=(Remove(WebhookEndpointData, endpoint.endpoint_id),),
     )
-
-
-def _endpoint(execution: Execution, endpoint_id: str) -> WebhookEndpointData:
-    endpoint = execution.organization.of(WebhookEndpoints).get(endpoint_id)
-    if endpoint is None:
-        raise NotFound(f"unable to find webhook endpoint {endpoint_id} in organization {execution.organization.id}")
-    return endpoint
 
 
 class ListWebhookEndpointsRequest(QueryRequest, frozen=True):

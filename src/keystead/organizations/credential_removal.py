@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from keystead.api.records import Timestamp, User
 from keystead.organizations.governance import check_still_credentialed
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization
-from keystead.organizations.users import check_held, user_named
+from keystead.organizations.users import check_held
 
 
 class CredentialKind(msgspec.Struct, frozen=True):
@@ -40,7 +41,7 @@ def without_credentials(
 
     Raises NotFound for a user or credential that does not exist, InvalidRequest if no lasting credential remains.
     """
-    user, removed = user_named(organization, user_id), tuple(dict.fromkeys(ids))
+    user, removed = organization.record(Users, user_id), tuple(dict.fromkeys(ids))
     held = {getattr(credential, kind.id_field): credential for credential in getattr(user, kind.field)}
     check_held(removed, held, kind.called, user)
     kept = tuple(credential for id_, credential in held.items() if id_ not in removed)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, assert_never
 
 import msgspec
 
+from keystead.api.errors import NotFound
 from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys, SealedDataKey
@@ -30,6 +31,7 @@ from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
 
 MapT = TypeVar("MapT", bound=RecordMap[Any])
+RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
 Record = msgspec.Struct
 """A value of the type that one of the organization's record kinds declares."""
@@ -77,6 +79,17 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, kind: type[MapT]) -> MapT:
         """The records of a kind. Raises KeyError for a kind that this organization does not have."""
         return self.maps[kind.record]  # type: ignore[return-value] # `empty` put it there under this type
+
+    def record(self, kind: type[RecordMap[RecordT]], id_: str) -> RecordT:
+        """The record of this kind and id. Raises NotFound."""
+        found = self.of(kind).get(id_)
+        if found is None:
+            raise self.without(kind, id_)
+        return found
+
+    def without(self, kind: type[RecordMap[Any]], id_: str) -> NotFound:
+        """The refusal of an id that no record of this kind has."""
+        return NotFound(f"unable to find {kind.called} {id_} in organization {self.id}")
 
     @property
     def profile(self) -> Profile:

@@ -1,7 +1,7 @@
 """Which user of which organization sent a request, given the key or credential that its stamp proves.
 
 Here: from a proven key to its user in one organization, and the expiry of keys.
-Not here: which organizations are searched (`server.authentication`), whether the stamp is valid (`stamps`), and
+Not here: which organizations are searched (`server.callers`), whether the stamp is valid (`stamps`), and
 what its user may do (`policies`).
 """
 
@@ -15,9 +15,9 @@ from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
 from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.credentials import user_with_identity
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind, identity_looked_up
+from keystead.organizations.oauth_providers import user_with_identity
 from keystead.organizations.organization import Organization
 from keystead.organizations.verified_contacts import (
     check_logins_by_code,
@@ -34,7 +34,7 @@ _CALLED = {
 }
 
 
-class VerifiedContact(msgspec.Struct, frozen=True, kw_only=True):
+class ProvenContact(msgspec.Struct, frozen=True, kw_only=True):
     """What a verification token proves: an e-mail address or a phone number, and which organization issued it."""
 
     type: CredentialType
@@ -64,7 +64,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     scheme: str
     credential_types: frozenset[CredentialType]
     credential_id: str | None = None
-    contact: VerifiedContact | None = None
+    contact: ProvenContact | None = None
     identity: ProvenIdentity | None = None
     session_digest: str | None = None
 
@@ -155,7 +155,7 @@ def contact_record_id(user: User, type_: CredentialType) -> str:
     return f"{user.user_id} {type_}"
 
 
-def _user_of_contact(organization: Organization, proven: ProvenKey, contact: VerifiedContact) -> Principal | None:
+def _user_of_contact(organization: Organization, proven: ProvenKey, contact: ProvenContact) -> Principal | None:
     if contact.organization_id not in (organization.id, organization.profile.parent_id):
         return None
     users = users_with_contact(organization, contact.otp_type, contact.normalized)

@@ -28,7 +28,8 @@ _ENTRY_BYTES = 120
 class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     """The records of one kind by id. Subclass it to declare a kind, and list the subclass in `record_kinds`.
 
-    `word` is the kind in the database: it never changes. `record` is the type of the records, `id_field` the
+    `word` is the kind in the database: it never changes. `called` is a record of the kind in a refusal; by default,
+    the word with spaces. `record` is the type of the records, `id_field` the
     field that holds a record's id; None for a kind of which an organization has one record. `limits` are the
     kind's limits; the first bounds the number of records. `label_field` is the field whose value is unique
     in an organization (among records of an equal `label_scope`, if that field is given); `label_called` is its
@@ -38,6 +39,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     """
 
     word: ClassVar[str]
+    called: ClassVar[str]
     record: ClassVar[type[msgspec.Struct]]
     id_field: ClassVar[str | None]
     limits: ClassVar[tuple[Limit, ...]] = ()
@@ -58,6 +60,8 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         for name in named:
             if getattr(cls, name) not in fields:
                 raise TypeError(f"{cls.__name__}.{name}: {cls.record.__name__} has no field {getattr(cls, name)}")
+        if not hasattr(cls, "called"):
+            cls.called = cls.word.replace("_", " ")
 
     @classmethod
     def id_of(cls, record: msgspec.Struct) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Credential, SessionProfile, Timestamp, User
-from keystead.organizations.credentials import with_api_keys
+from keystead.organizations.api_keys import with_api_keys
 from keystead.organizations.kinds.users import SESSION_SECONDS
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization

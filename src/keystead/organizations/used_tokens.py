@@ -1,7 +1,7 @@
 """Verification tokens without a key and messages that clients signed, after their one use.
 
 Here: the row, which changes without a new version of the organization. Not here: what is valid for one use only
-(`operations.verified_contacts`).
+(`operations.verification_tokens`).
 """
 
 from __future__ import annotations

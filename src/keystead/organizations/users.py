@@ -1,4 +1,4 @@
-"""The rules of users: which user an id names, and that each can authenticate.
+"""The rules of users: that each can authenticate.
 
 Not here: the credentials themselves (`credentials`), and MFA policies (`operations.mfa_policies`).
 """
@@ -10,15 +10,8 @@ from collections.abc import Iterable
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.records import User
 from keystead.organizations.credentials import has_lasting_credential
+from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization
-
-
-def user_named(organization: Organization, user_id: str) -> User:
-    """The user of this id. Raises NotFound."""
-    user = organization.users.get(user_id)
-    if user is None:
-        raise NotFound(f"unable to find user {user_id} in organization {organization.id}")
-    return user
 
 
 def check_credential(user: User, organization: Organization, field: str) -> None:
@@ -37,7 +30,7 @@ def check_credential(user: User, organization: Organization, field: str) -> None
 
 def users_asked_for(organization: Organization, user_id: str | None) -> list[User]:
     """The user of this id; all users in order of creation if the id is None or "". Raises NotFound."""
-    return [user_named(organization, user_id)] if user_id else organization.users.in_order()
+    return [organization.record(Users, user_id)] if user_id else organization.users.in_order()
 
 
 def check_held(asked: Iterable[str], held: Iterable[str], what: str, user: User) -> None:

@@ -1,6 +1,6 @@
 """Which contacts of users are verified, and which users have a contact. Pure.
 
-Not here: verification tokens (`sessions`), who may present one (`operations.verified_contacts`).
+Not here: verification tokens (`sessions`), who may present one (`operations.verification_tokens`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules of wallets and private keys: which record an id names, and what may be deleted.
+"""The rules of wallets and private keys: what may be deleted.
 
 Pure. Not here: how keys are made (`keys`), accounts as they are stored (`attachments`).
 """
@@ -7,26 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from keystead.api.errors import InvalidRequest, NotFound
-from keystead.api.records import PrivateKey, Wallet
+from keystead.api.errors import InvalidRequest
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.organization import Organization
-
-
-def wallet_named(organization: Organization, wallet_id: str) -> Wallet:
-    """Raises NotFound."""
-    wallet = organization.wallets.get(wallet_id)
-    if wallet is None:
-        raise NotFound(f"unable to find wallet {wallet_id} in organization {organization.id}")
-    return wallet
-
-
-def private_key_named(organization: Organization, private_key_id: str) -> PrivateKey:
-    """Raises NotFound."""
-    key = organization.private_keys.get(private_key_id)
-    if key is None:
-        raise NotFound(f"unable to find private key {private_key_id} in organization {organization.id}")
-    return key
 
 
 def is_exported(stored: StoredAccount, organization: Organization) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
+from keystead.api.secret_fields import shown
 from keystead.organizations.kinds.data_key import Sealed as Sealed
 
 # Every value that is sent to the signer has one of these bounds. They are far above what the operations allow.
@@ -119,6 +120,8 @@ class CredentialBundle(msgspec.Struct, frozen=True):
     public_key: str
     bundle: str
 
+    __repr__ = shown
+
 
 class AuthProxyKey(msgspec.Struct, frozen=True):
     """An API key of an authentication proxy: its sealed private half, and its compressed P-256 public key in
@@ -165,9 +168,14 @@ class NewOtpTarget(msgspec.Struct, frozen=True):
     sealed: Sealed
     bundle: str
 
+    __repr__ = shown
+
 
 class OtpAttempt(msgspec.Struct, frozen=True):
     """What a client encrypted: the code that the user typed, and the public key for the verification token."""
 
     code: Annotated[str, Meta(max_length=64)]
     public_key: Annotated[str, Meta(max_length=130)]
+
+    def __repr__(self) -> str:
+        return f"OtpAttempt(public_key={self.public_key!r})"

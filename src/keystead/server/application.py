@@ -39,7 +39,8 @@ from keystead.pipeline.requests import Submission, read_submission
 from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
-from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove, reader, submitter
+from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove
+from keystead.server.callers import reader, submitter
 from keystead.server.console_files import ConsoleAnswers
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink

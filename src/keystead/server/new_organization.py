@@ -15,9 +15,9 @@ from keystead.api.records import Timestamp, User, Wallet, WalletAccount
 from keystead.chains.paths import comparison_form
 from keystead.operations.auth_proxies import new_auth_proxy
 from keystead.operations.derived_accounts import account_record
+from keystead.organizations.api_keys import new_api_key
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.contacts import check_email
-from keystead.organizations.credentials import new_api_key
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxySettings
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum

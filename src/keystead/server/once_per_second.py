@@ -29,11 +29,16 @@ class OncePerSecond:
         return await asyncio.shield(self._finding)
 
     def forget(self) -> None:
-        """Call `find` again for the next caller, after something has failed."""
-        self._until_s = 0.0
+        """Call `find` again for the next caller, after something has failed.
+
+        A call of `find` that is under way may have begun before the failure. Its callers get its outcome, later
+        callers do not.
+        """
+        self._finding = None
 
     async def _found(self) -> bytes:
         try:
             return await self._find()
         finally:
-            self._until_s = time.monotonic() + KEPT_S
+            if asyncio.current_task() is self._finding:
+                self._until_s = time.monotonic() + KEPT_S

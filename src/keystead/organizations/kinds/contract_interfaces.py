@@ -44,6 +44,7 @@ class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
     """`by_contract` maps a `contract_key` to the id of its interface. `text_bytes`: of all texts together."""
 
     word = "contract_interface"
+    called = "smart contract interface"
     record = ContractInterface
     id_field = "id"
     limits = (CONTRACT_INTERFACES, CONTRACT_INTERFACE_BYTES)

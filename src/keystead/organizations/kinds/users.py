@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from keystead.api.records import ApiKey, Authenticator, User
+from keystead.api.records import ApiKey, Authenticator, OauthProvider, User
 from keystead.organizations.limits import Limit
 from keystead.organizations.lookups import Lookup, user_lookups
 from keystead.organizations.persistent_map import PersistentMap
@@ -60,7 +60,8 @@ _HOLDER_BYTES = 180
 
 class Users(RecordMap[User], frozen=True):
     """`by_public_key` maps the public key of an API key to its user's id and the key, `by_credential_id` a
-    passkey's credential id to its user's id and the passkey, `authenticators` an authenticator's id to it."""
+    passkey's credential id to its user's id and the passkey, `authenticators` an authenticator's id to it, and
+    `by_identity` issuer, audience and subject of an OAuth identity to its user's id and its record."""
 
     word = "user"
     record = User
@@ -80,10 +81,13 @@ class Users(RecordMap[User], frozen=True):
     by_public_key: PersistentMap[str, tuple[str, ApiKey]] = PersistentMap()
     by_credential_id: PersistentMap[str, tuple[str, Authenticator]] = PersistentMap()
     authenticators: PersistentMap[str, Authenticator] = PersistentMap()
+    by_identity: PersistentMap[tuple[str, str, str], tuple[str, OauthProvider]] = PersistentMap()
 
     @classmethod
     def _bytes(cls, record: User) -> int:
-        return super()._bytes(record) + _HOLDER_BYTES * (len(record.api_keys) + 2 * len(record.authenticators))
+        return super()._bytes(record) + _HOLDER_BYTES * (
+            len(record.api_keys) + 2 * len(record.authenticators) + len(record.oauth_providers)
+        )
 
     @classmethod
     def lookups(cls, record: User) -> frozenset[Lookup]:
@@ -96,7 +100,16 @@ class Users(RecordMap[User], frozen=True):
         for authenticator in record.authenticators:
             holders = holders.set(authenticator.credential_id, (record.user_id, authenticator))
             authenticators = authenticators.set(authenticator.authenticator_id, authenticator)
-        return replace(self, by_public_key=keys, by_credential_id=holders, authenticators=authenticators)
+        identities = self.by_identity
+        for held in record.oauth_providers:
+            identities = identities.set((held.issuer, held.audience, held.subject), (record.user_id, held))
+        return replace(
+            self,
+            by_public_key=keys,
+            by_credential_id=holders,
+            authenticators=authenticators,
+            by_identity=identities,
+        )
 
     def _unindexed(self, record: User) -> Users:
         keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators
@@ -105,4 +118,13 @@ class Users(RecordMap[User], frozen=True):
         for authenticator in record.authenticators:
             holders = holders.delete(authenticator.credential_id)
             authenticators = authenticators.delete(authenticator.authenticator_id)
-        return replace(self, by_public_key=keys, by_credential_id=holders, authenticators=authenticators)
+        identities = self.by_identity
+        for held in record.oauth_providers:
+            identities = identities.delete((held.issuer, held.audience, held.subject))
+        return replace(
+            self,
+            by_public_key=keys,
+            by_credential_id=holders,
+            authenticators=authenticators,
+            by_identity=identities,
+        )

@@ -1,4 +1,7 @@
-"""Contacts of users that were proved to be theirs. Not here: what proves them (`operations.verified_contacts`)."""
+"""Contacts of users that were proved to be theirs.
+
+Not here: what proves them (`operations.verification_tokens`).
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,14 @@ from keystead.policies.request import (
 )
 from keystead.policies.resources import OWN_RIGHTS
 from keystead.policies.testing.organization import OrganizationUnderTest, named_user
-from keystead.policies.testing.schema import MalformedTable, TomlTable, check_params, check_resources, read
+from keystead.policies.testing.schema import (
+    MalformedTable,
+    MalformedTables,
+    TomlTable,
+    check_params,
+    check_resources,
+    read,
+)
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Expectation = Literal["allow", "needs consensus", "deny"]
@@ -109,12 +116,15 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_cases(file: CaseFile, organization: OrganizationUnderTest, now_ms: int, where: str) -> list[PolicyCase]:
     """The cases of a file, on this organization. `now_ms` is the time of cases that do not state one. Raises
-    MalformedTable."""
+    MalformedTable with every case that is malformed."""
     default_ms = now_ms if file.at is None else _ms(file.at)
-    return [
-        _case(table, organization, default_ms, f"{where}, case {number}")
-        for number, table in enumerate(file.cases, 1)
-    ]
+    cases: list[PolicyCase] = []
+    malformed = MalformedTables()
+    for number, table in enumerate(file.cases, 1):
+        with malformed.noted():
+            cases.append(_case(table, organization, default_ms, f"{where}, case {number}"))
+    malformed.check()
+    return cases
 
 
 def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default_ms: int, where: str) -> PolicyCase:

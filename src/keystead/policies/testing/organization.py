@@ -20,7 +20,7 @@ from keystead.policies.expression import compile_stored
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.policies.request import Approval, CredentialUsed, credential_values
-from keystead.policies.testing.schema import MalformedTable, TomlTable, read
+from keystead.policies.testing.schema import MalformedTable, MalformedTables, TomlTable, read
 
 _UNDATED = Timestamp.from_ms(0)
 API_KEY, PASSKEY = "api-key", "passkey"
@@ -121,14 +121,18 @@ def organization_under_test(
 
 def read_policies(documents: Iterable[tuple[str, Any]]) -> list[Policy]:
     """The policies in these documents, each with the name of its file: one policy, a list of them, or a table with
-    `policies`, as create_policies takes it. Raises MalformedTable, also for an expression that is refused."""
+    `policies`, as create_policies takes it. Raises MalformedTable with every policy that is malformed, also for an
+    expression that is refused."""
     found: dict[str, Policy] = {}
+    malformed = MalformedTables()
     for where, value in documents:
         for place, table in _tables(where, value):
-            policy = _read_policy(table, place)
-            if policy.policy_name in found:
-                raise MalformedTable(place, f"there is another policy {policy.policy_name!r}: names are unique")
-            found[policy.policy_name] = policy
+            with malformed.noted():
+                policy = _read_policy(table, place)
+                if policy.policy_name in found:
+                    raise MalformedTable(place, f"there is another policy {policy.policy_name!r}: names are unique")
+                found[policy.policy_name] = policy
+    malformed.check()
     return list(found.values())
 
 
@@ -161,17 +165,20 @@ def _read_policy(value: Any, where: str) -> Policy:
 
 
 def read_users(tables: Iterable[Any], where: str) -> list[User]:
-    """Raises MalformedTable, also for a name or an id that two users have."""
+    """Raises MalformedTable with every user who is malformed, also for a name or an id that two users have."""
     users: list[User] = []
     called: set[str] = set()
+    malformed = MalformedTables()
     for number, table in enumerate(tables, 1):
         place = f"{where} {number}"
-        written = read(table, UserTable, place)
-        names = {written.name, written.id or written.name}
-        if taken := called & names:
-            raise MalformedTable(place, f"another user is called {min(taken)!r}")
-        called |= names
-        users.append(_user(written, place))
+        with malformed.noted():
+            written = read(table, UserTable, place)
+            names = {written.name, written.id or written.name}
+            if taken := called & names:
+                raise MalformedTable(place, f"another user is called {min(taken)!r}")
+            called |= names
+            users.append(_user(written, place))
+    malformed.check()
     return users
 
 

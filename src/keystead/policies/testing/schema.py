@@ -8,7 +8,8 @@ checked: as in a real request, it fails the expression that reads them. Not here
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar, assert_never
 
 import msgspec
@@ -32,10 +33,34 @@ TableT = TypeVar("TableT", bound="TomlTable")
 
 
 class MalformedTable(ValueError):
-    """A table is malformed. The message says where, and what is expected."""
+    """A table is malformed, or several are. Each of `problems` says where, and what is expected."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"{where}: {reason}")
+        self.problems = [f"{where}: {reason}"]
+
+
+class MalformedTables:
+    """The problems of tables that are read one after the other, so that one answer names all of them."""
+
+    def __init__(self) -> None:
+        self._first: MalformedTable | None = None
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note a MalformedTable that is raised within, and go on."""
+        try:
+            yield
+        except MalformedTable as refused:
+            if self._first is None:
+                self._first = refused
+            else:
+                self._first.problems += refused.problems
+
+    def check(self) -> None:
+        """Raise the first MalformedTable with the problems of all, if there was one."""
+        if self._first is not None:
+            raise self._first
 
 
 class TomlTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -26,7 +26,8 @@ from keystead.organizations.ip_allowlists import EXEMPT
 from keystead.pipeline.activity import ActivityOperation
 from keystead.pipeline.requests import read_submission
 from keystead.pipeline.signer_values import AccountRequest
-from keystead.server.authentication import API_KEY_STAMP, prove, submitter
+from keystead.server.authentication import API_KEY_STAMP, prove
+from keystead.server.callers import submitter
 from keystead.server.development.fixture_file import (
     FixtureApiKey,
     FixtureError,

@@ -6,6 +6,7 @@ the tables (`storage.sqlite_snapshots`).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Annotated
 
@@ -52,12 +53,16 @@ class ResetChange(ControlRequest, frozen=True):
 
 
 class Snapshots:
-    """`forget` is called after everything went back to its start."""
+    """`forget` is called after everything went back to its start.
+
+    One change at a time: the limits count what other calls take, and no snapshot is closed while it is put back.
+    """
 
     def __init__(self, store: SqliteStore, forget: Callable[[], None]) -> None:
         self._store = store
         self._forget = forget
         self._taken: dict[str, Snapshot] = {}
+        self._changing = asyncio.Lock()
 
     async def take_start(self) -> None:
         """Remember how everything is now as the start."""
@@ -70,38 +75,41 @@ class Snapshots:
         """Raises InvalidRequest for the name "start", LimitReached for too many or too large ones."""
         if change.name == START:
             raise InvalidRequest(f"field `name`: {START!r} is how everything was when the server started")
-        if len(self._taken) >= SNAPSHOTS_MAX and change.name not in self._taken:
-            raise LimitReached(f"there are {SNAPSHOTS_MAX} snapshots: take one of their names again")
-        others = sum(one.bytes for name, one in self._taken.items() if name != change.name)
-        taken = await take_snapshot(self._store)
-        if others + taken.bytes > BYTES_MAX:
-            taken.close()
-            raise LimitReached(f"the snapshots would take more than {BYTES_MAX} bytes of memory")
-        replaced = self._taken.pop(change.name, None)
-        if replaced is not None:
-            replaced.close()
-        self._taken[change.name] = taken
-        return self.state()
+        async with self._changing:
+            if len(self._taken) >= SNAPSHOTS_MAX and change.name not in self._taken:
+                raise LimitReached(f"there are {SNAPSHOTS_MAX} snapshots: take one of their names again")
+            others = sum(one.bytes for name, one in self._taken.items() if name != change.name)
+            taken = await take_snapshot(self._store)
+            if others + taken.bytes > BYTES_MAX:
+                taken.close()
+                raise LimitReached(f"the snapshots would take more than {BYTES_MAX} bytes of memory")
+            replaced = self._taken.pop(change.name, None)
+            if replaced is not None:
+                replaced.close()
+            self._taken[change.name] = taken
+            return self.state()
 
     async def restore(self, change: RestoreChange) -> SnapshotNames:
         """Raises NotFound."""
-        snapshot = self._taken.get(change.name)
-        if snapshot is None:
-            raise NotFound(
-                f"field `name`: there is no snapshot {change.name!r}; there are {', '.join(self._taken)}"
-            )
-        await put_back(self._store, snapshot)
-        return self.state()
+        async with self._changing:
+            snapshot = self._taken.get(change.name)
+            if snapshot is None:
+                raise NotFound(
+                    f"field `name`: there is no snapshot {change.name!r}; there are {', '.join(self._taken)}"
+                )
+            await put_back(self._store, snapshot)
+            return self.state()
 
     async def reset(self, change: ResetChange) -> SnapshotNames:
         """Raises NotFound for an organization that is neither here nor was here at the start."""
-        start = self._taken[START]
-        if change.organization_id is None:
-            await put_back(self._store, start)
-            self._forget()
-        elif not await put_organization_back(self._store, start, change.organization_id):
-            raise NotFound(f"field `organizationId`: there is no organization {change.organization_id}")
-        return self.state()
+        async with self._changing:
+            start = self._taken[START]
+            if change.organization_id is None:
+                await put_back(self._store, start)
+                self._forget()
+            elif not await put_organization_back(self._store, start, change.organization_id):
+                raise NotFound(f"field `organizationId`: there is no organization {change.organization_id}")
+            return self.state()
 
     def controls(self) -> tuple[Control, ...]:
         return (

@@ -1,0 +1,44 @@
+"""The fields whose values no `repr` shows, so that no log line and no traceback has them.
+
+Here: tokens, codes, bundles and other secrets of requests and answers, by the name of the field. Not here: what is
+sealed in the database (`keys`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+SECRET_FIELDS: Final = frozenset(
+    {
+        "access_token",
+        "auth_code",
+        "bundle",
+        "client_secret",
+        "code_verifier",
+        "credential_bundle",
+        "encrypted_bundle",
+        "encrypted_client_secret",
+        "encrypted_otp_bundle",
+        "export_bundle",
+        "mnemonic",
+        "oidc_token",
+        "otp_code",
+        "passphrase",
+        "public_key_attestation",
+        "secret_payload",
+        "secret_payloads",
+        "session",
+        "token",
+        "verification_token",
+    }
+)
+
+
+def shown(value: msgspec.Struct) -> str:
+    """The struct as `repr` shows it, without its secrets."""
+    fields = [name for name in value.__struct_fields__ if name not in SECRET_FIELDS]
+    hidden = "" if len(fields) == len(value.__struct_fields__) else ", …" if fields else "…"
+    members = ", ".join(f"{name}={getattr(value, name)!r}" for name in fields)
+    return f"{type(value).__name__}({members}{hidden})"

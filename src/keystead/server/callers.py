@@ -1,0 +1,124 @@
+"""Which user a proven key belongs to, and which organization the request reads or changes.
+
+Not here: the proof of the key (`authentication`), which user of one organization has a key
+(`organizations.principals`).
+"""
+
+from __future__ import annotations
+
+from keystead.api.errors import InvalidRequest, NotFound
+from keystead.organizations.ip_allowlists import Source, check_source
+from keystead.organizations.lookups import Lookup
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import (
+    KEY_NOT_FOUND,
+    Principal,
+    ProvenKey,
+    principal_in,
+    unknown,
+)
+from keystead.pipeline.requests import Submission
+from keystead.pipeline.store import Store
+from keystead.pipeline.suborganization_lookup import suborganization_with
+
+
+async def reader(
+    store: Store,
+    organization_id: str,
+    proven: ProvenKey,
+    now_ms: int,
+    *,
+    before_session: bool,
+    of_caller: bool,
+    source: Source,
+) -> tuple[Organization, Principal]:
+    """The organization that a query reads, and the user who reads it.
+
+    The user is searched for in the organization, then in its parent, whose users may read its sub-organizations.
+    With `before_session`, the sub-organizations of a parent are searched, too: one of them must have the user, and
+    the query reads this one. With `of_caller` (whoami), the query always reads the user's own organization. The IP
+    allow-list that applies to the user must have the address of `source`. Raises NotFound, Unauthenticated,
+    PermissionDenied.
+    """
+    organization = await existing_organization(store, organization_id)
+    if (principal := _admitted(organization, proven, now_ms, source)) is not None:
+        return organization, principal
+    if organization.profile.parent_id is not None:
+        parent = await existing_organization(store, organization.profile.parent_id)
+        if (principal := _admitted(parent, proven, now_ms, source)) is not None:
+            return (parent if of_caller else organization), principal
+    elif before_session:
+        return await _in_suborganization(store, organization, proven, now_ms, source)
+    raise unknown(organization_id, proven)
+
+
+def _admitted(organization: Organization, proven: ProvenKey, now_ms: int, source: Source) -> Principal | None:
+    """The user of this organization who has the key, if the organization takes requests from there; None if no user
+    has it. Raises Unauthenticated, PermissionDenied."""
+    principal = principal_in(organization, proven, now_ms)
+    if principal is not None:
+        check_source(organization, proven.public_key, source)
+    return principal
+
+
+async def _in_suborganization(
+    store: Store, organization: Organization, proven: ProvenKey, now_ms: int, source: Source
+) -> tuple[Organization, Principal]:
+    """The one sub-organization of this organization that has the user, and the user. Raises Unauthenticated."""
+    suborganization_id = await suborganization_with(store, organization.id, *proven.lookup())
+    if suborganization_id is not None:
+        suborganization = await existing_organization(store, suborganization_id)
+        if (principal := _admitted(suborganization, proven, now_ms, source)) is not None:
+            return suborganization, principal
+    raise unknown(organization.id, proven)
+
+
+async def submitter(
+    store: Store, submission: Submission, proven: ProvenKey, now_ms: int, source: Source
+) -> tuple[Organization, Principal]:
+    """The organization that a submission changes, and the user who submits it.
+
+    A parent's users may read its sub-organizations, but change them only with operations that are `by_parent`. If
+    a parent does not have the user and the operation is `before_session`, its sub-organizations are searched. The
+    IP allow-list that applies to the user must have the address of `source`. Raises InvalidRequest, NotFound,
+    Unauthenticated, PermissionDenied.
+    """
+    operation, organization_id = submission.operation, submission.organization_id
+    organization = await existing_organization(store, organization_id)
+    if (principal := _admitted(organization, proven, now_ms, source)) is not None:
+        if operation.by_parent and organization.profile.parent_id is None:
+            organization = await _organization_of_user(store, organization, submission.user_lookup())
+        return organization, principal
+    if organization.profile.parent_id is not None:
+        parent = await existing_organization(store, organization.profile.parent_id)
+        if (principal := _admitted(parent, proven, now_ms, source)) is not None:
+            if operation.by_parent:
+                return organization, principal
+            raise InvalidRequest(
+                f'organization mismatch: request is targeting organization ("{organization.id}"), '
+                f'but voters are in organization ("{parent.id}")',
+                machine_code="ORGANIZATION_MISMATCH",
+            )
+    elif operation.before_session:
+        return await _in_suborganization(store, organization, proven, now_ms, source)
+    raise unknown(organization_id, proven)
+
+
+async def _organization_of_user(store: Store, organization: Organization, lookup: Lookup | None) -> Organization:
+    """The one sub-organization that the look-up finds, otherwise the organization itself."""
+    if lookup is None:
+        return organization
+    suborganization_id = await suborganization_with(store, organization.id, lookup.kind, lookup.value)
+    return organization if suborganization_id is None else await existing_organization(store, suborganization_id)
+
+
+async def existing_organization(store: Store, organization_id: str) -> Organization:
+    """The organization of this id. Raises NotFound for one that never was or that was deleted."""
+    organization = await store.organization(organization_id)
+    if organization is not None and not organization.profile.deleted:
+        return organization
+    # Published clients end a session of a deleted organization when they read these words.
+    why = "" if organization is None else f"; it was deleted: {KEY_NOT_FOUND}"
+    raise NotFound(
+        f"no organization found with the given ID: {organization_id}{why}", machine_code="ORGANIZATION_NOT_FOUND"
+    )
