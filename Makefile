@@ -15,21 +15,23 @@ RUNNERS := tests/javascript
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
-# The tests that start no server: with the linters they take some two minutes on two cores.
+# The tests that start no server: with the linters they take a minute on two cores.
 FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizations chains policies pipeline keys \
 	identities sessions delivery describe client))
 # Those that are measured, which doubles what they cost: the tests of the packages whose coverage has a floor.
 MEASURED := $(filter-out $(addprefix tests/,structure keys client),$(FAST))
 # A worker that is ready takes the next file, in the order in which pytest collects them. There are more workers than
-# cores on a machine with two, because much of the time of a test is waiting for other processes.
-PYTEST = -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+# cores on a machine with two, because much of the time of a test is waiting for other processes; and still more where
+# tests start servers.
+SERVING = $(shell expr $(JOBS) + 2)
+PYTEST = -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
 .PHONY: help run install check test docs fuzz bench lock generate vendor screenshots
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
 	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
-	@echo "make check     lint, types and the fast tests, in two minutes"
+	@echo "make check     lint, types and the fast tests, in a minute"
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
 	@echo "make docs      build the documentation as a site, into build/site"
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
@@ -54,20 +56,26 @@ lint: .venv/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-check: lint .venv/.compiled
-	$(BIN)/python $(PYTEST) $(FAST)
+# $(call beside_lint,COMMAND) runs it while the linters run, and then says what they said; both must succeed.
+define beside_lint
+@$(MAKE) --no-print-directory lint >.venv/lint.log 2>&1 & lint=$$!; \
+	echo "$(1)"; $(1); tested=$$?; wait $$lint; linted=$$?; cat .venv/lint.log; exit $$((tested | linted))
+endef
+
+check: .venv/.installed-dev .venv/.compiled
+	$(call beside_lint,$(BIN)/python $(PYTEST) $(JOBS) $(FAST))
 
 # The fast tests of the packages whose coverage has a floor (in pyproject.toml) run under coverage; then all others.
-test: lint .venv/.compiled .venv/softhsm .venv/shells .venv/operating .venv/pgbouncer $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json \
+test: .venv/.installed-dev .venv/.compiled .venv/softhsm .venv/shells .venv/operating .venv/pgbouncer $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json \
 		$(SITE)/node_modules/.package-lock.json $(RUNNERS)/node_modules/.package-lock.json
 ifdef TESTS
-	$(BIN)/python $(PYTEST) $(TESTS)
+	$(call beside_lint,$(BIN)/python $(PYTEST) $(SERVING) $(TESTS))
 else
 	@rm -f .coverage .coverage.*
-	$(BIN)/coverage run $(PYTEST) $(MEASURED)
+	$(call beside_lint,$(BIN)/coverage run $(PYTEST) $(JOBS) $(MEASURED))
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/python $(PYTEST) $(addprefix --ignore=,$(MEASURED))
+	$(BIN)/python $(PYTEST) $(SERVING) $(addprefix --ignore=,$(MEASURED))
 endif
 
 docs: .venv/.installed-dev $(SITE)/node_modules/.package-lock.json

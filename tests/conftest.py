@@ -142,13 +142,30 @@ def engine(request: pytest.FixtureRequest) -> str:
     return name
 
 
-_LONGEST = {"test_fuzz.py", "test_model.py", "test_outbox_delivery.py", "test_pytest_plugin.py", "test_webhooks.py"}
+_LONGEST = (
+    "test_console.py",
+    "test_browser.py",
+    "test_webhooks.py",
+    "test_fuzz.py",
+    "test_networks.py",
+    "test_guides.py",
+    "test_outbox_delivery.py",
+    "test_rotation_dies.py",
+    "test_failover.py",
+    "test_pytest_plugin.py",
+    "test_site.py",
+    "test_email_events.py",
+    "test_fixtures.py",
+    "test_policies_take_turns.py",
+    "test_model.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first: one that is begun last would keep the other workers waiting."""
     items[:] = [item for item in items if not (item.get_closest_marker("one_engine") and _is_second(item))]
-    items.sort(key=lambda item: item.path.name not in _LONGEST)
+    order = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 def _is_second(item: pytest.Item) -> bool:

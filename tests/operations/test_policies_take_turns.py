@@ -23,6 +23,8 @@ from tests.support.organization_fixtures import policy_params, private_key_param
 from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Installation
 
+pytestmark = pytest.mark.one_engine  # the process of the server gives the turns
+
 LIMIT_S = 60.0
 LONG = "true".rjust(CHARACTERS + 1)
 

@@ -372,12 +372,23 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
     (
         "an unknown user",
         with_consensus("approvers.any(u, u.id == 'A' || u.id == 'gone')"),
-        [(IMPOSSIBLE, f"{ALLOWING} may never apply: approvers[].id is compared with 'gone', but no user has")],
+        [
+            (
+                IMPOSSIBLE,
+                f"{ALLOWING} may never apply: approvers[].id is compared with 'gone', but no user has this id",
+            )
+        ],
     ),
     (
         "an unknown tag",
         with_consensus("approvers.filter(u, u.tags.contains('GONE') || 'OPS' in u.tags).count() > 1"),
-        [(IMPOSSIBLE, f"{ALLOWING} may never apply: approvers[].tags[] is compared with 'GONE', but no user tag")],
+        [
+            (
+                IMPOSSIBLE,
+                f"{ALLOWING} may never apply: approvers[].tags[] is compared with 'GONE', "
+                "but no user tag has this id",
+            )
+        ],
     ),
     (
         "an unknown wallet",

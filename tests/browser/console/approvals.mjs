@@ -92,9 +92,9 @@ const cases = {
     const ids = [await waits(asking, "First of two"), await waits(asking, "Second of two")];
     await logIn(page);
     await shows(page, "open it first");
-    for (const id of ids) {
-      await open(page, `#/activities/${id}`);
-      await shows(page, "of two");
+    for (const [index, name] of ["First of two", "Second of two"].entries()) {
+      await open(page, `#/activities/${ids[index]}`);
+      await shows(page, `Create user tag '${name}'`);
       await shows(page, "As it was sent");
     }
     await open(page, "#/activities");
@@ -111,8 +111,9 @@ const cases = {
     await open(page, `#/users/${KEYSTEAD_USER_ID}`);
     await press(page, "Add a passkey");
     await shows(page, "The passkey was added.");
-    for (const id of ids) {
-      await open(page, `#/activities/${id}`);
+    for (const [index, name] of ["One of three", "Two of three", "Three of three"].entries()) {
+      await open(page, `#/activities/${ids[index]}`);
+      await shows(page, `Create user tag '${name}'`);
       await shows(page, "As it was sent");
     }
     await open(page, "#/activities");

@@ -34,21 +34,17 @@ export function credentialsFile({ organizationId, apiPublicKey, apiPrivateKey } 
 
 /** The server's root user, by a published client. */
 export function rootClient() {
-  return new Turnkey({
-    apiBaseUrl: KEYSTEAD_BASE_URL,
-    apiPublicKey: KEYSTEAD_API_PUBLIC_KEY,
-    apiPrivateKey: KEYSTEAD_API_PRIVATE_KEY,
-    defaultOrganizationId: KEYSTEAD_ORGANIZATION_ID,
-  }).apiClient();
+  return clientOf({ publicKey: KEYSTEAD_API_PUBLIC_KEY, privateKey: KEYSTEAD_API_PRIVATE_KEY });
 }
 
-/** A client of another user of the organization, with keys as `generateP256KeyPair` of @turnkey/crypto makes them. */
+/** A client of a user of the organization, with keys as `generateP256KeyPair` of @turnkey/crypto makes them. */
 export function clientOf({ publicKey, privateKey }) {
   return new Turnkey({
     apiBaseUrl: KEYSTEAD_BASE_URL,
     apiPublicKey: publicKey,
     apiPrivateKey: privateKey,
     defaultOrganizationId: KEYSTEAD_ORGANIZATION_ID,
+    activityPoller: { intervalMs: 10, numRetries: 1 }, // an activity that waits for a vote is asked for no longer
   }).apiClient();
 }
 
