@@ -372,23 +372,12 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
     (
         "an unknown user",
         with_consensus("approvers.any(u, u.id == 'A' || u.id == 'gone')"),
-        [
-            (
-                IMPOSSIBLE,
-                f"{ALLOWING} may never apply: approvers[].id is compared with 'gone', but no user has this id",
-            )
-        ],
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: approvers[].id is compared with 'gone', but no user has")],
     ),
     (
         "an unknown tag",
         with_consensus("approvers.filter(u, u.tags.contains('GONE') || 'OPS' in u.tags).count() > 1"),
-        [
-            (
-                IMPOSSIBLE,
-                f"{ALLOWING} may never apply: approvers[].tags[] is compared with 'GONE', "
-                "but no user tag has this id",
-            )
-        ],
+        [(IMPOSSIBLE, f"{ALLOWING} may never apply: approvers[].tags[] is compared with 'GONE', but no user tag")],
     ),
     (
         "an unknown wallet",
