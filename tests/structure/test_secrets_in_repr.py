@@ -16,6 +16,7 @@ from keystead.api.records import Wire
 from keystead.api.secret_fields import SECRET_FIELDS
 from keystead.operations.exporting import ExportWalletResult
 from keystead.pipeline.signer_values import OtpAttempt
+from keystead.signer.rpc import calls
 from tests.support.source_tree import assert_only
 
 MAY_BE_SECRET = re.compile(
@@ -92,6 +93,7 @@ def _structs() -> tuple[type[msgspec.Struct], ...]:
     for module in pkgutil.walk_packages(keystead.__path__, "keystead."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    assert calls(), "the structs of the signer's calls are made by this"
     return tuple(kind for kind in _below(msgspec.Struct) if kind.__module__.startswith("keystead."))
 
 

@@ -105,7 +105,8 @@ def _call(name: str, method: Any) -> Call:
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
         default = () if parameter.default is parameter.empty else (parameter.default,)
         fields.append((parameter.name, hints[parameter.name], *default))
-    parameters = msgspec.defstruct(name, fields, frozen=True, array_like=True, module=__name__)
+    hidden = {"__repr__": lambda _: f"{name}(…)"}  # any of them may be secret
+    parameters = msgspec.defstruct(name, fields, frozen=True, array_like=True, module=__name__, namespace=hidden)
     return Call(name, parameters, msgspec.msgpack.Decoder(parameters), msgspec.msgpack.Decoder(hints["return"]))
 
 

@@ -75,9 +75,14 @@ export async function settled(page) {
 
 /** Presses a button or link by its text. */
 export async function press(page, text, tag = "a, button, summary") {
-  const handle = await page.waitForFunction(
-    (text, tag) => [...document.querySelectorAll(tag)].find((node) => node.textContent.trim() === text && !node.disabled && node.offsetParent),
-    {}, text, tag);
+  const handle = await page.waitForFunction(async (text, tag) => {
+    const node = [...document.querySelectorAll(tag)].find((node) => node.textContent.trim() === text && !node.disabled && node.offsetParent);
+    if (!node) return null;
+    const place = () => JSON.stringify(node.getBoundingClientRect());
+    const before = place();
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    return node.isConnected && place() === before ? node : null; // a click at a place that it has left would be lost
+  }, {}, text, tag);
   await handle.asElement().click();
 }
 
