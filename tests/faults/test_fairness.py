@@ -125,3 +125,59 @@ def test_a_quiet_organization_beside_a_flooding_one(
         answers = asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
     assert [answer.text for answer in answers if answer.status_code != 200] == []
     assert most == {made.id: concurrency_limit.LEAST, quiet.organization_id: 1}
+
+
+def test_a_caller_removed_while_its_request_waits_is_refused(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)
+    path = tmp_path / "master.key"
+    master_key.create(path, installation.master_key)
+    goes_on = asyncio.Event()
+    submit = Lifecycle.submit
+
+    async def paused(lifecycle: Lifecycle, *arguments: Any) -> Any:
+        await goes_on.wait()
+        return await submit(lifecycle, *arguments)
+
+    async def send(http: httpx.AsyncClient, caller: Caller, operation: str, parameters: Any) -> httpx.Response:
+        body = caller.submit_body(operation, parameters)
+        headers = {**caller.stamped(body), **SDK_FORM}
+        return await http.post(f"/public/v1/submit/{operation}", content=body, headers=headers)
+
+    async def run(root: Caller, other: Caller) -> httpx.Response:
+        async with serving(installation, path) as http:
+            user = {"userName": unique("user"), "apiKeys": [], "authenticators": [], "oauthProviders": []}
+            public_key = (key := generate_api_key()).public_key
+            api_key = {"apiKeyName": "k", "publicKey": public_key, "curveType": "API_KEY_CURVE_P256"}
+            goes_on.set()
+            made = await send(
+                http, root, "create_users", {"users": [{**user, "apiKeys": [api_key], "userTags": []}]}
+            )
+            user_id = made.json()["activity"]["result"]["createUsersResult"]["userIds"][0]
+            quorum = {"threshold": 1, "userIds": [root.user_id, user_id]}
+            assert (await send(http, root, "update_root_quorum", quorum)).status_code == 200
+            goes_on.clear()
+            monkeypatch.setattr(Lifecycle, "submit", paused)
+            tag = {"userTagName": unique("tag"), "userIds": []}
+            first = [
+                asyncio.create_task(send(http, *each))
+                for each in (
+                    (other, "create_user_tag", tag),
+                    (root, "update_root_quorum", {"threshold": 1, "userIds": [root.user_id]}),
+                    (root, "delete_users", {"userIds": [user_id]}),
+                )
+            ]
+            await asyncio.sleep(0.2)
+            last = asyncio.create_task(send(http, root.with_key(key), "create_user_tag", tag))
+            await asyncio.sleep(0.2)
+            goes_on.set()
+            answers = await asyncio.gather(*first)
+            assert [answer.status_code for answer in answers] == [200, 200, 200]
+            return await last
+
+    with httpx.Client() as unused:
+        root = installation.caller(unused)
+        made = installation.add_organization(user_with_key(key := generate_api_key()))
+        refused = asyncio.run(run(root, root.with_key(key, organization_id=made.id)))
+    assert refused.status_code == 401, refused.text

@@ -60,8 +60,11 @@ class ConcurrencyLimit:
         return sum(len(requests.waiting) for requests in self._organizations.values())
 
     @asynccontextmanager
-    async def turn(self, organization_id: str) -> AsyncIterator[None]:
-        """Wait until the organization may have another request under way, which the block then answers."""
+    async def turn(self, organization_id: str) -> AsyncIterator[bool]:
+        """Wait until the organization may have another request under way, which the block then answers.
+
+        The block gets whether the request has waited.
+        """
         now_s = self._clock_s()
         if self._last_organization_id not in (organization_id, None):
             self._shared_until_s = now_s + SHARED_S
@@ -70,12 +73,13 @@ class ConcurrencyLimit:
         if requests is None:
             requests = self._organizations[organization_id] = _OrganizationRequests()
         self._adjust(now_s)
-        if requests.under_way < self._limit or now_s >= self._shared_until_s:
-            requests.under_way += 1
-        else:
+        waits = requests.under_way >= self._limit and now_s < self._shared_until_s
+        if waits:
             await self._started(organization_id, requests)
+        else:
+            requests.under_way += 1
         try:
-            yield
+            yield waits
         finally:
             self._ended(organization_id, requests)
 
