@@ -56,7 +56,7 @@ lint: .venv/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# $(call beside_lint,COMMAND) runs it while the linters run, and then says what they said; both must succeed.
+# $(call beside_lint,COMMAND) runs COMMAND beside the linters, and then prints what the linters printed. Both must succeed.
 define beside_lint
 @$(MAKE) --no-print-directory lint >.venv/lint.log 2>&1 & lint=$$!; \
 	echo "$(1)"; $(1); tested=$$?; wait $$lint; linted=$$?; cat .venv/lint.log; exit $$((tested | linted))

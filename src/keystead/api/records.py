@@ -26,7 +26,7 @@ from keystead.api.enums import (
     TagType,
     VoteSelection,
 )
-from keystead.api.secret_fields import shown
+from keystead.api.secret_fields import repr_without_secrets
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
@@ -36,7 +36,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     shows no secret (`SECRET_FIELDS`).
     """
 
-    __repr__ = shown
+    __repr__ = repr_without_secrets
 
 
 class Timestamp(Wire, frozen=True, order=True):

@@ -36,8 +36,8 @@ SECRET_FIELDS: Final = frozenset(
 )
 
 
-def shown(value: msgspec.Struct) -> str:
-    """The struct as `repr` shows it, without its secrets."""
+def repr_without_secrets(value: msgspec.Struct) -> str:
+    """The value of `repr` for a struct: its fields without those of SECRET_FIELDS."""
     fields = [name for name in value.__struct_fields__ if name not in SECRET_FIELDS]
     hidden = "" if len(fields) == len(value.__struct_fields__) else ", …" if fields else "…"
     members = ", ".join(f"{name}={getattr(value, name)!r}" for name in fields)

@@ -19,7 +19,7 @@ import msgspec
 
 from keystead.api.enums import Oauth2Provider
 from keystead.api.errors import InvalidRequest, Unavailable
-from keystead.api.secret_fields import shown
+from keystead.api.secret_fields import repr_without_secrets
 from keystead.identities.web_answers import (
     ANSWERS_WITHIN_S,
     FAILURES,
@@ -45,7 +45,7 @@ class ProviderAddresses(msgspec.Struct, frozen=True):
 class _Tokens(msgspec.Struct, frozen=True):
     access_token: Annotated[str, msgspec.Meta(pattern=r"^[\x20-\x7e]+\Z")]
 
-    __repr__ = shown
+    __repr__ = repr_without_secrets
 
 
 class _DiscordUser(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.api.secret_fields import shown
+from keystead.api.secret_fields import repr_without_secrets
 from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.bundles import BundleBroken, open_sealed
 from keystead.keys.public_keys import public_key
@@ -26,7 +26,7 @@ class _CodeAttempt(msgspec.Struct, frozen=True):
     otp_code: str
     public_key: str
 
-    __repr__ = shown
+    __repr__ = repr_without_secrets
 
 
 def new_otp_key(data_key: DataKey, organization_id: str, otp_id: str) -> tuple[Sealed, bytes]:

@@ -19,7 +19,7 @@ async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:
     """Raises NotFound if the wallet was deleted after this version of the organization."""
     sealed = await source.store.sealed_secret(source.organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
     if sealed is None:
-        raise source.organization.without(Wallets, wallet.wallet_id)
+        raise source.organization.not_found(Wallets, wallet.wallet_id)
     return sealed
 
 
@@ -27,7 +27,7 @@ async def sealed_private_key(source: ContextSource, key: PrivateKey) -> Sealed:
     """Raises NotFound if the key was deleted after this version of the organization."""
     sealed = await source.store.sealed_secret(source.organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE)
     if sealed is None:
-        raise source.organization.without(PrivateKeys, key.private_key_id)
+        raise source.organization.not_found(PrivateKeys, key.private_key_id)
     return sealed
 
 

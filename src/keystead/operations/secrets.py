@@ -207,7 +207,7 @@ async def _sealed_secrets(source: ContextSource, intent: ExportSecretsIntent) ->
     for secret in _secrets_named(source.organization, [each.secret_id for each in intent.secrets]):
         sealed = await source.store.sealed_secret(source.organization.id, secret.id, SECRET_PURPOSE)
         if sealed is None:  # it was deleted after this version of the organization
-            raise source.organization.without(Secrets, secret.id)
+            raise source.organization.not_found(Secrets, secret.id)
         found[secret.id] = sealed
     return found
 

@@ -14,7 +14,7 @@ from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.api.records import ApiKey, SessionProfile, User
 from keystead.api.rendering import rfc3339
-from keystead.api.secret_fields import shown
+from keystead.api.secret_fields import repr_without_secrets
 from keystead.chains.bundle_texts import compressed, read_target
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.lookups import LookupKind
@@ -64,7 +64,7 @@ class Session(msgspec.Struct, frozen=True):
     api_key: ApiKey
     token: str
 
-    __repr__ = shown
+    __repr__ = repr_without_secrets
 
 
 async def begin_login_session(
@@ -126,7 +126,7 @@ class BundleSession(msgspec.Struct, frozen=True):
     api_key: ApiKey
     bundle: str
 
-    __repr__ = shown
+    __repr__ = repr_without_secrets
 
 
 async def begin_bundle_session(

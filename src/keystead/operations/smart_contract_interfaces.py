@@ -76,7 +76,7 @@ async def get_smart_contract_interface(
     interface = reading.organization.record(ContractInterfaces, interface_id)
     text = await reading.store.interface_text(reading.organization.id, interface_id)
     if text is None:  # it was deleted after this version of the organization
-        raise reading.organization.without(ContractInterfaces, interface_id)
+        raise reading.organization.not_found(ContractInterfaces, interface_id)
     return GetSmartContractInterfaceResponse(
         smart_contract_interface=_record(reading.organization.id, interface, text)
     )

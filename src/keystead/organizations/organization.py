@@ -84,10 +84,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
         """The record of this kind and id. Raises NotFound."""
         found = self.of(kind).get(id_)
         if found is None:
-            raise self.without(kind, id_)
+            raise self.not_found(kind, id_)
         return found
 
-    def without(self, kind: type[RecordMap[Any]], id_: str) -> NotFound:
+    def not_found(self, kind: type[RecordMap[Any]], id_: str) -> NotFound:
         """The refusal of an id that no record of this kind has."""
         return NotFound(f"unable to find {kind.called} {id_} in organization {self.id}")
 

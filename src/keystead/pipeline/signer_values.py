@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
-from keystead.api.secret_fields import shown
+from keystead.api.secret_fields import repr_without_secrets
 from keystead.organizations.kinds.data_key import Sealed as Sealed
 
 # Every value that is sent to the signer has one of these bounds. They are far above what the operations allow.
@@ -120,7 +120,7 @@ class CredentialBundle(msgspec.Struct, frozen=True):
     public_key: str
     bundle: str
 
-    __repr__ = shown
+    __repr__ = repr_without_secrets
 
 
 class AuthProxyKey(msgspec.Struct, frozen=True):
@@ -168,7 +168,7 @@ class NewOtpTarget(msgspec.Struct, frozen=True):
     sealed: Sealed
     bundle: str
 
-    __repr__ = shown
+    __repr__ = repr_without_secrets
 
 
 class OtpAttempt(msgspec.Struct, frozen=True):

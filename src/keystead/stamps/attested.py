@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from keystead.api.decoding import in_words
 from keystead.api.errors import Unauthenticated
-from keystead.api.secret_fields import shown
+from keystead.api.secret_fields import repr_without_secrets
 from keystead.stamps.base64url import decode_base64url
 from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
 
@@ -45,7 +45,7 @@ class AttestedStamp(msgspec.Struct, frozen=True, rename="camel"):
     signature: str
     public_key_attestation: str
 
-    __repr__ = shown
+    __repr__ = repr_without_secrets
 
 
 _decoder = msgspec.json.Decoder(AttestedStamp)
