@@ -15,7 +15,7 @@ import pytest
 
 from keystead.server.once_per_second import KEPT_S
 from tests.support.callers import Caller, answered
-from tests.support.servers import Installation, Server, bootstrap_installation
+from tests.support.servers import SIGNER, Installation, Server, bootstrap_installation
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -65,7 +65,7 @@ class WalletLoad:
 
 def new_signer(server: Server, dead: int) -> None:
     deadline = time.monotonic() + 60
-    while dead in (alive := server.children(b"keystead.signer.process")) or not alive:
+    while dead in (alive := server.children(SIGNER)) or not alive:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

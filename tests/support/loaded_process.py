@@ -1,8 +1,10 @@
 """Processes that are forked from one that has loaded the server already: loading is most of what a start costs.
 
 Here: `LoadedProcess`, and the process from which they are forked, one for each that runs tests. A forked process
-has its own environment, session, output and exit code. The process between never knows what a server is told. Not
-here: what runs (`servers`); `keystead serve` as a command, which tests of commands start as users do.
+has its own environment, session, output and exit code, and forks its first signer (`forked_signer`). The process
+between never knows what a server is told.
+
+Not here: what runs (`servers`); `keystead serve` as a command, which tests of commands start as users do.
 """
 
 from __future__ import annotations
@@ -98,6 +100,7 @@ def stay_loaded() -> str:
     """
     for module in _MODULES:
         importlib.import_module(f"keystead.{module}")
+    importlib.import_module("tests.support.forked_signer").load()
     gc.collect()
     gc.freeze()
     while question := _line():

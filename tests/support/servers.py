@@ -50,6 +50,9 @@ NO_MAIL_SERVER = {
 }
 """A mail server that does not answer: e-mails wait in the outbox."""
 
+SIGNER = b"keystead.signer"
+"""Is in the command of a signer, or is its name."""
+
 _SERVE = "from keystead.cli.serving import serve; serve()"
 
 
@@ -172,7 +175,7 @@ class Server:
         return self._process.pid
 
     def children(self, word: bytes) -> list[int]:
-        """The processes that it started (Linux), those with this word in their command."""
+        """The processes that it started (Linux), those with this word in their command or name."""
         tasks = Path(f"/proc/{self.pid}/task").glob("*/children")
         pids = [int(pid) for task in tasks for pid in task.read_text().split()]
         return [pid for pid in pids if word in _command(pid)]
@@ -180,7 +183,7 @@ class Server:
     @property
     def signer_pid(self) -> int:
         """The id of the signer's process, which must exist."""
-        (pid,) = self.children(b"keystead.signer.process")
+        (pid,) = self.children(SIGNER)
         return pid
 
     def start(self, *, log: Path | None = None) -> None:
@@ -286,7 +289,7 @@ def running(
 
 def _command(pid: int) -> bytes:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/comm").read_bytes()
     except OSError:  # it has ended
         return b""
 

@@ -146,11 +146,11 @@ def main() -> None:
     except MasterKeyError as refused:
         _reply(StartReply(failure=str(refused)))
         sys.exit(1)
-    _load_everything()
+    load_everything()
     uvloop.run(_serve(master_key, request, left_network=left_network, has_token=has_token))
 
 
-def _load_everything() -> None:
+def load_everything() -> None:
     """Load everything that would otherwise be read from files at its first use."""
     hpke.load()
     for language in MnemonicLanguage:

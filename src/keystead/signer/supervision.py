@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Final, Self
 
@@ -86,13 +87,8 @@ class SignerProcess:
 
     def _started(self) -> subprocess.Popen[bytes]:
         """A started process that was sent its configuration."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "keystead.signer.process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            pass_fds=[self._signers_end.fileno()],
-            env={name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")},
-        )
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
+        process = new_process(self._signers_end.fileno(), environment)
         assert process.stdin is not None
         request = StartRequest(sources=self._sources, connector=self._signers_end.fileno())
         with contextlib.suppress(BrokenPipeError):  # the process has ended already; `_require_ready` reports that
@@ -121,6 +117,17 @@ class SignerProcess:
             if self._stopping.is_set():  # it became ready while the service was stopping
                 _close_stdin(process)
                 process.wait()
+
+
+def new_process(connector: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A signer that waits for its configuration. It inherits the socket with the file descriptor `connector`."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "keystead.signer.process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=[connector],
+        env=environment,
+    )
 
 
 def _require_ready(process: subprocess.Popen[bytes]) -> None:
