@@ -65,9 +65,14 @@ endef
 check: .venv/.installed-dev .venv/.compiled
 	$(call beside_lint,$(BIN)/python $(PYTEST) $(JOBS) $(FAST))
 
+# Side by side, because each of them waits for files half of its time.
+.PHONY: installed-for-tests
+installed-for-tests: .venv/.installed-dev .venv/.compiled .venv/softhsm .venv/shells .venv/operating .venv/pgbouncer \
+		$(addsuffix /node_modules/.package-lock.json,$(CLIENTS) $(BROWSER) $(SITE) $(RUNNERS))
+
 # The fast tests of the packages whose coverage has a floor (in pyproject.toml) run under coverage; then all others.
-test: .venv/.installed-dev .venv/.compiled .venv/softhsm .venv/shells .venv/operating .venv/pgbouncer $(CLIENTS)/node_modules/.package-lock.json $(BROWSER)/node_modules/.package-lock.json \
-		$(SITE)/node_modules/.package-lock.json $(RUNNERS)/node_modules/.package-lock.json
+test:
+	@$(MAKE) --no-print-directory --jobs=3 installed-for-tests
 ifdef TESTS
 	$(call beside_lint,$(BIN)/python $(PYTEST) $(SERVING) $(TESTS))
 else
@@ -135,7 +140,7 @@ $(BIN)/pip:
 
 .venv/.installed-dev: requirements-dev.lock .venv/.installed
 	@echo "installing what the tests need"
-	@$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@$(PIP) install --no-compile --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
 .venv/.installed-bench: requirements-bench.lock .venv/.installed-dev
@@ -148,8 +153,9 @@ $(BIN)/pip:
 	@cd $* && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci
 	@touch $@
 
-# The Node of this machine if it will do, else the one that a Python package carries.
-$(BIN)/node: | $(BIN)/pip
+# The Node of this machine if it will do, else the one that a Python package carries: then after all other packages,
+# because two pips must not install at once.
+$(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 	@if node -e "process.exit(+(parseInt(process.versions.node) < 20))" 2>/dev/null && npm --version >/dev/null 2>&1; then \
 		ln -sf "$$(command -v node)" $@; \
 	else \

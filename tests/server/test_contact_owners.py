@@ -145,6 +145,7 @@ def test_in_one_organization_the_user_with_the_verified_address_logs_in(codes: C
         "emailCustomization": {"appName": "Wallets"},
     }
     assert at.result("email_auth", sent)["userId"] == user.user_id
+    codes.outbox.wait_for(address, count=2)
     for response in (otp_login(codes, address, EMAIL), attested_login(codes, address, EMAIL)):
         (result,) = answered(response)["activity"]["result"].values()
         assert claims(result["session"])["user_id"] == user.user_id

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import httpx
@@ -16,6 +17,10 @@ from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, generate_api_key
 
 Headers = Mapping[str, str]
 SDK_FORM = {"X-Client-Version": "test"}
+
+
+_stamper = lru_cache(maxsize=1000)(ApiKeyStamper)
+"""A stamper keeps its key in the form that signs, which takes as long to make as a signature."""
 
 
 def now_ms() -> int:
@@ -48,7 +53,7 @@ class Caller:
         return replace(self, key=key, user_id=user_id, organization_id=organization_id or self.organization_id)
 
     def stamped(self, body: bytes) -> dict[str, str]:
-        return dict([ApiKeyStamper(self.key.public_key, self.key.private_key, self.key.curve).stamp(body)])
+        return dict([_stamper(self.key.public_key, self.key.private_key, self.key.curve).stamp(body)])
 
     def post(self, path: str, body: bytes, headers: Headers | None = None) -> httpx.Response:
         """Send exactly these bytes with a stamp and these `headers`."""

@@ -37,6 +37,7 @@ from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.support.callers import Caller, now_ms
 from tests.support.databases import Database
+from tests.support.direct_client import DirectClient
 from tests.support.loaded_process import LoadedProcess
 from tests.support.moved_clock import FILE_VARIABLE, SERVE, MovedClock
 
@@ -160,7 +161,7 @@ class Server:
         self.base_url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
         tls = ssl.create_default_context(cafile=str(certificate)) if certificate else None
         verify = tls or certificates_for(self.base_url, is_direct=True)
-        self.http = httpx.Client(base_url=self.base_url, timeout=60, verify=verify)
+        self.http = DirectClient(self.base_url, timeout=60, verify=verify)
         self._process: LoadedProcess | None = None
 
     @property

@@ -16,6 +16,7 @@ import typer
 from keystead.cli.credentials import CredentialsFile, chosen_credentials
 from keystead.cli.failure import Failure
 from keystead.cli.texts import NONE
+from keystead.client.certificates import certificates_for
 
 _PAUSE_S = 0.5
 
@@ -46,7 +47,8 @@ def outbox(
 def _kept(base_url: str) -> list[dict[str, Any]]:
     try:
         # Not through a proxy of the environment: it cannot reach this machine.
-        answer = httpx.get(f"{base_url}/dev/v1/outbox", timeout=10, trust_env=False)
+        verify = certificates_for(base_url, is_direct=True)
+        answer = httpx.get(f"{base_url}/dev/v1/outbox", timeout=10, trust_env=False, verify=verify)
     except httpx.HTTPError as failed:
         raise Failure(f"{base_url} does not answer ({type(failed).__name__}): is keystead dev running?") from None
     if answer.status_code != httpx.codes.OK:

@@ -11,6 +11,8 @@ from functools import partial
 import httpx
 import msgspec
 
+from keystead.client.certificates import certificates_for
+
 
 class SentMessage(msgspec.Struct, frozen=True):
     """A message as its recipient would have got it. `secret`: the code or the credential bundle in its text."""
@@ -40,7 +42,8 @@ class DevelopmentOutbox:
     def __init__(self, base_url: str, http: httpx.Client | None = None) -> None:
         self._url = f"{base_url}/dev/v1/outbox"
         # Not through a proxy of the environment: it cannot reach this machine.
-        self._get = partial(httpx.get, trust_env=False) if http is None else http.get
+        verify = certificates_for(base_url, is_direct=True)
+        self._get = partial(httpx.get, trust_env=False, verify=verify) if http is None else http.get
 
     def messages(self, recipient: str | None = None) -> list[SentMessage]:
         """Oldest first; those to one e-mail address or phone number, if one is given."""

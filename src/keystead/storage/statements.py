@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_type_hints
 
@@ -202,6 +203,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     is_distributed: bool
 
 
+@cache  # a process may open several databases, as tests and commands do
 def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
     """The statements of a store with these tables. Raises ValueError if a statement is missing or unused."""
     named = _NamedStatements("sqlite")
@@ -225,6 +227,7 @@ def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
     return statements
 
 
+@cache
 def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: bool = False) -> PostgresStatements:
     """The statements of a store with these tables. Raises ValueError if a statement is missing or unused."""
     named = _NamedStatements("postgresql")
