@@ -4,7 +4,7 @@
 PYTHON ?= python3
 PORT ?= 8080
 DATA ?= .keystead
-JOBS ?= 3
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -21,8 +21,7 @@ FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizati
 # Those that are measured, which doubles what they cost: the tests of the packages whose coverage has a floor.
 MEASURED := $(filter-out $(addprefix tests/,structure keys client),$(FAST))
 # A worker that is ready takes the next file, in the order in which pytest collects them. There are more workers than
-# cores on a machine with two, because much of the time of a test is waiting for other processes; and still more where
-# tests start servers.
+# cores, because much of the time of a test is waiting for other processes; and still more where tests start servers.
 SERVING = $(shell expr $(JOBS) + 2)
 PYTEST = -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
