@@ -1,11 +1,17 @@
 // Chromium with a virtual authenticator, and a small server on localhost for the page that it opens.
-import { readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import chromium from "@sparticuz/chromium";
 import puppeteer from "puppeteer-core";
 import { codeFor } from "./outbox.mjs";
 
-const SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"];
+// One renderer at a time is enough, and none is started in reserve.
+const RENDERERS = ["--renderer-process-limit=1", "--disable-features=SpareRendererForSitePerProcess"];
+const SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync", ...RENDERERS];
 
 /** Serves page/index.html with this script on localhost, which browsers treat as a secure place. */
 export async function servePage(script) {
@@ -19,19 +25,22 @@ export async function servePage(script) {
   return { url: `http://localhost:${server.address().port}/`, close: () => server.close() };
 }
 
-const UNPACKING_MS = 30_000;
+const UNPACKED = fileURLToPath(new URL("./node_modules/.chromium", import.meta.url));
 
-/** The package unpacks Chromium when it is first asked; another process may be doing that just now. */
-export async function launch() {
-  const begunMs = Date.now();
-  for (;;) {
-    try {
-      return await puppeteer.launch({ executablePath: await chromium.executablePath(), headless: "shell", args: SWITCHES });
-    } catch (refused) {
-      if (!String(refused).includes("ETXTBSY") || Date.now() - begunMs > UNPACKING_MS) throw refused;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+/** Chromium, which its package unpacks into the temporary folder: here that is one that stays until the next install. */
+async function executable() {
+  if (!existsSync(UNPACKED)) {
+    const [folder, temporary] = [await mkdtemp(`${UNPACKED}-`), tmpdir()];
+    process.env.TMPDIR = folder;
+    await chromium.executablePath();
+    process.env.TMPDIR = temporary;
+    await rename(folder, UNPACKED).catch(() => rm(folder, { recursive: true })); // another process was first
   }
+  return join(UNPACKED, "chromium");
+}
+
+export async function launch() {
+  return puppeteer.launch({ executablePath: await executable(), headless: "shell", args: SWITCHES });
 }
 
 /** A page in a fresh profile, with a virtual authenticator that says yes to everything. `server`: for `window.server`. */
