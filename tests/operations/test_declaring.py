@@ -13,7 +13,7 @@ from keystead.api.records import Wire
 from keystead.operations import CATALOGUE
 from keystead.operations.declare import activity
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import ActivityOperation, Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import ActivityOperation, Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
 
@@ -46,19 +46,19 @@ def facts_of_nothing(organization: Organization, intent: DrillIntent, context: N
     return {}
 
 
-def uninformed(execution: Execution, intent: DrillIntent) -> Outcome[DrillResult]:
+def uninformed(execution: Execution, intent: DrillIntent) -> ExecutionOutput[DrillResult]:
     """Drill."""
-    return Outcome(result=DrillResult())
+    return ExecutionOutput(result=DrillResult())
 
 
-def of_text(execution: ExecutionWith[str], intent: DrillIntent) -> Outcome[DrillResult]:
+def of_text(execution: ExecutionWith[str], intent: DrillIntent) -> ExecutionOutput[DrillResult]:
     """Drill."""
-    return Outcome(result=DrillResult())
+    return ExecutionOutput(result=DrillResult())
 
 
-def of_number(execution: ExecutionWith[int], intent: DrillIntent) -> Outcome[DrillResult]:
+def of_number(execution: ExecutionWith[int], intent: DrillIntent) -> ExecutionOutput[DrillResult]:
     """Drill."""
-    return Outcome(result=DrillResult())
+    return ExecutionOutput(result=DrillResult())
 
 
 @pytest.mark.parametrize(

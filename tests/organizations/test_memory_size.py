@@ -36,6 +36,8 @@ def users(keys: int) -> list[bytes]:
     made = (
         a_user(
             user_name=f"User {number} " + "x" * 40,
+            user_email=f"User{number}@example.com",
+            user_phone_number=f"+4915{number:08}",
             api_keys=tuple(an_api_key() for _ in range(keys)),
             authenticators=(an_authenticator(),),
         )

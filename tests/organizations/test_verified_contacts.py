@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
 from keystead.organizations.kinds.verified_contacts import VerifiedContacts
-from keystead.organizations.organization import Change, Organization, Put, Remove, apply
+from keystead.organizations.organization import (
+    Change,
+    Organization,
+    Put,
+    Remove,
+    apply,
+    from_records,
+    records_of,
+)
 from keystead.organizations.sessions import user_with_email
 from keystead.organizations.verified_contacts import (
     check_logins_by_code,
@@ -70,6 +82,36 @@ def test_whose_a_contact_is(marks: tuple[VerifiedContacts, ...], owners: list[st
         with pytest.raises(InvalidRequest, match="more than one user has this address"):
             user_with_email(organization, "ada@example.com")
     assert user_with_email(organization, "stranger@example.com") is None
+
+
+SPELLINGS = [None, "ada@example.com", "Ada@example.com", "ben@example.com"]
+NUMBERS = [None, "+4915112345678", "+4915112345679"]
+contact_changes = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from([*itertools.product(SPELLINGS, NUMBERS), "removed"])),
+    max_size=12,
+)
+
+
+@given(contact_changes)
+def test_the_indexes_of_contacts_find_what_reading_all_users_finds(
+    changes: list[tuple[str, tuple[str | None, str | None] | str]],
+) -> None:
+    """Whatever was put and removed before, and also for an organization that is read back."""
+    organization = an_organization()
+    for user_id, contacts in changes:
+        if contacts != "removed":
+            change: Change = Put(a_user(user_id=user_id, user_email=contacts[0], user_phone_number=contacts[1]))
+        elif user_id in organization.users:
+            change = Remove(User, user_id)
+        else:
+            continue
+        organization = apply(organization, [change], organization.version)
+    read_back = from_records(organization.id, organization.version, records_of(organization))
+    assert read_back == organization
+    asked = [(EMAIL, each) for each in SPELLINGS if each] + [(SMS, each) for each in NUMBERS if each]
+    for otp_type, contact in asked:
+        expected = [user for user in organization.users.in_order() if has_contact(user, otp_type, contact)]
+        assert users_with_contact(organization, otp_type, contact) == expected
 
 
 def test_a_contact_is_marked_once() -> None:

@@ -1,6 +1,6 @@
 """`pipeline.store.Store` in memory: one database, and a store for each process over it.
 
-The outcome of a commit is known at one turn of the event loop and reported at a later one, so that races are real.
+The result of a commit is known at one turn of the event loop and reported at a later one, so that races are real.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class MemoryDatabase:
 
     def write(self, commit: Commit) -> CommitResult:
         """Write a commit completely or not at all."""
-        outcome = self._checked(commit)
-        if outcome is not CommitResult.COMMITTED:
-            return outcome
+        result = self._checked(commit)
+        if result is not CommitResult.COMMITTED:
+            return result
         for change in (commit.change, commit.new_organization):
             if change is not None:
                 self.change(change)
@@ -78,7 +78,7 @@ class MemoryDatabase:
         for row in commit.rows:
             self.rows[_key(commit.organization_id, row)] = row
         self.log.append(commit)
-        return outcome
+        return result
 
     def _checked(self, commit: Commit) -> CommitResult:
         organization = self.organizations[commit.organization_id]
@@ -176,7 +176,7 @@ class MemoryStore:
     """The store of one process over the database. Implements `pipeline.store.Store`.
 
     `chance` spreads reads and commits over loop turns; without it each takes one. `interfere` may answer a commit
-    instead of the database: with an outcome, with an error that the caller gets, or with None. `newest` is the
+    instead of the database: with a result, with an error that the caller gets, or with None. `newest` is the
     commit last handed in; `locks` is how many locks were taken so far.
     """
 
@@ -237,13 +237,13 @@ class MemoryStore:
         ]
 
         def tell() -> None:
-            for future, outcome in settled:
+            for future, result in settled:
                 if future.done():
                     continue
-                if isinstance(outcome, Exception):
-                    future.set_exception(outcome)
+                if isinstance(result, Exception):
+                    future.set_exception(result)
                 else:
-                    future.set_result(outcome)
+                    future.set_result(result)
 
         self._later(self._turns(), tell)
 

@@ -13,7 +13,7 @@ from keystead.api.rendering import encode
 from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity, ActivityOperation, Outcome
+from keystead.pipeline.activity import Activity, ActivityOperation, ExecutionOutput
 from keystead.pipeline.case import Case
 from keystead.pipeline.context import ContextSource, SigningCache, TransactionRules
 from keystead.pipeline.effects import change_of
@@ -40,19 +40,19 @@ async def replayed(
     database.insert(first_version)
     store = MemoryStore(database)
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
-        outcome = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
-        change = change_of(organization, outcome, allowed_by[activity.id])
+        output = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
+        change = change_of(organization, output, allowed_by[activity.id])
         if change is not None:
             organization = change.after
             database.change(change)
-        if outcome.new_organization is not None:
-            made.append(outcome.new_organization.organization)
+        if output.new_organization is not None:
+            made.append(output.new_organization.organization)
     return organization, made
 
 
 async def _executed(
     activity: Activity, organization: Organization, first_id: int, limits: Limits, store: MemoryStore
-) -> Outcome[Wire]:
+) -> ExecutionOutput[Wire]:
     operation = CATALOGUE.of_type(activity.type)
     assert isinstance(operation, ActivityOperation)
     version = operation.version_of(activity.type)
@@ -93,9 +93,9 @@ async def _executed(
     )
     execution = execution_of(case, organization, environment)
     executed = operation.execute(execution, asked)
-    outcome = await executed if inspect.isawaitable(executed) else executed
-    assert isinstance(outcome, Outcome)
+    output = await executed if inspect.isawaitable(executed) else executed
+    assert isinstance(output, ExecutionOutput)
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [
-        (version.result_key, encode(outcome.result))
+        (version.result_key, encode(output.result))
     ]
-    return outcome
+    return output

@@ -19,7 +19,7 @@ from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.organizations.users import users_asked_for
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 20
@@ -61,7 +61,7 @@ async def _held_by_siblings(source: ContextSource, intent: CreateApiKeysIntentV2
 )
 def create_api_keys(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiKeysIntentV2
-) -> Outcome[CreateApiKeysResult]:
+) -> ExecutionOutput[CreateApiKeysResult]:
     """Give a user more keys to stamp with."""
     user = execution.organization.record(Users, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
@@ -72,7 +72,7 @@ def create_api_keys(
     check_public_keys_free(execution.organization, keys)
     check_not_held_by_siblings(execution.context, [key.credential.public_key for key in keys])
     held = with_api_keys(user.api_keys, keys, execution.limits, execution.now_ms)
-    return Outcome(
+    return ExecutionOutput(
         result=CreateApiKeysResult(api_key_ids=tuple(key.api_key_id for key in keys)),
         changes=(Put(replace(user, api_keys=held, updated_at=now)),),
     )
@@ -92,12 +92,12 @@ def _deleted_owner(intent: DeleteApiKeysIntent) -> str:
 
 
 @activity("ACTIVITY_TYPE_DELETE_API_KEYS", owner=_deleted_owner)
-def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> Outcome[DeleteApiKeysResult]:
+def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> ExecutionOutput[DeleteApiKeysResult]:
     """Delete API keys of a user, who must keep a lasting credential."""
     user, removed = without_credentials(
         execution.organization, intent.user_id, API_KEYS, intent.api_key_ids, execution.now_ms
     )
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteApiKeysResult(api_key_ids=removed),
         changes=(Put(user),),
     )

@@ -20,7 +20,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.api_keys import new_api_key
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.organization import Change, Organization, Put, Remove
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 from keystead.pipeline.signer_values import AuthProxyKey
 
 PROXIED_KINDS = (
@@ -89,7 +89,9 @@ class EnableAuthProxyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY")
-async def enable_auth_proxy(execution: Execution, _: EnableAuthProxyIntent) -> Outcome[EnableAuthProxyResult]:
+async def enable_auth_proxy(
+    execution: Execution, _: EnableAuthProxyIntent
+) -> ExecutionOutput[EnableAuthProxyResult]:
     """Make an authentication proxy, which no browser may call until its configuration names origins."""
     organization = execution.organization
     if organization.profile.parent_id is not None:
@@ -112,7 +114,7 @@ async def enable_auth_proxy(execution: Execution, _: EnableAuthProxyIntent) -> O
         AuthProxySettings(app_name=organization.profile.name),
         Timestamp.from_ms(execution.now_ms),
     )
-    return Outcome(result=EnableAuthProxyResult(user_id=user_id), changes=tuple(map(Put, records)))
+    return ExecutionOutput(result=EnableAuthProxyResult(user_id=user_id), changes=tuple(map(Put, records)))
 
 
 class UpdateAuthProxyConfigResult(Wire, frozen=True):
@@ -122,13 +124,13 @@ class UpdateAuthProxyConfigResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG")
 def update_auth_proxy_config(
     execution: Execution, intent: UpdateAuthProxyConfigIntent
-) -> Outcome[UpdateAuthProxyConfigResult]:
+) -> ExecutionOutput[UpdateAuthProxyConfigResult]:
     """Change what an authentication proxy does, and for which origins."""
     proxy = proxy_named(execution.organization, intent.config_id)
     changed = replace(
         proxy, settings=changed_settings(proxy.settings, intent), updated_at=Timestamp.from_ms(execution.now_ms)
     )
-    return Outcome(result=UpdateAuthProxyConfigResult(config_id=proxy.user_id), changes=(Put(changed),))
+    return ExecutionOutput(result=UpdateAuthProxyConfigResult(config_id=proxy.user_id), changes=(Put(changed),))
 
 
 class DisableAuthProxyIntent(RequestStruct, frozen=True):
@@ -142,7 +144,9 @@ class DisableAuthProxyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DISABLE_AUTH_PROXY")
-def disable_auth_proxy(execution: Execution, intent: DisableAuthProxyIntent) -> Outcome[DisableAuthProxyResult]:
+def disable_auth_proxy(
+    execution: Execution, intent: DisableAuthProxyIntent
+) -> ExecutionOutput[DisableAuthProxyResult]:
     """End an authentication proxy, with its user and its policy."""
     organization = execution.organization
     proxy = proxy_named(organization, intent.config_id)
@@ -151,7 +155,7 @@ def disable_auth_proxy(execution: Execution, intent: DisableAuthProxyIntent) -> 
         changes.append(Remove(User, proxy.user_id))
     if proxy.policy_id in organization.policies:
         changes.append(Remove(Policy, proxy.policy_id))
-    return Outcome(result=DisableAuthProxyResult(), changes=tuple(changes))
+    return ExecutionOutput(result=DisableAuthProxyResult(), changes=tuple(changes))
 
 
 def proxy_named(organization: Organization, config_id: str | None) -> AuthProxy:

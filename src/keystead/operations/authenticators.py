@@ -29,7 +29,7 @@ from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 10
@@ -73,7 +73,7 @@ async def _held_by_siblings(source: ContextSource, intent: CreateAuthenticatorsI
 )
 def create_authenticators(
     execution: ExecutionWith[HeldBySiblings], intent: CreateAuthenticatorsIntentV2
-) -> Outcome[CreateAuthenticatorsResult]:
+) -> ExecutionOutput[CreateAuthenticatorsResult]:
     """Give a user more passkeys, each with its attestation."""
     user = execution.organization.record(Users, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
@@ -85,7 +85,7 @@ def create_authenticators(
     added = [authenticator for authenticator, _ in registered]
     check_credential_ids_free(execution.organization, added)
     check_not_held_by_siblings(execution.context, [one.credential_id for one in added])
-    return Outcome(
+    return ExecutionOutput(
         result=CreateAuthenticatorsResult(authenticator_ids=tuple(one.authenticator_id for one in added)),
         changes=(
             Put(replace(user, authenticators=(*user.authenticators, *added), updated_at=now)),
@@ -129,12 +129,12 @@ def _deleted_owner(intent: DeleteAuthenticatorsIntent) -> str:
 @activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", owner=_deleted_owner)
 def delete_authenticators(
     execution: Execution, intent: DeleteAuthenticatorsIntent
-) -> Outcome[DeleteAuthenticatorsResult]:
+) -> ExecutionOutput[DeleteAuthenticatorsResult]:
     """Delete passkeys of a user, who must keep a lasting credential."""
     user, removed = without_credentials(
         execution.organization, intent.user_id, AUTHENTICATORS, intent.authenticator_ids, execution.now_ms
     )
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteAuthenticatorsResult(authenticator_ids=removed),
         changes=(Put(user), *(Remove(Passkey, authenticator_id) for authenticator_id in removed)),
     )

@@ -24,11 +24,11 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import (
     ActivityOperation,
     Execution,
+    ExecutionOutput,
     ExecutionWith,
     IntentVersion,
     LoadContext,
     OidcTokens,
-    Outcome,
     Precondition,
     Resources,
     UserLookup,
@@ -147,9 +147,9 @@ def activity(
     oidc_tokens: OidcTokens | None = None,
     changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
-    """Declare an activity: a function (Execution, intent) -> Outcome[result], or a coroutine of that shape.
+    """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
 
-    It may return a Refusal in place of the outcome. Parameters that are not named here: see ActivityOperation.
+    It may return a Refusal in place of the output. Parameters that are not named here: see ActivityOperation.
 
     With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
     Execution. `context_is_own=False`: `load_context` reads only rows of other organizations, so it need not wait
@@ -160,10 +160,10 @@ def activity(
     """
 
     def declare(execute: Declared) -> Declared:
-        execution, intent, outcome = _signature(execute)
+        execution, intent, output = _signature(execute)
         _check_signatures(execution, intent, load_context, resources)
-        outcome, *_ = [each for each in (outcome, *typing.get_args(outcome)) if _is_outcome(each)]
-        (result,) = typing.get_args(outcome)
+        output, *_ = [each for each in (output, *typing.get_args(output)) if _is_output(each)]
+        (result,) = typing.get_args(output)
         current = IntentVersion(
             activity_type=activity_type,
             intent=intent,
@@ -242,9 +242,9 @@ def _check_signatures(
             raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {context}), not {takes}")
 
 
-def _is_outcome(hint: Any) -> bool:
-    """Whether the type is `Outcome[…]`. An execution may also return a Refusal."""
-    return typing.get_origin(hint) is Outcome
+def _is_output(hint: Any) -> bool:
+    """Whether the type is `ExecutionOutput[…]`. An execution may also return a Refusal."""
+    return typing.get_origin(hint) is ExecutionOutput
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:

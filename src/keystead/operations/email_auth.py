@@ -18,7 +18,7 @@ from keystead.operations.outgoing import (
     EmailCustomizationParams,
     named_customization,
 )
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_AUTH,
@@ -89,7 +89,7 @@ def _from_v1(intent: EmailAuthIntent) -> EmailAuthIntentV3:
     ),
     by_parent=True,
 )
-async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> Outcome[EmailAuthResult]:
+async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> ExecutionOutput[EmailAuthResult]:
     """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key."""
     sent = await emailed_bundle(
         execution,
@@ -98,7 +98,7 @@ async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> Outcome
         api_key_name=intent.api_key_name,
         invalidate_existing=intent.invalidate_existing,
     )
-    return Outcome(
+    return ExecutionOutput(
         result=EmailAuthResult(user_id=sent.user_id, api_key_id=sent.api_key_id),
         changes=(sent.change,),
         attachments=(sent.message,),

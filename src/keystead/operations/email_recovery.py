@@ -31,7 +31,7 @@ from keystead.organizations.authenticators import (
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
 _BUNDLE: Final = BundleKind(
@@ -87,10 +87,10 @@ def _from_v1(intent: InitUserEmailRecoveryIntent) -> InitUserEmailRecoveryIntent
 )
 async def init_user_email_recovery(
     execution: Execution, intent: InitUserEmailRecoveryIntentV2
-) -> Outcome[InitUserEmailRecoveryResult]:
+) -> ExecutionOutput[InitUserEmailRecoveryResult]:
     """Send a user a recovery key by e-mail, sealed to the target key. It replaces an earlier recovery key."""
     sent = await emailed_bundle(execution, intent, _BUNDLE, api_key_name=None, invalidate_existing=True)
-    return Outcome(
+    return ExecutionOutput(
         result=InitUserEmailRecoveryResult(user_id=sent.user_id),
         changes=(sent.change,),
         attachments=(sent.message,),
@@ -123,7 +123,9 @@ async def _held_by_siblings(source: ContextSource, intent: RecoverUserIntent) ->
     context_is_own=False,
     for_recovery=True,
 )
-def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIntent) -> Outcome[RecoverUserResult]:
+def recover_user(
+    execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIntent
+) -> ExecutionOutput[RecoverUserResult]:
     """Give the user whose recovery key stamps this a new passkey. The key is deleted."""
     user = execution.organization.record(Users, intent.user_id)
     others = tuple(key for key in user.api_keys if key.credential.type is not _BUNDLE.credential_type)
@@ -138,7 +140,7 @@ def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIn
     check_credential_ids_free(execution.organization, [added])
     check_not_held_by_siblings(execution.context, [added.credential_id])
     recovered = replace(user, authenticators=(*user.authenticators, added), api_keys=others, updated_at=now)
-    return Outcome(
+    return ExecutionOutput(
         result=RecoverUserResult(authenticator_id=(added.authenticator_id,)),
         changes=(Put(recovered), Put(passkey)),
     )

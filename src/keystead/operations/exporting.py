@@ -26,7 +26,7 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put
-from keystead.pipeline.activity import ExecutionWith, Outcome
+from keystead.pipeline.activity import ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 from keystead.policies.request import ResourceKeywords
 
@@ -62,7 +62,7 @@ def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: S
 @activity("ACTIVITY_TYPE_EXPORT_WALLET", load_context=_sealed_mnemonic, resources=_wallet_keyword)
 async def export_wallet(
     execution: ExecutionWith[Sealed], intent: ExportWalletIntent
-) -> Outcome[ExportWalletResult]:
+) -> ExecutionOutput[ExportWalletResult]:
     """Export a wallet's mnemonic, sealed to the target key."""
     organization = execution.organization
     wallet = organization.record(Wallets, intent.wallet_id)
@@ -74,7 +74,7 @@ async def export_wallet(
         language=intent.language or MnemonicLanguage.ENGLISH,
         target=_target(intent.target_public_key),
     )
-    return Outcome(
+    return ExecutionOutput(
         result=ExportWalletResult(wallet_id=wallet.wallet_id, export_bundle=bundle),
         changes=() if wallet.exported else (Put(_exported(wallet, execution.now_ms)),),
     )
@@ -121,7 +121,7 @@ def _account_keywords(
 @activity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", load_context=_account_to_export, resources=_account_keywords)
 async def export_wallet_account(
     execution: ExecutionWith[AccountToExport], intent: ExportWalletAccountIntent
-) -> Outcome[ExportWalletAccountResult]:
+) -> ExecutionOutput[ExportWalletAccountResult]:
     """Export the private key of a wallet account, sealed to the target key."""
     organization, found = execution.organization, execution.context
     account = found.stored.account
@@ -133,11 +133,11 @@ async def export_wallet_account(
     )
     result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
     if found.stored.exported:
-        return Outcome(result=result)
+        return ExecutionOutput(result=result)
     # The wallet is written too, so that this conflicts with a change of the account at the same moment.
     wallet = organization.record(Wallets, account.wallet_id)
     path = comparison_form(account.curve, account.path)
-    return Outcome(
+    return ExecutionOutput(
         result=result,
         changes=(Put(replace(wallet, updated_at=Timestamp.from_ms(execution.now_ms))),),
         attachments=(ChangedAccount(account, path, exported=True),),
@@ -167,7 +167,7 @@ def _private_key_keyword(organization: Organization, intent: ExportPrivateKeyInt
 @activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", load_context=_sealed_private_key, resources=_private_key_keyword)
 async def export_private_key(
     execution: ExecutionWith[Sealed], intent: ExportPrivateKeyIntent
-) -> Outcome[ExportPrivateKeyResult]:
+) -> ExecutionOutput[ExportPrivateKeyResult]:
     """Export a private key, sealed to the target key."""
     organization = execution.organization
     private_key = organization.record(PrivateKeys, intent.private_key_id)
@@ -177,7 +177,7 @@ async def export_private_key(
         key=standalone_key(private_key, execution.context),
         target=_target(intent.target_public_key),
     )
-    return Outcome(
+    return ExecutionOutput(
         result=ExportPrivateKeyResult(private_key_id=private_key.private_key_id, export_bundle=bundle),
         changes=() if private_key.exported else (Put(_exported(private_key, execution.now_ms)),),
     )

@@ -22,7 +22,7 @@ from keystead.organizations.import_targets import open_targets, outdated
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 from keystead.pipeline.signer_values import ClientMessage
 
 EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
@@ -66,19 +66,19 @@ def only_for_oneself(submitter_id: str, intent: _ImportIntent) -> None:
 @activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=only_for_oneself)
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
-) -> Outcome[InitImportWalletResult]:
+) -> ExecutionOutput[InitImportWalletResult]:
     """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
     import_bundle, changes = await _new_import_target(execution, ImportKind.WALLET, intent.user_id)
-    return Outcome(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
+    return ExecutionOutput(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
 
 @activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=only_for_oneself)
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
-) -> Outcome[InitImportPrivateKeyResult]:
+) -> ExecutionOutput[InitImportPrivateKeyResult]:
     """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
     import_bundle, changes = await _new_import_target(execution, ImportKind.PRIVATE_KEY, intent.user_id)
-    return Outcome(result=InitImportPrivateKeyResult(import_bundle=import_bundle), changes=changes)
+    return ExecutionOutput(result=InitImportPrivateKeyResult(import_bundle=import_bundle), changes=changes)
 
 
 async def _new_import_target(
@@ -111,7 +111,7 @@ class ImportWalletResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=only_for_oneself)
-async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Outcome[ImportWalletResult]:
+async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> ExecutionOutput[ImportWalletResult]:
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
     organization = execution.organization
     normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
@@ -127,7 +127,7 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Out
     records = wallet_records(
         execution, wallet_id, intent.wallet_name, made.wallet, intent.accounts, normalized_paths, imported=True
     )
-    return Outcome(
+    return ExecutionOutput(
         result=ImportWalletResult(
             wallet_id=wallet_id, addresses=tuple(account.address for account in records.accounts)
         ),
@@ -153,7 +153,7 @@ class ImportPrivateKeyResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=only_for_oneself)
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
-) -> Outcome[ImportPrivateKeyResult]:
+) -> ExecutionOutput[ImportPrivateKeyResult]:
     """Store the private key that the caller sealed to an import target."""
     organization = execution.organization
     organization.private_keys.check_limit(1, execution.limits)
@@ -173,7 +173,7 @@ async def import_private_key(
     private_key = private_key_record(
         execution, private_key_id, intent.private_key_name, intent, made.private_key, (), imported=True
     )
-    return Outcome(
+    return ExecutionOutput(
         result=ImportPrivateKeyResult(private_key_id=private_key_id, addresses=private_key.addresses),
         changes=(Put(private_key), Remove(ImportTarget, made.target_id)),
         attachments=(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.private_key.sealed),),

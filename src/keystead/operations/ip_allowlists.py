@@ -20,7 +20,7 @@ from keystead.organizations.ip_allowlists import RULES_MAX, networks_of
 from keystead.organizations.kinds.ip_allowlists import IP_ALLOWLISTS, IpAllowlist, IpAllowlists
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Organization, Put, Remove
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 
 PublicKey = Annotated[str, Meta(max_length=200)]
 """The public key of an API key, in hex. Absent or "": the whole organization."""
@@ -45,7 +45,7 @@ class SetIpAllowlistResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_SET_IP_ALLOWLIST")
-def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> Outcome[SetIpAllowlistResult]:
+def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> ExecutionOutput[SetIpAllowlistResult]:
     """Set from which networks requests to the organization, or with one API key, may come."""
     organization, public_key = _parent(execution.organization), looked_up_public_key(intent.public_key or "")
     lists = organization.of(IpAllowlists)
@@ -76,7 +76,7 @@ def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> Outc
         on_evaluation_error=intent.on_evaluation_error or OnEvaluationError.DENY,
     )
     removed = [Remove(IpAllowlist, each) for each in of_deleted_keys]
-    return Outcome(result=SetIpAllowlistResult(), changes=(*removed, Put(record)))
+    return ExecutionOutput(result=SetIpAllowlistResult(), changes=(*removed, Put(record)))
 
 
 class RemoveIpAllowlistIntent(RequestStruct, frozen=True):
@@ -88,13 +88,15 @@ class RemoveIpAllowlistResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST")
-def remove_ip_allowlist(execution: Execution, intent: RemoveIpAllowlistIntent) -> Outcome[RemoveIpAllowlistResult]:
+def remove_ip_allowlist(
+    execution: Execution, intent: RemoveIpAllowlistIntent
+) -> ExecutionOutput[RemoveIpAllowlistResult]:
     """Remove the allow-list of the organization, or of one API key."""
     organization, public_key = _parent(execution.organization), looked_up_public_key(intent.public_key or "")
     if public_key not in organization.of(IpAllowlists):
         of_key = f" for API key {json.dumps(public_key)}" if public_key else ""
         raise NotFound(f"organization {organization.id} has no IP allow-list{of_key}")
-    return Outcome(result=RemoveIpAllowlistResult(), changes=(Remove(IpAllowlist, public_key),))
+    return ExecutionOutput(result=RemoveIpAllowlistResult(), changes=(Remove(IpAllowlist, public_key),))
 
 
 class ShownIpAllowlist(Wire, frozen=True):

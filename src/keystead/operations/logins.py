@@ -24,7 +24,7 @@ from keystead.operations.session_keys import (
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up
 from keystead.organizations.oauth_providers import user_with_identity
-from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.key_binding import is_bound
 
@@ -57,7 +57,7 @@ def _by_submitter(_: StampLoginIntent) -> str:
 @activity("ACTIVITY_TYPE_STAMP_LOGIN", owner=_by_submitter, load_context=_stamp_login_context, before_session=True)
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
-) -> Outcome[StampLoginResult]:
+) -> ExecutionOutput[StampLoginResult]:
     """Start a session of the user whose stamp the request has."""
     session = await begin_login_session(
         execution,
@@ -68,7 +68,7 @@ async def stamp_login(
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return Outcome(result=StampLoginResult(session=session.token), changes=(session.change,))
+    return ExecutionOutput(result=StampLoginResult(session=session.token), changes=(session.change,))
 
 
 class OauthLoginIntent(RequestStruct, frozen=True):
@@ -125,7 +125,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
-) -> Outcome[OauthLoginResult]:
+) -> ExecutionOutput[OauthLoginResult]:
     """Start a session of the user that an ID token proves."""
     session = await begin_login_session(
         execution,
@@ -136,11 +136,11 @@ async def oauth_login(
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return Outcome(result=OauthLoginResult(session=session.token), changes=(session.change,))
+    return ExecutionOutput(result=OauthLoginResult(session=session.token), changes=(session.change,))
 
 
 @activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=True, user_lookup=_user_lookup)
-async def oauth(execution: Execution, intent: OauthIntent) -> Outcome[OauthResult]:
+async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
     user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
     session = await begin_bundle_session(
@@ -156,7 +156,7 @@ async def oauth(execution: Execution, intent: OauthIntent) -> Outcome[OauthResul
     result = OauthResult(
         user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
     )
-    return Outcome(result=result, changes=(session.change,))
+    return ExecutionOutput(result=result, changes=(session.change,))
 
 
 def _proven_user(execution: Execution, public_key: str, field: str) -> User:

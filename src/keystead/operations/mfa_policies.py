@@ -24,7 +24,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS, Users
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 from keystead.policies.expression import Expression
 from keystead.policies.policy import mfa_condition_source
 from keystead.policies.syntax import ExpressionRefused
@@ -48,7 +48,9 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_MFA_POLICY")
-async def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Outcome[CreateMfaPolicyResult]:
+async def create_mfa_policy(
+    execution: Execution, intent: CreateMfaPolicyIntent
+) -> ExecutionOutput[CreateMfaPolicyResult]:
     """Add an MFA policy: which further proofs a user's activities need."""
     user = execution.organization.record(Users, intent.user_id)
     check_limit(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
@@ -64,7 +66,7 @@ async def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent)
         created_at=now,
         updated_at=now,
     )
-    return Outcome(
+    return ExecutionOutput(
         result=CreateMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
         changes=(Put(replace(user, mfa_policies=(*user.mfa_policies, policy), updated_at=now)),),
     )
@@ -89,7 +91,9 @@ class UpdateMfaPolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY")
-async def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Outcome[UpdateMfaPolicyResult]:
+async def update_mfa_policy(
+    execution: Execution, intent: UpdateMfaPolicyIntent
+) -> ExecutionOutput[UpdateMfaPolicyResult]:
     """Change an MFA policy."""
     user = execution.organization.record(Users, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
@@ -112,7 +116,7 @@ async def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent)
         updated_at=now,
     )
     policies = tuple(changed if other is policy else other for other in user.mfa_policies)
-    return Outcome(
+    return ExecutionOutput(
         result=UpdateMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
         changes=(Put(replace(user, mfa_policies=policies, updated_at=now)),),
     )
@@ -128,13 +132,15 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_MFA_POLICY")
-def delete_mfa_policy(execution: Execution, intent: DeleteMfaPolicyIntent) -> Outcome[DeleteMfaPolicyResult]:
+def delete_mfa_policy(
+    execution: Execution, intent: DeleteMfaPolicyIntent
+) -> ExecutionOutput[DeleteMfaPolicyResult]:
     """Delete an MFA policy."""
     user = execution.organization.record(Users, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
     policies = tuple(other for other in user.mfa_policies if other is not policy)
     now = Timestamp.from_ms(execution.now_ms)
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
         changes=(Put(replace(user, mfa_policies=policies, updated_at=now)),),
     )

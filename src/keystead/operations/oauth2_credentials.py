@@ -23,7 +23,7 @@ from keystead.chains.bundle_texts import read_target
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.organization import Organization, Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.ports import AuthorizationCode
 from keystead.sessions.oauth_tokens import OauthTokenClaims
@@ -52,7 +52,7 @@ class CreateOauth2CredentialResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL")
 async def create_oauth2_credential(
     execution: Execution, intent: CreateOauth2CredentialIntent
-) -> Outcome[CreateOauth2CredentialResult]:
+) -> ExecutionOutput[CreateOauth2CredentialResult]:
     """Store the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
     organization = execution.organization
     organization.oauth2_credentials.check_limit(1, execution.limits)
@@ -68,7 +68,7 @@ async def create_oauth2_credential(
         created_at=now,
         updated_at=now,
     )
-    return Outcome(
+    return ExecutionOutput(
         result=CreateOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),
         changes=(Put(credential),),
     )
@@ -88,7 +88,7 @@ class UpdateOauth2CredentialResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL")
 async def update_oauth2_credential(
     execution: Execution, intent: UpdateOauth2CredentialIntent
-) -> Outcome[UpdateOauth2CredentialResult]:
+) -> ExecutionOutput[UpdateOauth2CredentialResult]:
     """Replace the provider, client id and encrypted client secret of a credential."""
     credential = execution.organization.record(Oauth2Credentials, intent.oauth2_credential_id)
     _check_free(execution.organization, intent.provider, intent.client_id, credential.oauth2_credential_id)
@@ -100,7 +100,7 @@ async def update_oauth2_credential(
         encrypted_client_secret=intent.encrypted_client_secret,
         updated_at=Timestamp.from_ms(execution.now_ms),
     )
-    return Outcome(
+    return ExecutionOutput(
         result=UpdateOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),
         changes=(Put(changed),),
     )
@@ -117,10 +117,10 @@ class DeleteOauth2CredentialResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL")
 def delete_oauth2_credential(
     execution: Execution, intent: DeleteOauth2CredentialIntent
-) -> Outcome[DeleteOauth2CredentialResult]:
+) -> ExecutionOutput[DeleteOauth2CredentialResult]:
     """Delete a credential. It cannot be used for logins afterwards."""
     credential = execution.organization.record(Oauth2Credentials, intent.oauth2_credential_id)
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),
         changes=(Remove(Oauth2Credential, credential.oauth2_credential_id),),
     )
@@ -151,7 +151,7 @@ async def _used_credential(source: ContextSource, intent: Oauth2AuthenticateInte
 @activity("ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", load_context=_used_credential, changes_organization=False)
 async def oauth2_authenticate(
     execution: ExecutionWith[Oauth2Credential], intent: Oauth2AuthenticateIntent
-) -> Outcome[Oauth2AuthenticateResult]:
+) -> ExecutionOutput[Oauth2AuthenticateResult]:
     """Exchange an authorization code of an OAuth 2.0 provider for an ID token of the person."""
     credential, issuers = execution.context, execution.oauth2
     if _NONCE.fullmatch(intent.nonce) is None:
@@ -185,7 +185,7 @@ async def oauth2_authenticate(
     token = await execution.signer.sign_oauth_token(
         claims=claims, bearer_token=person.bearer_token.encode() if target else None, target=target
     )
-    return Outcome(result=Oauth2AuthenticateResult(oidc_token=token))
+    return ExecutionOutput(result=Oauth2AuthenticateResult(oidc_token=token))
 
 
 class GetOauth2CredentialRequest(QueryRequest, frozen=True):

@@ -29,7 +29,7 @@ from keystead.organizations.oauth_providers import (
 )
 from keystead.organizations.organization import Put
 from keystead.organizations.users import users_asked_for
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 10
@@ -84,7 +84,7 @@ async def _client_ids(source: ContextSource, _: CreateOauthProvidersIntentV2) ->
 )
 def create_oauth_providers(
     execution: ExecutionWith[frozenset[str]], intent: CreateOauthProvidersIntentV2
-) -> Outcome[CreateOauthProvidersResultV2]:
+) -> ExecutionOutput[CreateOauthProvidersResultV2]:
     """Attach identities of OpenID Connect issuers to a user.
 
     Google's verify the user's e-mail address. A user of the parent attaches no others.
@@ -97,7 +97,7 @@ def create_oauth_providers(
     providers = new_oauth_providers(intent.oauth_providers, execution.identities, execution.new_id, now, _FIELD)
     check_identities_free(execution.organization, providers)
     held = with_oauth_providers(user.oauth_providers, providers, execution.limits)
-    return Outcome(
+    return ExecutionOutput(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),
         changes=(
             Put(replace(user, oauth_providers=held, updated_at=now)),
@@ -138,12 +138,12 @@ def _deleted_owner(intent: DeleteOauthProvidersIntent) -> str:
 @activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", owner=_deleted_owner)
 def delete_oauth_providers(
     execution: Execution, intent: DeleteOauthProvidersIntent
-) -> Outcome[DeleteOauthProvidersResult]:
+) -> ExecutionOutput[DeleteOauthProvidersResult]:
     """Remove OAuth identities from a user. The user must keep a credential that does not expire."""
     user, removed = without_credentials(
         execution.organization, intent.user_id, OAUTH_PROVIDERS, intent.provider_ids, execution.now_ms
     )
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteOauthProvidersResult(provider_ids=removed),
         changes=(Put(user),),
     )

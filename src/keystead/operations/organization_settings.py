@@ -21,7 +21,7 @@ from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Put, apply
 from keystead.organizations.users import check_credential
 from keystead.organizations.webhook_addresses import check_url
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 
 _ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
 
@@ -38,10 +38,10 @@ class UpdateOrganizationNameResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME")
 def update_organization_name(
     execution: Execution, intent: UpdateOrganizationNameIntent
-) -> Outcome[UpdateOrganizationNameResult]:
+) -> ExecutionOutput[UpdateOrganizationNameResult]:
     """Rename the organization."""
     organization = execution.organization
-    return Outcome(
+    return ExecutionOutput(
         result=UpdateOrganizationNameResult(
             organization_id=organization.id, organization_name=intent.organization_name
         ),
@@ -59,13 +59,15 @@ class UpdateRootQuorumResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_ROOT_QUORUM")
-def update_root_quorum(execution: Execution, intent: UpdateRootQuorumIntent) -> Outcome[UpdateRootQuorumResult]:
+def update_root_quorum(
+    execution: Execution, intent: UpdateRootQuorumIntent
+) -> ExecutionOutput[UpdateRootQuorumResult]:
     """Set the members of the root quorum and its threshold."""
     organization = execution.organization
     quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, "parameters")
     for user_id in quorum.user_ids:
         check_credential(organization.users[user_id], organization, "parameters.userIds")
-    return Outcome(
+    return ExecutionOutput(
         result=UpdateRootQuorumResult(), changes=(Put(replace(organization.profile, root_quorum=quorum)),)
     )
 
@@ -82,7 +84,7 @@ class SetOrganizationFeatureResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE")
 def set_organization_feature(
     execution: Execution, intent: SetOrganizationFeatureIntent
-) -> Outcome[SetOrganizationFeatureResult]:
+) -> ExecutionOutput[SetOrganizationFeatureResult]:
     """Add a feature, or change its value."""
     profile, value = execution.organization.profile, intent.value or ""
     if intent.name is FeatureName.WEBAUTHN_ORIGINS:
@@ -95,7 +97,7 @@ def set_organization_feature(
     if intent.name is FeatureName.WEBHOOK and value:
         check_url(value, execution.webhooks.networks, "parameters.value")
     features = {**profile.features, intent.name.value: value}
-    return Outcome(
+    return ExecutionOutput(
         result=SetOrganizationFeatureResult(features=shown_features(features)),
         changes=(Put(replace(profile, features=features)),),
     )
@@ -112,7 +114,7 @@ class RemoveOrganizationFeatureResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE")
 def remove_organization_feature(
     execution: Execution, intent: RemoveOrganizationFeatureIntent
-) -> Outcome[RemoveOrganizationFeatureResult]:
+) -> ExecutionOutput[RemoveOrganizationFeatureResult]:
     """Remove a feature. Refused while it is the only way for some user to log in."""
     organization = execution.organization
     if intent.name.value not in organization.profile.features:
@@ -122,6 +124,6 @@ def remove_organization_feature(
     after = apply(organization, [Put(profile)], organization.version)
     for user in organization.users.in_order():
         check_credential(user, after, "parameters.name")
-    return Outcome(
+    return ExecutionOutput(
         result=RemoveOrganizationFeatureResult(features=shown_features(features)), changes=(Put(profile),)
     )

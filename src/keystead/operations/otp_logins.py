@@ -45,7 +45,7 @@ from keystead.organizations.verified_contacts import (
     contact_verified,
     users_with_contact,
 )
-from keystead.pipeline.activity import ExecutionWith, Outcome, RefusalWithRows
+from keystead.pipeline.activity import ExecutionOutput, ExecutionWith, RefusalWithRows
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.verification_tokens import claimed_contact
 
@@ -140,7 +140,9 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
     by_parent=True,
     user_lookup=_user_lookup,
 )
-async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2) -> Outcome[OtpLoginResult]:
+async def otp_login(
+    execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2
+) -> ExecutionOutput[OtpLoginResult]:
     """Start a session of the user whose contact a verification token proves."""
     organization = execution.organization
     token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
@@ -156,7 +158,7 @@ async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginI
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return Outcome(
+    return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *contact_verified(organization, user, token.otp_type)),
         attachments=used_up(token, intent.client_signature),
@@ -170,7 +172,7 @@ async def _stored(source: ContextSource, intent: OtpAuthIntent) -> StoredCode:
 @activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_stored, by_parent=True)
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
-) -> Outcome[OtpAuthResult] | RefusalWithRows:
+) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:
     """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
     organization = execution.organization
     code = open_code(execution, execution.context, "auth")
@@ -187,7 +189,7 @@ async def otp_auth(
         expiration_seconds=intent.expiration_seconds,
         invalidate_existing=intent.invalidate_existing,
     )
-    return Outcome(
+    return ExecutionOutput(
         result=OtpAuthResult(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),

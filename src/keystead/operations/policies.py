@@ -17,7 +17,7 @@ from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS, Policies
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 from keystead.policies.policy import characters_of, check_policy
 
 AT_ONCE = 100
@@ -42,10 +42,10 @@ class CreatePolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_POLICY_V3")
-async def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Outcome[CreatePolicyResult]:
+async def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> ExecutionOutput[CreatePolicyResult]:
     """Add a policy."""
     (policy,) = await _new_policies(execution, (intent,), "parameters")
-    return Outcome(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
+    return ExecutionOutput(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
 
 
 class CreatePoliciesIntent(RequestStruct, frozen=True):
@@ -57,10 +57,12 @@ class CreatePoliciesResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_POLICIES")
-async def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Outcome[CreatePoliciesResult]:
+async def create_policies(
+    execution: Execution, intent: CreatePoliciesIntent
+) -> ExecutionOutput[CreatePoliciesResult]:
     """Add several policies, all or none."""
     policies = await _new_policies(execution, intent.policies, "parameters.policies")
-    return Outcome(
+    return ExecutionOutput(
         result=CreatePoliciesResult(policy_ids=tuple(policy.policy_id for policy in policies)),
         changes=tuple(Put(policy) for policy in policies),
     )
@@ -143,7 +145,9 @@ def _from_v1(intent: UpdatePolicyIntent) -> UpdatePolicyIntentV2:
     "ACTIVITY_TYPE_UPDATE_POLICY_V2",
     accepts=(older("ACTIVITY_TYPE_UPDATE_POLICY", _from_v1, result_key="updatePolicyResult"),),
 )
-async def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Outcome[UpdatePolicyResultV2]:
+async def update_policy(
+    execution: Execution, intent: UpdatePolicyIntentV2
+) -> ExecutionOutput[UpdatePolicyResultV2]:
     """Change a policy."""
     organization = execution.organization
     policy = organization.record(Policies, intent.policy_id)
@@ -161,7 +165,7 @@ async def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> O
     )
     others = [other for other in organization.policies.values() if other is not policy]
     await _check((changed,), others, execution)
-    return Outcome(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
+    return ExecutionOutput(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 
 class DeletePolicyIntent(RequestStruct, frozen=True):
@@ -173,10 +177,10 @@ class DeletePolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_POLICY")
-def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> Outcome[DeletePolicyResult]:
+def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> ExecutionOutput[DeletePolicyResult]:
     """Delete a policy."""
     policy = execution.organization.record(Policies, intent.policy_id)
-    return Outcome(
+    return ExecutionOutput(
         result=DeletePolicyResult(policy_id=policy.policy_id), changes=(Remove(Policy, policy.policy_id),)
     )
 
@@ -190,12 +194,12 @@ class DeletePoliciesResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_POLICIES")
-def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> Outcome[DeletePoliciesResult]:
+def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> ExecutionOutput[DeletePoliciesResult]:
     """Delete several policies, all or none."""
     gone = tuple(dict.fromkeys(intent.policy_ids))
     for policy_id in gone:
         execution.organization.record(Policies, policy_id)
-    return Outcome(
+    return ExecutionOutput(
         result=DeletePoliciesResult(policy_ids=gone),
         changes=tuple(Remove(Policy, policy_id) for policy_id in gone),
     )

@@ -19,7 +19,7 @@ from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 from keystead.pipeline.signer_values import NewPrivateKey
 
 KEYS_AT_ONCE = 100
@@ -72,7 +72,7 @@ def _as_v1(result: CreatePrivateKeysResultV2) -> CreatePrivateKeysResult:
 )
 async def create_private_keys(
     execution: Execution, intent: CreatePrivateKeysIntentV2
-) -> Outcome[CreatePrivateKeysResultV2]:
+) -> ExecutionOutput[CreatePrivateKeysResultV2]:
     """Make private keys, sealed at rest, each with its addresses."""
     organization, requested = execution.organization, intent.private_keys
     organization.private_keys.check_limit(len(requested), execution.limits)
@@ -101,7 +101,7 @@ async def create_private_keys(
             )
         )
         secrets.append(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.sealed))
-    return Outcome(
+    return ExecutionOutput(
         result=CreatePrivateKeysResultV2(
             private_keys=tuple(PrivateKeyResult(key.private_key_id, key.addresses) for key in keys)
         ),
@@ -171,7 +171,9 @@ class DeletePrivateKeysResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_PRIVATE_KEYS")
-def delete_private_keys(execution: Execution, intent: DeletePrivateKeysIntent) -> Outcome[DeletePrivateKeysResult]:
+def delete_private_keys(
+    execution: Execution, intent: DeletePrivateKeysIntent
+) -> ExecutionOutput[DeletePrivateKeysResult]:
     """Delete private keys, all or none. They cannot be recovered."""
     organization = execution.organization
     keys = [organization.record(PrivateKeys, key_id) for key_id in dict.fromkeys(intent.private_key_ids)]
@@ -182,7 +184,7 @@ def delete_private_keys(execution: Execution, intent: DeletePrivateKeysIntent) -
         machine_code="PRIVATE_KEY_NOT_EXPORTED",
     )
     gone = tuple(key.private_key_id for key in keys)
-    return Outcome(
+    return ExecutionOutput(
         result=DeletePrivateKeysResult(private_key_ids=gone),
         changes=tuple(Remove(PrivateKey, key_id) for key_id in gone),
         attachments=tuple(SealedSecret.removed(key_id, PRIVATE_KEY_PURPOSE) for key_id in gone),

@@ -18,7 +18,7 @@ from keystead.operations.declare import activity
 from keystead.organizations.kinds.read_only_sessions import READ_ONLY_SESSIONS, ReadOnlySession
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.activity import THE_SUBMITTER, Execution, Outcome
+from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionOutput
 
 SECONDS: Final = 3_600
 
@@ -45,7 +45,7 @@ def _owner(_: CreateReadOnlySessionIntent) -> str:
 @activity("ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION", owner=_owner, before_session=True)
 def create_read_only_session(
     execution: Execution, _: CreateReadOnlySessionIntent
-) -> Outcome[CreateReadOnlySessionResult]:
+) -> ExecutionOutput[CreateReadOnlySessionResult]:
     """Start a session of the submitter that is valid for queries only."""
     organization = execution.organization
     user = organization.record(Users, execution.submitter_id)
@@ -71,7 +71,7 @@ def create_read_only_session(
         session=text,
         session_expiry=str(session.expires_at_ms // 1000),
     )
-    return Outcome(
+    return ExecutionOutput(
         result=result,
         recorded_result=replace(result, session=""),
         changes=(*[Remove(ReadOnlySession, one.digest) for one in ended], Put(session)),

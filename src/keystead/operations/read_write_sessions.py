@@ -16,7 +16,7 @@ from keystead.operations.declare import activity, older
 from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.sessions import user_with_email
-from keystead.pipeline.activity import THE_SUBMITTER, Execution, Outcome
+from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionOutput
 
 
 class CreateReadWriteSessionIntentV2(RequestStruct, frozen=True):
@@ -78,7 +78,7 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str:
 )
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2
-) -> Outcome[CreateReadWriteSessionResultV2]:
+) -> ExecutionOutput[CreateReadWriteSessionResultV2]:
     """Start a session of a user, with a new key that only the holder of the target key can open."""
     organization = execution.organization
     if isinstance(intent, _ByEmail):
@@ -100,7 +100,7 @@ async def create_read_write_session(
         expiration_seconds=intent.expiration_seconds,
         invalidate_existing=intent.invalidate_existing,
     )
-    return Outcome(
+    return ExecutionOutput(
         result=CreateReadWriteSessionResultV2(
             organization_id=organization.id,
             organization_name=organization.profile.name,

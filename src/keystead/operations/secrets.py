@@ -26,7 +26,7 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.secrets import SECRET_BYTES, Secret, Secrets
 from keystead.organizations.organization import Organization, Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.signer_values import ClientMessage
 from keystead.policies.request import ResourceKeywords
@@ -57,7 +57,7 @@ class InitImportSecretsResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_INIT_IMPORT_SECRETS")
 async def init_import_secrets(
     execution: Execution, intent: InitImportSecretsIntent
-) -> Outcome[InitImportSecretsResult]:
+) -> ExecutionOutput[InitImportSecretsResult]:
     """Begin the import of secrets: get keys to seal them to, each valid for one secret within an hour."""
     organization, user_id, kind = execution.organization, execution.submitter_id, ImportKind.SECRET
     messages: list[str] = []
@@ -83,7 +83,7 @@ async def init_import_secrets(
             )
         )
     removed = outdated(organization, user_id, kind, execution.now_ms, adding=len(targets))
-    return Outcome(
+    return ExecutionOutput(
         result=InitImportSecretsResult(enclave_target_messages=tuple(messages)),
         changes=(*removed, *map(Put, targets)),
     )
@@ -117,7 +117,7 @@ class ImportSecretsResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_IMPORT_SECRETS")
-async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> Outcome[ImportSecretsResult]:
+async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> ExecutionOutput[ImportSecretsResult]:
     """Store the secrets that the caller sealed to import targets, all or none."""
     organization, now_ms = execution.organization, execution.now_ms
     known = organization.of(Secrets)
@@ -150,7 +150,7 @@ async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> O
         )
         changes += [Put(secret), Remove(ImportTarget, target.id)]
         sealed.append(SealedSecret(secret.id, SECRET_PURPOSE, value))
-    return Outcome(
+    return ExecutionOutput(
         result=ImportSecretsResult(secret_ids=tuple(each.record_id for each in sealed)),
         changes=tuple(changes),
         attachments=tuple(sealed),
@@ -221,7 +221,7 @@ def _exported_keywords(
 @activity("ACTIVITY_TYPE_EXPORT_SECRETS", load_context=_sealed_secrets, resources=_exported_keywords)
 async def export_secrets(
     execution: ExecutionWith[dict[str, Sealed]], intent: ExportSecretsIntent
-) -> Outcome[ExportSecretsResult]:
+) -> ExecutionOutput[ExportSecretsResult]:
     """Export secrets, all or none, each sealed to its target key. Policies must allow each of them."""
     organization = execution.organization
     payloads = [
@@ -234,7 +234,7 @@ async def export_secrets(
         )
         for at, each in enumerate(intent.secrets)
     ]
-    return Outcome(result=ExportSecretsResult(secret_payloads=tuple(payloads)))
+    return ExecutionOutput(result=ExportSecretsResult(secret_payloads=tuple(payloads)))
 
 
 class DeleteSecretsIntent(RequestStruct, frozen=True):
@@ -250,10 +250,10 @@ def _deleted_keywords(organization: Organization, intent: DeleteSecretsIntent, _
 
 
 @activity("ACTIVITY_TYPE_DELETE_SECRETS", resources=_deleted_keywords)
-def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> Outcome[DeleteSecretsResult]:
+def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> ExecutionOutput[DeleteSecretsResult]:
     """Delete secrets, all or none. They cannot be recovered. Policies must allow each of them."""
     gone = tuple(secret.id for secret in _secrets_named(execution.organization, intent.secret_ids))
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteSecretsResult(secret_ids=gone),
         changes=tuple(Remove(Secret, secret_id) for secret_id in gone),
         attachments=tuple(SealedSecret.removed(secret_id, SECRET_PURPOSE) for secret_id in gone),

@@ -17,7 +17,7 @@ from keystead.operations.policies import Expression
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.sessions import session_seconds
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 from keystead.policies.policy import check_scope
 
 
@@ -37,7 +37,7 @@ class CreateSessionProfileResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_SESSION_PROFILE")
 async def create_session_profile(
     execution: Execution, intent: CreateSessionProfileIntent
-) -> Outcome[CreateSessionProfileResult]:
+) -> ExecutionOutput[CreateSessionProfileResult]:
     """Add a profile that limits what sessions may do. It can be neither changed nor deleted."""
     profiles = execution.organization.session_profiles
     profiles.check_limit(1, execution.limits)
@@ -57,7 +57,7 @@ async def create_session_profile(
         created_at=now,
         updated_at=now,
     )
-    return Outcome(
+    return ExecutionOutput(
         result=CreateSessionProfileResult(session_profile_id=profile.session_profile_id),
         changes=(Put(profile),),
     )

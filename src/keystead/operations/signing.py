@@ -30,7 +30,7 @@ from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.kinds.contract_interfaces import contract_key
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 from keystead.policies.request import RAW_ENCODINGS, ResourceKeywords
 
@@ -153,11 +153,11 @@ def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: ToSig
 )
 async def sign_raw_payload(
     execution: ExecutionWith[ToSign], _: SignRawPayloadIntentV2
-) -> Outcome[SignRawPayloadResult]:
+) -> ExecutionOutput[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
     (made,) = await _payload_signatures(execution)
     _warn_of_empty_domain(execution)
-    return Outcome(result=_result(made))
+    return ExecutionOutput(result=_result(made))
 
 
 def _warn_of_empty_domain(execution: ExecutionWith[ToSign]) -> None:
@@ -223,11 +223,11 @@ def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: ToSig
 )
 async def sign_raw_payloads(
     execution: ExecutionWith[ToSign], _: SignRawPayloadsIntent
-) -> Outcome[SignRawPayloadsResult]:
+) -> ExecutionOutput[SignRawPayloadsResult]:
     """Sign several raw payloads with one wallet account or private key."""
     made = await _payload_signatures(execution)
     _warn_of_empty_domain(execution)
-    return Outcome(result=SignRawPayloadsResult(signatures=tuple(map(_result, made))))
+    return ExecutionOutput(result=SignRawPayloadsResult(signatures=tuple(map(_result, made))))
 
 
 # A transaction
@@ -338,9 +338,9 @@ def transaction_keywords(
 )
 async def sign_transaction(
     execution: ExecutionWith[TransactionToSign], _: SignTransactionIntentV2
-) -> Outcome[SignTransactionResult]:
+) -> ExecutionOutput[SignTransactionResult]:
     """Sign a transaction with a wallet account or a private key."""
     transaction = execution.context.transaction
     made = await _signatures(execution, execution.context.named, transaction.scheme, transaction.messages)
     signed = await execution.long_work.parsed(execution.organization.id, lambda: transaction.assemble(made))
-    return Outcome(result=SignTransactionResult(signed_transaction=signed.hex()))
+    return ExecutionOutput(result=SignTransactionResult(signed_transaction=signed.hex()))

@@ -50,7 +50,7 @@ from keystead.organizations.one_time_codes import (
 )
 from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
 from keystead.organizations.verified_contacts import check_logins_by_code
-from keystead.pipeline.activity import ExecutionWith, Outcome
+from keystead.pipeline.activity import ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.one_time_codes import (
     LENGTH_DEFAULT,
@@ -95,13 +95,17 @@ async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> Co
     load_context=_counts,
     changes_organization=False,
 )
-async def init_otp(execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3) -> Outcome[InitOtpResultV2]:
+async def init_otp(
+    execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
+) -> ExecutionOutput[InitOtpResultV2]:
     """Send a one-time code to an e-mail address or a phone number."""
     if execution.organization.profile.parent_id is not None:
         check_logins_by_code(execution.organization, intent.otp_type)
     flow: Flow = "plain" if isinstance(intent, InitOtpIntentV2) else "encrypted"
     otp_id, bundle, rows = await _started(execution, intent, flow)
-    return Outcome(result=InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle), attachments=rows)
+    return ExecutionOutput(
+        result=InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle), attachments=rows
+    )
 
 
 @activity(
@@ -116,11 +120,11 @@ async def init_otp(execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
 )
 async def init_otp_auth(
     execution: ExecutionWith[CodeCounts], intent: InitOtpAuthIntentV3
-) -> Outcome[InitOtpAuthResultV2]:
+) -> ExecutionOutput[InitOtpAuthResultV2]:
     """Send a one-time code for otp_auth to a contact of a user of this organization."""
     check_logins_by_code(execution.organization, intent.otp_type)
     otp_id, _, rows = await _started(execution, intent, "auth")
-    return Outcome(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
+    return ExecutionOutput(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
 
 
 async def _started(

@@ -47,7 +47,7 @@ from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Put, Version, apply, from_records
 from keystead.organizations.verified_contacts import contact_verified
-from keystead.pipeline.activity import Execution, ExecutionWith, NewOrganization, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith, NewOrganization
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.verification_tokens import VerificationToken
 
@@ -133,7 +133,7 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
 )
 async def create_sub_organization(
     execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV8
-) -> Outcome[CreateSubOrganizationResultV8]:
+) -> ExecutionOutput[CreateSubOrganizationResultV8]:
     """Make a sub-organization with its root users, its root quorum and perhaps a wallet."""
     parent = execution.organization
     if parent.profile.parent_id is not None:
@@ -166,7 +166,7 @@ async def create_sub_organization(
         result = ResultWithPrivateKeys(
             sub_organization_id=organization_id, root_user_ids=user_ids, private_keys=keys.private_keys
         )
-    return Outcome(
+    return ExecutionOutput(
         result=result,
         new_organization=NewOrganization(organization, keys.attachments, shares_credentials=not is_proxied),
         attachments=() if token is None else used_up(token, intent.client_signature),
@@ -314,10 +314,10 @@ class DeleteSubOrganizationResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION")
 def delete_sub_organization(
     execution: Execution, intent: DeleteSubOrganizationIntent
-) -> Outcome[DeleteSubOrganizationResult]:
+) -> ExecutionOutput[DeleteSubOrganizationResult]:
     """Delete the sub-organization in which this is submitted, with everything in it."""
     organization = execution.organization
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteSubOrganizationResult(sub_organization_uuid=organization.id),
         changes=deletion_changes(organization, without_export=bool(intent.delete_without_export)),
         attachments=(RemovedOrganizationContents(),),

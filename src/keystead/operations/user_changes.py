@@ -22,7 +22,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.verified_contacts import contact_verified, contacts_changed, user_removed
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
 AT_ONCE = 1_000
@@ -49,7 +49,7 @@ def _owner(intent: UpdateUserIntent | UpdateUserEmailIntent | UpdateUserPhoneNum
 
 
 @activity("ACTIVITY_TYPE_UPDATE_USER", owner=_owner)
-def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[UpdateUserResult]:
+def update_user(execution: Execution, intent: UpdateUserIntent) -> ExecutionOutput[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
     user = execution.organization.record(Users, intent.user_id)
     if intent.user_name is not None:
@@ -61,7 +61,7 @@ def update_user(execution: Execution, intent: UpdateUserIntent) -> Outcome[Updat
     if intent.user_tag_ids:
         check_tags(execution.organization, TagType.USER, intent.user_tag_ids, "parameters.userTagIds")
         user = replace(user, user_tags=tuple(dict.fromkeys(intent.user_tag_ids)))
-    return Outcome(result=UpdateUserResult(user_id=user.user_id), changes=_changed(execution, user))
+    return ExecutionOutput(result=UpdateUserResult(user_id=user.user_id), changes=_changed(execution, user))
 
 
 class UpdateUserNameIntent(RequestStruct, frozen=True):
@@ -74,10 +74,10 @@ class UpdateUserNameResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_USER_NAME")
-def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> Outcome[UpdateUserNameResult]:
+def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> ExecutionOutput[UpdateUserNameResult]:
     """Change a user's name."""
     user = replace(execution.organization.record(Users, intent.user_id), user_name=intent.user_name)
-    return Outcome(result=UpdateUserNameResult(user_id=user.user_id), changes=_changed(execution, user))
+    return ExecutionOutput(result=UpdateUserNameResult(user_id=user.user_id), changes=_changed(execution, user))
 
 
 class UpdateUserEmailIntent(RequestStruct, frozen=True):
@@ -99,11 +99,11 @@ async def _email_token_used_up(source: ContextSource, intent: UpdateUserEmailInt
 @activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=_owner, load_context=_email_token_used_up, context_is_own=False)
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
-) -> Outcome[UpdateUserEmailResult]:
+) -> ExecutionOutput[UpdateUserEmailResult]:
     """Change or remove a user's e-mail address; with a verification token it is verified."""
     user = _with_email(execution.organization.record(Users, intent.user_id), intent.user_email)
     changes, rows = await _changed_contact(execution, user, OtpType.EMAIL, intent.verification_token)
-    return Outcome(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes, attachments=rows)
+    return ExecutionOutput(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes, attachments=rows)
 
 
 class UpdateUserPhoneNumberIntent(RequestStruct, frozen=True):
@@ -127,11 +127,13 @@ async def _phone_token_used_up(source: ContextSource, intent: UpdateUserPhoneNum
 )
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
-) -> Outcome[UpdateUserPhoneNumberResult]:
+) -> ExecutionOutput[UpdateUserPhoneNumberResult]:
     """Change or remove a user's phone number; with a verification token it is verified."""
     user = _with_phone_number(execution.organization.record(Users, intent.user_id), intent.user_phone_number)
     changes, rows = await _changed_contact(execution, user, OtpType.SMS, intent.verification_token)
-    return Outcome(result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes, attachments=rows)
+    return ExecutionOutput(
+        result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes, attachments=rows
+    )
 
 
 def _with_email(user: User, address: str) -> User:
@@ -171,13 +173,13 @@ class DeleteUsersResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_USERS")
-def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Outcome[DeleteUsersResult]:
+def delete_users(execution: Execution, intent: DeleteUsersIntent) -> ExecutionOutput[DeleteUsersResult]:
     """Delete users; members of the root quorum stay."""
     user_ids = tuple(dict.fromkeys(intent.user_ids))
     users = [execution.organization.record(Users, user_id) for user_id in user_ids]
     check_not_in_quorum(execution.organization, user_ids)
     passkeys = [passkey.authenticator_id for user in users for passkey in user.authenticators]
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteUsersResult(user_ids=user_ids),
         changes=(
             *(Remove(Passkey, authenticator_id) for authenticator_id in passkeys),

@@ -23,7 +23,7 @@ from keystead.operations.user_intents import (
     from_v3,
 )
 from keystead.organizations.kinds.users import Users
-from keystead.pipeline.activity import ExecutionWith, Outcome
+from keystead.pipeline.activity import ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
 
@@ -59,10 +59,12 @@ async def _held_by_siblings(source: ContextSource, intent: CreateUsersIntentV4) 
 )
 async def create_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
-) -> Outcome[CreateUsersResult]:
+) -> ExecutionOutput[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
     users, changes = await added_users(execution, intent.users, _FIELD, held_by_siblings=execution.context)
-    return Outcome(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
+    return ExecutionOutput(
+        result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes
+    )
 
 
 class CreateApiOnlyUsersResult(Wire, frozen=True):
@@ -77,7 +79,7 @@ async def _api_keys_held_by_siblings(source: ContextSource, intent: CreateApiOnl
 @activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings, context_is_own=False)
 async def create_api_only_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
-) -> Outcome[CreateApiOnlyUsersResult]:
+) -> ExecutionOutput[CreateApiOnlyUsersResult]:
     """Add users who have API keys only. An older form of create_users."""
     requested = [
         UserParamsV4(
@@ -93,7 +95,9 @@ async def create_api_only_users(
     users, changes = await added_users(
         execution, requested, "parameters.apiOnlyUsers", held_by_siblings=execution.context
     )
-    return Outcome(result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
+    return ExecutionOutput(
+        result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes
+    )
 
 
 class GetUserRequest(QueryRequest, frozen=True):

@@ -83,7 +83,7 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     """The claims of the token, if this server issued it for this organization or its parent.
 
     A token without a key can be used by anybody who knows it, and a signed message can be sent again by anybody who
-    saw it. So each is good for one use: the outcome has `used_up(token, signature)` among its attachments.
+    saw it. So each is good for one use: the output has `used_up(token, signature)` among its attachments.
     Raises InvalidRequest for a token that is forged, expired, used up, or of another organization.
     """
     keys = await execution.signer.installation_keys()

@@ -24,7 +24,7 @@ from keystead.operations.starting_codes import Flow
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode, contact_subject
-from keystead.pipeline.activity import Execution, ExecutionWith, Outcome, RefusalWithRows
+from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.signer_values import ClientMessage
 from keystead.sessions.one_time_codes import ATTEMPTS_MAX, canonical_code
@@ -112,7 +112,7 @@ def _plain(intent: VerifyOtpIntent) -> VerifyOtpIntentV2:
 )
 async def verify_otp(
     execution: ExecutionWith[StoredCode], intent: VerifyOtpIntentV2
-) -> Outcome[VerifyOtpResult] | RefusalWithRows:
+) -> ExecutionOutput[VerifyOtpResult] | RefusalWithRows:
     """Exchange a one-time code for a verification token."""
     lasts_s = checked_seconds(
         intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
@@ -144,7 +144,7 @@ async def verify_otp(
             public_key=named_key,
         )
     )
-    return Outcome(
+    return ExecutionOutput(
         result=VerifyOtpResult(verification_token=token),
         # Anybody who knows a token without a key can use it. It is in this one answer, and nowhere on record.
         recorded_result=VerifyOtpResult(verification_token="") if named_key is None else None,

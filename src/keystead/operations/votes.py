@@ -18,7 +18,7 @@ from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, activity, query
 from keystead.pipeline import authorization
-from keystead.pipeline.activity import Execution, Outcome
+from keystead.pipeline.activity import Execution, ExecutionOutput
 
 Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
 
@@ -34,7 +34,7 @@ class ApproveActivityResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", vote=VoteSelection.APPROVED, before_session=True)
-def approve_activity(_: Execution, __: ApproveActivityIntent) -> Outcome[ApproveActivityResult]:
+def approve_activity(_: Execution, __: ApproveActivityIntent) -> ExecutionOutput[ApproveActivityResult]:
     """Approve an activity that waits for consensus or for further proofs; answered with that activity."""
     raise AssertionError("a vote executes nothing of its own")
 
@@ -48,7 +48,7 @@ class RejectActivityResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_REJECT_ACTIVITY", vote=VoteSelection.REJECTED)
-def reject_activity(_: Execution, __: RejectActivityIntent) -> Outcome[RejectActivityResult]:
+def reject_activity(_: Execution, __: RejectActivityIntent) -> ExecutionOutput[RejectActivityResult]:
     """Reject an activity that waits; one rejection is final. Answered with that activity."""
     raise AssertionError("a vote executes nothing of its own")
 

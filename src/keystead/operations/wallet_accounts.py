@@ -30,7 +30,7 @@ from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.labels import check_unique
 from keystead.organizations.organization import Put
 from keystead.organizations.wallets import check_exported, is_exported
-from keystead.pipeline.activity import ExecutionWith, Outcome
+from keystead.pipeline.activity import ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
 
@@ -71,7 +71,7 @@ async def _derivation_context(source: ContextSource, intent: CreateWalletAccount
 @activity("ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS", load_context=_derivation_context)
 async def create_wallet_accounts(
     execution: ExecutionWith[DerivationContext], intent: CreateWalletAccountsIntent
-) -> Outcome[CreateWalletAccountsResult]:
+) -> ExecutionOutput[CreateWalletAccountsResult]:
     """Derive accounts of a wallet, and store them unless `persist` is false."""
     organization, context = execution.organization, execution.context
     wallet = organization.record(Wallets, intent.wallet_id)
@@ -91,8 +91,8 @@ async def create_wallet_accounts(
     )
     result = CreateWalletAccountsResult(addresses=tuple(account.address for account in accounts))
     if intent.persist is False or not accounts:
-        return Outcome(result=result, derived=accounts)
-    return Outcome(
+        return ExecutionOutput(result=result, derived=accounts)
+    return ExecutionOutput(
         result=result,
         # The wallet is written too, so that this conflicts with a deletion of the wallet at the same moment.
         changes=(Put(replace(wallet, updated_at=now)),),
@@ -145,7 +145,7 @@ async def _account_to_rename(source: ContextSource, intent: UpdateWalletAccountN
 @activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", load_context=_account_to_rename)
 def update_wallet_account_name(
     execution: ExecutionWith[AccountToRename], intent: UpdateWalletAccountNameIntent
-) -> Outcome[UpdateWalletAccountNameResult]:
+) -> ExecutionOutput[UpdateWalletAccountNameResult]:
     """Name a wallet account."""
     stored, now = execution.context.stored, Timestamp.from_ms(execution.now_ms)
     account = stored.account
@@ -155,7 +155,7 @@ def update_wallet_account_name(
     wallet = execution.organization.record(Wallets, account.wallet_id)
     renamed = replace(account, name=intent.name, updated_at=now)
     path = comparison_form(account.curve, account.path)
-    return Outcome(
+    return ExecutionOutput(
         result=UpdateWalletAccountNameResult(wallet_account_id=account.wallet_account_id),
         changes=(Put(replace(wallet, updated_at=now)),),
         attachments=(ChangedAccount(renamed, path, stored.exported),),
@@ -183,7 +183,7 @@ async def _accounts_to_delete(
 @activity("ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS", load_context=_accounts_to_delete)
 def delete_wallet_accounts(
     execution: ExecutionWith[tuple[StoredAccount, ...]], intent: DeleteWalletAccountsIntent
-) -> Outcome[DeleteWalletAccountsResult]:
+) -> ExecutionOutput[DeleteWalletAccountsResult]:
     """Delete wallet accounts, all or none. Their wallet can derive them again."""
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
     wallets = {
@@ -197,7 +197,7 @@ def delete_wallet_accounts(
         machine_code="WALLET_ACCOUNT_NOT_EXPORTED",
     )
     accounts = [stored.account for stored in execution.context]
-    return Outcome(
+    return ExecutionOutput(
         result=DeleteWalletAccountsResult(
             wallet_account_ids=tuple(account.wallet_account_id for account in accounts)
         ),

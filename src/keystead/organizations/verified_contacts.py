@@ -22,9 +22,14 @@ def has_contact(user: User, otp_type: OtpType, contact: str) -> bool:
 
 
 def users_with_contact(organization: Organization, otp_type: OtpType, contact: str) -> list[User]:
-    """The users who verified this contact. If no user verified it, all users who have it."""
-    users = [user for user in organization.users.values() if has_contact(user, otp_type, contact)]
-    return [user for user in users if is_verified(organization, user, otp_type)] or users
+    """The users who verified this contact. If no user verified it, all users who have it. Oldest first."""
+    users = organization.users
+    if otp_type is OtpType.EMAIL:
+        ids = users.by_email.get(contact.lower(), ())
+    else:
+        ids = users.by_phone_number.get(contact, ())
+    found = [users[id_] for id_ in ids]
+    return [user for user in found if is_verified(organization, user, otp_type)] or found
 
 
 def is_verified(organization: Organization, user: User, otp_type: OtpType) -> bool:

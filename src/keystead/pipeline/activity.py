@@ -47,7 +47,7 @@ class NewOrganization(msgspec.Struct, frozen=True):
     shares_credentials: bool = False
 
 
-class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
+class ExecutionOutput(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     """The output of an execution: its result, the changes that it asks for, the rows beside the organization.
 
     `recorded_result` replaces a result that holds a secret in the database; the submitter gets the secret once,
@@ -106,7 +106,9 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
 THE_SUBMITTER: Final = ""
 """As the owner of an activity: the user who submits it."""
 
-Execute = Callable[[Any, Any], Outcome[Wire] | RefusalWithRows | Awaitable[Outcome[Wire] | RefusalWithRows]]
+Execute = Callable[
+    [Any, Any], ExecutionOutput[Wire] | RefusalWithRows | Awaitable[ExecutionOutput[Wire] | RefusalWithRows]
+]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]

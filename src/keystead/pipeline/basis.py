@@ -1,4 +1,4 @@
-"""What one attempt at a request is decided on: versions of organizations, a time, an outcome computed before."""
+"""What one attempt at a request is decided on: versions of organizations, a time, an output computed before."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 
 from keystead.api.records import Wire
 from keystead.organizations.organization import Organization, Version
-from keystead.pipeline.activity import Outcome
+from keystead.pipeline.activity import ExecutionOutput
 
 
-class ComputedOutcome(msgspec.Struct, frozen=True):
-    """The outcome of an earlier attempt at the same request, and the context that it was computed from."""
+class ComputedOutput(msgspec.Struct, frozen=True):
+    """The output of an earlier attempt at the same request, and the context that it was computed from."""
 
     context: Any
-    outcome: Outcome[Wire]
+    output: ExecutionOutput[Wire]
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,4 +30,4 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     authority: Organization
     authorized_by: tuple[str, Version] | None
     now_ms: int
-    computed: ComputedOutcome | None = None
+    computed: ComputedOutput | None = None

@@ -14,7 +14,7 @@ from keystead.api.records import Evaluation
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.pipeline import states
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.basis import Basis, ComputedOutcome
+from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.case import Case
 from keystead.pipeline.effects import change_of, new_organization_of, result_of, versioned_rows
 from keystead.pipeline.environment import Environment
@@ -33,7 +33,7 @@ class Decided(msgspec.Struct, frozen=True):
     commit: Commit | None = None
     activity: Activity | None = None
     refusal: ServiceError | None = None
-    computed: ComputedOutcome | None = None
+    computed: ComputedOutput | None = None
 
 
 async def commit_of(
@@ -54,19 +54,19 @@ async def commit_of(
     organization, rows = basis.organization, executed.rows
     activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
     change = new_organization = None
-    if executed.outcome is not None:
-        outcome = executed.outcome
-        answered = result_of(case.version, outcome.result)
-        recorded = outcome.recorded_result
+    if executed.output is not None:
+        output = executed.output
+        answered = result_of(case.version, output.result)
+        recorded = output.recorded_result
         activity = replace(activity, result=answered if recorded is None else result_of(case.version, recorded))
         asked = b'"generateAppProofs"' in activity.request  # cheaper than decoding every request
         if asked and recorded_envelope(activity.request).generate_app_proofs:
-            payloads = proof_payloads(activity, organization, executed.outcome.derived, case.now_ms)
+            payloads = proof_payloads(activity, organization, executed.output.derived, case.now_ms)
             activity = replace(activity, app_proofs=await environment.signer.prove(payloads))
-        change = change_of(organization, executed.outcome, evaluation.id)
+        change = change_of(organization, executed.output, evaluation.id)
         assert change is None or case.operation.changes_organization, case.operation.name
-        new_organization = new_organization_of(executed.outcome)
-        rows = versioned_rows(executed.outcome.attachments)
+        new_organization = new_organization_of(executed.output)
+        rows = versioned_rows(executed.output.attachments)
     commit = Commit(
         organization_id=organization.id,
         decided_on=organization.version,
@@ -77,19 +77,19 @@ async def commit_of(
         evaluations=(evaluation,),
         rows=rows,
     )
-    if executed.outcome is not None:
+    if executed.output is not None:
         activity = replace(activity, result=answered)
     return Decided(commit, activity, computed=_reusable(executed, case))
 
 
-def _reusable(executed: Executed, case: Case) -> ComputedOutcome | None:
-    """What a later attempt may commit without executing again: the outcome of an operation that depends only on its
+def _reusable(executed: Executed, case: Case) -> ComputedOutput | None:
+    """What a later attempt may commit without executing again: the output of an operation that depends only on its
     parameters and its context, such as a signature. A new organization also depends on its parent."""
-    if executed.outcome is None or executed.outcome.new_organization is not None:
+    if executed.output is None or executed.output.new_organization is not None:
         return None
     if case.operation.load_context is None or case.operation.changes_organization:
         return None
-    return ComputedOutcome(case.context, executed.outcome)
+    return ComputedOutput(case.context, executed.output)
 
 
 def commit_of_refusal(

@@ -1,4 +1,4 @@
-"""The effects of an execution: the result, the organization's change and the new organization of its outcome.
+"""The effects of an execution: the result, the organization's change and the new organization of its output.
 
 Pure. Not here: the commit that holds them (`commit`).
 """
@@ -16,7 +16,7 @@ from keystead.organizations.attached_rows import AttachedRow, RemovedRow, Versio
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
-from keystead.pipeline.activity import IntentVersion, Outcome
+from keystead.pipeline.activity import ExecutionOutput, IntentVersion
 from keystead.pipeline.store import OrganizationChange
 
 
@@ -26,17 +26,19 @@ def result_of(version: IntentVersion, result: Wire) -> dict[str, msgspec.Raw]:
     return {version.result_key: msgspec.Raw(encode(of_version))}
 
 
-def change_of(organization: Organization, outcome: Outcome[Wire], evaluation_id: str) -> OrganizationChange | None:
-    """The organization's next version, which this evaluation allowed. None if the outcome does not change it."""
-    attachments = tuple(one for one in outcome.attachments if not isinstance(one, VersionedRow))
-    if not outcome.changes and not attachments:
+def change_of(
+    organization: Organization, output: ExecutionOutput[Wire], evaluation_id: str
+) -> OrganizationChange | None:
+    """The organization's next version, which this evaluation allowed. None if the output does not change it."""
+    attachments = tuple(one for one in output.attachments if not isinstance(one, VersionedRow))
+    if not output.changes and not attachments:
         return None
-    after = apply(organization, outcome.changes, Version(organization.version.number + 1, evaluation_id))
-    known = _record_lookups(organization, outcome.changes) | _removed_lookups(attachments)
-    found = _record_lookups(after, outcome.changes) | _new_lookups(attachments)
+    after = apply(organization, output.changes, Version(organization.version.number + 1, evaluation_id))
+    known = _record_lookups(organization, output.changes) | _removed_lookups(attachments)
+    found = _record_lookups(after, output.changes) | _new_lookups(attachments)
     return OrganizationChange(
         after=after,
-        changes=outcome.changes,
+        changes=output.changes,
         attachments=attachments,
         lookups_added=found - known,
         lookups_removed=known - found,
@@ -48,9 +50,9 @@ def versioned_rows(attachments: Iterable[Attachment]) -> tuple[VersionedRow, ...
     return tuple(one for one in attachments if isinstance(one, VersionedRow))
 
 
-def new_organization_of(outcome: Outcome[Wire]) -> OrganizationChange | None:
-    """The organization that the outcome creates; None if it creates none."""
-    made = outcome.new_organization
+def new_organization_of(output: ExecutionOutput[Wire]) -> OrganizationChange | None:
+    """The organization that the output creates; None if it creates none."""
+    made = output.new_organization
     if made is None:
         return None
     return OrganizationChange(

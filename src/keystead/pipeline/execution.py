@@ -15,7 +15,7 @@ from keystead.api.errors import NotImplementedHere, ServiceError
 from keystead.api.records import Status, Wire
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity, Execution, ExecutionWith, Outcome, RefusalWithRows
+from keystead.pipeline.activity import Activity, Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
@@ -23,13 +23,13 @@ from keystead.pipeline.states import Event
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """`outcome` if the execution succeeded, `failure` if it was refused.
+    """`output` if the execution succeeded, `failure` if it was refused.
 
     `refusal`: why a new submission was refused; it becomes no activity. `rows`: what is written for a refusal.
     """
 
     event: Event
-    outcome: Outcome[Wire] | None = None
+    output: ExecutionOutput[Wire] | None = None
     failure: Status | None = None
     refusal: ServiceError | None = None
     rows: tuple[VersionedRow, ...] = ()
@@ -38,29 +38,29 @@ class Executed(msgspec.Struct, frozen=True):
 async def execute(event: Event, activity: Activity, case: Case, basis: Basis, environment: Environment) -> Executed:
     """Execute the activity if the decision's `event` is EXECUTED.
 
-    The outcome of an earlier attempt is used again if it was computed from an equal context. For a new submission,
+    The output of an earlier attempt is used again if it was computed from an equal context. For a new submission,
     a refusal that writes nothing is raised. For an activity on record, the refusal becomes its failure.
     """
     if event is not Event.EXECUTED:
         return Executed(event)
     computed = basis.computed
     if computed is not None and case.missing is None and computed.context == case.context:
-        return Executed(Event.EXECUTED, computed.outcome)
+        return Executed(Event.EXECUTED, computed.output)
     try:
         if case.missing is not None:
             raise case.missing
-        outcome = case.operation.execute(execution_of(case, basis.organization, environment), case.intent)
-        if not isinstance(outcome, Outcome | RefusalWithRows):
-            outcome = await outcome
+        output = case.operation.execute(execution_of(case, basis.organization, environment), case.intent)
+        if not isinstance(output, ExecutionOutput | RefusalWithRows):
+            output = await output
     except ServiceError as refused:
         if activity.status is ActivityStatus.CREATED or is_temporary(refused):
             raise
         return Executed(Event.FAILED, failure=_failure(refused))
-    if isinstance(outcome, RefusalWithRows):
+    if isinstance(output, RefusalWithRows):
         if activity.status is ActivityStatus.CREATED:
-            return Executed(Event.FAILED, refusal=outcome.error, rows=outcome.rows)
-        return Executed(Event.FAILED, failure=_failure(outcome.error), rows=outcome.rows)
-    return Executed(Event.EXECUTED, outcome)
+            return Executed(Event.FAILED, refusal=output.error, rows=output.rows)
+        return Executed(Event.FAILED, failure=_failure(output.error), rows=output.rows)
+    return Executed(Event.EXECUTED, output)
 
 
 def _failure(refused: ServiceError) -> Status:

@@ -20,7 +20,7 @@ from keystead.organizations.ip_allowlists import Source, check_source
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.basis import Basis, ComputedOutcome
+from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.commit import Decided
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.idempotency import InFlightRequests
@@ -68,12 +68,12 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Attempt(msgspec.Struct, frozen=True):
-    """`looks_for_repeats`: whether an activity of the same bytes may be on record. `computed`: the outcome of an
+    """`looks_for_repeats`: whether an activity of the same bytes may be on record. `computed`: the output of an
     earlier attempt."""
 
     number: int = 0
     looks_for_repeats: bool = False
-    computed: ComputedOutcome | None = None
+    computed: ComputedOutput | None = None
 
 
 class Lifecycle:
@@ -135,7 +135,7 @@ class Lifecycle:
         attempt = _Attempt(looks_for_repeats=repeated)
         for number in range(ATTEMPTS):
             try:
-                decided, outcome = await self._attempt(request, attempt)
+                decided, result = await self._attempt(request, attempt)
             except Unavailable:
                 raise
             except ServiceError:
@@ -145,7 +145,7 @@ class Lifecycle:
                 if known is not None and request.is_done_by(known):
                     return known
                 raise
-            if outcome is CommitResult.COMMITTED:
+            if result is CommitResult.COMMITTED:
                 if decided.refusal is not None:
                     raise decided.refusal
                 assert decided.activity is not None
@@ -154,7 +154,7 @@ class Lifecycle:
         raise Conflict("other requests changed the organization at the same time; send the same request again")
 
     async def _attempt(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitResult]:
-        """Decide on the newest version of the organization and commit. If the outcome is not COMMITTED, decide
+        """Decide on the newest version of the organization and commit. If the result is not COMMITTED, decide
         again."""
         environment = self._environment
         check_liveness(

@@ -114,7 +114,7 @@ class OrganizationQueue:
         return self._head_commit
 
     async def flush(self, fingerprint: str | None = None) -> None:
-        """Wait until every commit that was handed in has its outcome, so that reads of the database see them.
+        """Wait until every commit that was handed in has its result, so that reads of the database see them.
 
         With a fingerprint: wait only if one of the commits is of the activity with this fingerprint.
         """
@@ -127,7 +127,7 @@ class OrganizationQueue:
             await self._take_lock()
 
     def commit(self, commit: Commit) -> Committing:
-        """Hand in a commit; `committed` gives its outcome."""
+        """Hand in a commit; `committed` gives its result."""
         committing = (self._lock or self._store).commit(commit)
         self._uncommitted[committing] = commit.activity.fingerprint if commit.activity else None
         self._locked_commits += self._lock is not None
@@ -138,20 +138,20 @@ class OrganizationQueue:
     # After it.
 
     async def committed(self, committing: Committing) -> CommitResult:
-        """The outcome of a commit that was handed in during a turn. Raises what the store raises."""
-        outcome = None
+        """The result of a commit that was handed in during a turn. Raises what the store raises."""
+        result = None
         try:
-            outcome = await committing
+            result = await committing
         finally:
             if committing in self._uncommitted:
                 del self._uncommitted[committing]
-                if outcome is not CommitResult.COMMITTED:
+                if result is not CommitResult.COMMITTED:
                     self._uncommitted.clear()  # the commits on top of it fail too
                 if not self._uncommitted:
                     self._head = self._head_commit = None
-        if outcome is CommitResult.CONFLICT:
+        if result is CommitResult.CONFLICT:
             self._contention.lost_race(self._organization_id)
-        return outcome
+        return result
 
     async def _take_lock(self) -> None:
         if self._lock is not None and not self._lock.is_released:
@@ -178,7 +178,7 @@ class OrganizationQueue:
 
 
 async def is_committed(committing: Committing) -> bool:
-    """Wait for the outcome of a commit of another task; whether it succeeded."""
+    """Wait for the result of a commit of another task; whether it succeeded."""
     await asyncio.wait([committing])
     return (
         not committing.cancelled()

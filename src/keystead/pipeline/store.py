@@ -105,7 +105,7 @@ class Store(ContextReads, Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
-        """Hand in a commit. The future has its outcome when the commit is durable. After Unavailable the commit
+        """Hand in a commit. The future has its result when the commit is durable. After Unavailable the commit
         may or may not be stored; the caller may safely send the same request again."""
         ...
 

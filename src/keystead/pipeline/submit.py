@@ -98,10 +98,10 @@ async def _check_no_mfa_is_avoided(executed: Executed, case: Case, basis: Basis,
 
     The parent's user cannot give that user's proofs, so a session from this activity would bypass the MFA policy.
     """
-    if executed.outcome is None:
+    if executed.output is None:
         return
     organization = basis.organization
-    changed = [change.record for change in executed.outcome.changes if isinstance(change, Put)]
+    changed = [change.record for change in executed.output.changes if isinstance(change, Put)]
     users = [organization.users[one.user_id] for one in changed if isinstance(one, User)]
     case = replace(case, proofs=(), policies=await environment.policy_sets.of(organization, users))
     for user in users:

@@ -1,6 +1,6 @@
 """The part of the store that both databases share, with the interface for the packages above.
 
-Here: the cache, commits and their outcomes, locks. Not here: reads (`reads`), the connections and transactions of
+Here: the cache, commits and their results, locks. Not here: reads (`reads`), the connections and transactions of
 each database (`sqlite`, `postgres`).
 """
 
@@ -73,7 +73,7 @@ class DatabaseStore(DatabaseReads):
 
     @abstractmethod
     async def _write(self, batch: Batch) -> CommitResult | Exception:
-        """Run a transaction. Returns its outcome, or the error for its commits."""
+        """Run a transaction. Returns its result, or the error for its commits."""
 
     @abstractmethod
     def _request_lock(self, organization_id: str) -> LockRequest:
@@ -163,8 +163,8 @@ class DatabaseStore(DatabaseReads):
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
         written = rows.of_bootstrap(organization, attachments, lookups, named)
-        outcome = await self._add(pending_write(organization.id, written, (organization,)))
-        return outcome is CommitResult.COMMITTED
+        result = await self._add(pending_write(organization.id, written, (organization,)))
+        return result is CommitResult.COMMITTED
 
     async def add_organization(
         self, organization: Organization, attachments: Iterable[Attachment], lookups: Iterable[Lookup]
@@ -174,8 +174,8 @@ class DatabaseStore(DatabaseReads):
         For development servers: everywhere else an activity of the parent makes an organization.
         """
         written = rows.of_bootstrap(organization, attachments, lookups, {})
-        outcome = await self._add(pending_write(organization.id, written, (organization,)))
-        return outcome is CommitResult.COMMITTED
+        result = await self._add(pending_write(organization.id, written, (organization,)))
+        return result is CommitResult.COMMITTED
 
     def _add(self, pending: PendingCommit) -> asyncio.Future[CommitResult]:
         if self._is_closed:
@@ -199,9 +199,9 @@ class DatabaseStore(DatabaseReads):
         self._records_removed = call
 
     def _settle(self, settled: Settled) -> None:
-        """Report the outcomes to the callers of `commit`."""
-        for pending, outcome in settled:
-            if outcome is CommitResult.COMMITTED:
+        """Report the results to the callers of `commit`."""
+        for pending, result in settled:
+            if result is CommitResult.COMMITTED:
                 for organization in pending.organizations:
                     self._cache.keep(organization)
                 if pending.removes_records:
@@ -212,10 +212,10 @@ class DatabaseStore(DatabaseReads):
                     self._deliveries_written(pending.webhook_endpoints)
             if pending.future.done():  # its caller gave up
                 continue
-            if isinstance(outcome, CommitResult):
-                pending.future.set_result(outcome)
+            if isinstance(result, CommitResult):
+                pending.future.set_result(result)
             else:
-                pending.future.set_exception(outcome)
+                pending.future.set_exception(result)
 
     async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
         """Lease due messages that no other process has leased, the oldest first."""
@@ -288,8 +288,8 @@ class DatabaseStore(DatabaseReads):
         write_set = WriteSet()
         for row in written:
             rows.write_row(organization_id, row, write_set)
-        outcome = await self._add(pending_write(organization_id, write_set, ()))
-        return outcome is CommitResult.COMMITTED
+        result = await self._add(pending_write(organization_id, write_set, ()))
+        return result is CommitResult.COMMITTED
 
     async def _write_set(self, organization_id: str, written: WriteSet) -> None:
         await self._add(pending_write(organization_id, written, ()))

@@ -25,7 +25,7 @@ Write = Callable[[Batch], Awaitable[CommitResult | Exception]]
 
 
 class GroupCommit:
-    """Belongs to one event loop. `write` runs a transaction; `settle` gets the outcomes, in order.
+    """Belongs to one event loop. `write` runs a transaction; `settle` gets the results, in order.
 
     `key_lengths`: see `merge`. `written` is called after each transaction, with the number of its commits and the
     seconds that it took.
@@ -55,7 +55,7 @@ class GroupCommit:
             self._writer = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self) -> None:
-        """Wait until every commit that was added has its outcome."""
+        """Wait until every commit that was added has its result."""
         while self._writer is not None:
             await self._writer
 
@@ -64,7 +64,7 @@ class GroupCommit:
             while self._queue:
                 await self._gather()
                 batch = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_MAX))]
-                self._settle(await self._outcomes(batch))
+                self._settle(await self._results(batch))
         finally:
             self._writer = None
 
@@ -78,25 +78,25 @@ class GroupCommit:
 
     async def _timed(self, batch: Batch, commits: int) -> CommitResult | Exception:
         began_s = time.perf_counter()
-        outcome = await self._write(batch)
+        result = await self._write(batch)
         self.written(commits, time.perf_counter() - began_s)
-        return outcome
+        return result
 
-    async def _outcomes(self, batch: Sequence[PendingCommit]) -> Settled:
+    async def _results(self, batch: Sequence[PendingCommit]) -> Settled:
         """Write the commits together. If that fails, write those of each organization together; if that fails, one
         by one."""
         merged = merge((pending.write_set for pending in batch), self._key_lengths)
-        outcome = CommitResult.CONFLICT if merged is None else await self._timed(merged, len(batch))
-        if outcome is CommitResult.COMMITTED or isinstance(outcome, Unavailable) or len(batch) == 1:
-            return [(pending, outcome) for pending in batch]
+        result = CommitResult.CONFLICT if merged is None else await self._timed(merged, len(batch))
+        if result is CommitResult.COMMITTED or isinstance(result, Unavailable) or len(batch) == 1:
+            return [(pending, result) for pending in batch]
         settled: list[tuple[PendingCommit, CommitResult | Exception]] = []
         for part in _parts(batch):
             # While the database does not answer, each part would wait for the whole time limit.
-            if isinstance(outcome, Unavailable):
-                settled += [(pending, outcome) for pending in part]
+            if isinstance(result, Unavailable):
+                settled += [(pending, result) for pending in part]
             else:
-                settled += await self._outcomes(part)
-                outcome = settled[-1][1]
+                settled += await self._results(part)
+                result = settled[-1][1]
         return settled
 
 

@@ -58,24 +58,24 @@ class PostgresLocks:
         await asyncio.gather(*self._tasks)
 
     async def _serve(self, request: LockRequest) -> None:
-        outcome: CommitResult | Exception
+        result: CommitResult | Exception
         try:
             async with self._connections.lend() as connection:
-                outcome = await transacted(
+                result = await transacted(
                     connection,
                     lambda: self._hold(connection, request),
                     begin=self._connections.begin,
                     timeout_s=self._connections.timeout_s,
                 )
         except ServiceError as error:
-            outcome = error
+            result = error
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commits
-            outcome = unwritten(error)
-        if isinstance(outcome, Exception):
-            request.fail(outcome)
+            result = unwritten(error)
+        if isinstance(result, Exception):
+            request.fail(result)
         commits = request.released.result()
-        if len(commits) <= 1 or outcome is CommitResult.COMMITTED or isinstance(outcome, Unavailable):
-            self._settle([(pending, outcome) for pending in commits])
+        if len(commits) <= 1 or result is CommitResult.COMMITTED or isinstance(result, Unavailable):
+            self._settle([(pending, result) for pending in commits])
         else:
             for pending in commits:
                 self._group_commit.add(pending)

@@ -41,22 +41,22 @@ _ROWS_AT_ONCE: Final = (16, 4, 1)
 async def transacted(
     connection: Any, work: Callable[[], Awaitable[CommitResult]], *, begin: str, timeout_s: float
 ) -> CommitResult:
-    """Run `work` in a transaction. If its outcome is COMMITTED, the transaction is committed, otherwise rolled
+    """Run `work` in a transaction. If its result is COMMITTED, the transaction is committed, otherwise rolled
     back. `begin`: the statement that begins it. `timeout_s` bounds the commit."""
     await connection.execute(begin)
     try:
-        outcome = await work()
+        result = await work()
     except asyncpg.DeadlockDetectedError:  # the other transaction continues, this one may be repeated
-        outcome = CommitResult.CONFLICT
+        result = CommitResult.CONFLICT
     except BaseException:
         if not connection.is_closed():
             await connection.execute("ROLLBACK")
         raise
-    if outcome is CommitResult.COMMITTED:
+    if result is CommitResult.COMMITTED:
         await _commit(connection, timeout_s)
     else:
         await connection.execute("ROLLBACK")
-    return outcome
+    return result
 
 
 async def _commit(connection: Any, timeout_s: float) -> None:
@@ -76,7 +76,7 @@ async def _commit(connection: Any, timeout_s: float) -> None:
 
 
 async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitResult:
-    """Write a batch inside a transaction. The caller must roll it back unless the outcome is COMMITTED."""
+    """Write a batch inside a transaction. The caller must roll it back unless the result is COMMITTED."""
     swaps: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),

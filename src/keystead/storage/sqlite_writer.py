@@ -5,7 +5,7 @@ transaction (`group_commit`, `batch`).
 
 Why a commit is safe: BEGIN IMMEDIATE takes the database's one write lock, so no other process writes between the
 compare-and-swap of a version and COMMIT. With synchronous=FULL, COMMIT returns after the log was flushed to disk.
-Only then are outcomes reported. A transaction that fails in any part is rolled back.
+Only then are results reported. A transaction that fails in any part is rolled back.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SqliteWriter:
         self._connection: sqlite3.Connection | None = None
 
     async def write(self, batch: Batch) -> CommitResult | Exception:
-        """Write a batch in one transaction. Returns its outcome, or the error for the callers that wait for it."""
+        """Write a batch in one transaction. Returns its result, or the error for the callers that wait for it."""
         return await self._loop.run_in_executor(self._thread, self._write, batch)
 
     async def close(self) -> None:
@@ -66,13 +66,13 @@ class SqliteWriter:
         connection = self._connected()
         self._file.begin(connection)
         try:
-            outcome = _statements_of(batch, connection, self._statements)
-            connection.execute("COMMIT" if outcome is CommitResult.COMMITTED else "ROLLBACK")
+            result = _statements_of(batch, connection, self._statements)
+            connection.execute("COMMIT" if result is CommitResult.COMMITTED else "ROLLBACK")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-        return outcome
+        return result
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and not self._file.is_still_there():
@@ -93,7 +93,7 @@ class SqliteWriter:
 
 
 def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitResult:
-    """Write a batch inside a transaction. The caller must roll it back unless the outcome is COMMITTED."""
+    """Write a batch inside a transaction. The caller must roll it back unless the result is COMMITTED."""
     swaps: list[tuple[Statement, Sequence[Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),

@@ -32,7 +32,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     `columns`: all columns in order, with their types: str, int, bool or bytes. The first `key_length` columns are
     the primary key. `is_merged`: if several commits share a transaction, only the last row of each key is written.
     `has_revision`: rows are changed by compare-and-swap of the column `revision`, the first after the key.
-    `if_skipped`: the outcome of a commit whose row a unique index skips; None if the row need not be written.
+    `if_skipped`: the result of a commit whose row a unique index skips; None if the row need not be written.
     `is_deleted_with_organization`: False for the tables whose rows stay. `goes_at_once`: rows are deleted in the
     transaction that deletes their organization, not afterwards in steps.
     """

@@ -9,6 +9,7 @@ from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.limits import Limit
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
+from keystead.organizations.value_index import ValueIndex, with_id, without_id
 
 PRIVATE_KEYS = Limit(
     name="private_keys",
@@ -29,7 +30,7 @@ class PrivateKeys(RecordMap[PrivateKey], frozen=True):
     label_field = "private_key_name"
     has_index = True
 
-    by_address: PersistentMap[str, tuple[str, ...]] = PersistentMap()
+    by_address: ValueIndex = PersistentMap()
 
     def oldest_with_address(self, form: str) -> str | None:
         """The id of the oldest private key with this address, in the form of `stored_form`."""
@@ -39,14 +40,13 @@ class PrivateKeys(RecordMap[PrivateKey], frozen=True):
     def _indexed(self, record: PrivateKey) -> PrivateKeys:
         by_address = self.by_address
         for form in _forms(record):
-            by_address = by_address.set(form, tuple(sorted((*by_address.get(form, ()), record.private_key_id))))
+            by_address = with_id(by_address, form, record.private_key_id)
         return replace(self, by_address=by_address)
 
     def _unindexed(self, record: PrivateKey) -> PrivateKeys:
         by_address = self.by_address
         for form in _forms(record):
-            others = tuple(id_ for id_ in by_address[form] if id_ != record.private_key_id)
-            by_address = by_address.set(form, others) if others else by_address.delete(form)
+            by_address = without_id(by_address, form, record.private_key_id)
         return replace(self, by_address=by_address)
 
 

@@ -1,6 +1,8 @@
-"""Users, with their credentials: look-ups by public key and by credential id, and the limits of each user."""
+"""Users, with their credentials: look-ups by credential and by contact, and the limits of each user."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -9,6 +11,7 @@ from keystead.organizations.limits import Limit
 from keystead.organizations.lookups import Lookup, user_lookups
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
+from keystead.organizations.value_index import ValueIndex, with_id, without_id
 
 USERS = Limit(name="users", default=10_000, description="Most users of an organization.", called="users")
 AUTHENTICATORS = Limit(
@@ -55,13 +58,14 @@ MFA_POLICY_CHARACTERS = Limit(
 )
 
 _HOLDER_BYTES = 180
-"""Bytes of an entry of an index of credentials: the entry and its tuple."""
+"""Bytes of an entry of an index of credentials or contacts: the entry and its tuple."""
 
 
 class Users(RecordMap[User], frozen=True):
     """`by_public_key` maps the public key of an API key to its user's id and the key, `by_credential_id` a
     passkey's credential id to its user's id and the passkey, `authenticators` an authenticator's id to it, and
-    `by_identity` issuer, audience and subject of an OAuth identity to its user's id and its record."""
+    `by_identity` issuer, audience and subject of an OAuth identity to its user's id and its record. `by_email` maps
+    an e-mail address in lower case to the ids of the users who have it, `by_phone_number` a phone number."""
 
     word = "user"
     record = User
@@ -82,12 +86,14 @@ class Users(RecordMap[User], frozen=True):
     by_credential_id: PersistentMap[str, tuple[str, Authenticator]] = PersistentMap()
     authenticators: PersistentMap[str, Authenticator] = PersistentMap()
     by_identity: PersistentMap[tuple[str, str, str], tuple[str, OauthProvider]] = PersistentMap()
+    by_email: ValueIndex = PersistentMap()
+    by_phone_number: ValueIndex = PersistentMap()
 
     @classmethod
     def _bytes(cls, record: User) -> int:
-        return super()._bytes(record) + _HOLDER_BYTES * (
-            len(record.api_keys) + 2 * len(record.authenticators) + len(record.oauth_providers)
-        )
+        credentials = len(record.api_keys) + 2 * len(record.authenticators) + len(record.oauth_providers)
+        contacts = (record.user_email is not None) + (record.user_phone_number is not None)
+        return super()._bytes(record) + _HOLDER_BYTES * (credentials + contacts)
 
     @classmethod
     def lookups(cls, record: User) -> frozenset[Lookup]:
@@ -104,7 +110,7 @@ class Users(RecordMap[User], frozen=True):
         for held in record.oauth_providers:
             identities = identities.set((held.issuer, held.audience, held.subject), (record.user_id, held))
         return replace(
-            self,
+            self._with_contacts(record, with_id),
             by_public_key=keys,
             by_credential_id=holders,
             authenticators=authenticators,
@@ -122,9 +128,18 @@ class Users(RecordMap[User], frozen=True):
         for held in record.oauth_providers:
             identities = identities.delete((held.issuer, held.audience, held.subject))
         return replace(
-            self,
+            self._with_contacts(record, without_id),
             by_public_key=keys,
             by_credential_id=holders,
             authenticators=authenticators,
             by_identity=identities,
         )
+
+    def _with_contacts(self, record: User, changed: Callable[[ValueIndex, str, str], ValueIndex]) -> Users:
+        """This map with its indexes of contacts `changed` for the contacts of the record."""
+        emails, numbers = self.by_email, self.by_phone_number
+        if record.user_email is not None:
+            emails = changed(emails, record.user_email.lower(), record.user_id)
+        if record.user_phone_number is not None:
+            numbers = changed(numbers, record.user_phone_number, record.user_id)
+        return replace(self, by_email=emails, by_phone_number=numbers)
