@@ -17,7 +17,7 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.pipeline.store import Page
-from keystead.storage import rows
+from keystead.storage import row_decoding
 from keystead.storage.statements import Reads, Statement
 
 _ROWS_AT_ONCE = 500
@@ -71,7 +71,7 @@ class AttachmentReads(ABC):
             organization_id=organization_id,
             addresses=self._listed(possible_forms(address)),
         )
-        return [(rows.stored_account_from(row), row[2]) for row in found]
+        return [(row_decoding.stored_account_from(row), row[2]) for row in found]
 
     async def accounts_at(
         self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
@@ -82,19 +82,19 @@ class AttachmentReads(ABC):
             wallet_id=wallet_id,
             paths=self._listed(normalized_paths),
         )
-        return [rows.stored_account_from(row) for row in found]
+        return [row_decoding.stored_account_from(row) for row in found]
 
     async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
         found = await self._select(
             self._reads.accounts_called, organization_id=organization_id, names=self._listed(names)
         )
-        return [rows.stored_account_from(row) for row in found]
+        return [row_decoding.stored_account_from(row) for row in found]
 
     async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
         found = await self._select(
             self._reads.accounts_of_ids, organization_id=organization_id, ids=self._listed(account_ids)
         )
-        return [rows.stored_account_from(row) for row in found]
+        return [row_decoding.stored_account_from(row) for row in found]
 
     async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
         found = await self._select(
@@ -110,21 +110,23 @@ class AttachmentReads(ABC):
     async def one_time_codes(self, organization_id: str, page: Page) -> list[OneTimeCode]:
         """The codes of an organization in order of ids, after `page.after`."""
         place = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
-        return [rows.one_time_code_from(row) for row in await self._select(self._reads.one_time_codes, **place)]
+        return [
+            row_decoding.one_time_code_from(row) for row in await self._select(self._reads.one_time_codes, **place)
+        ]
 
     async def outgoing_messages(self, organization_id: str, page: Page) -> list[OutgoingMessage]:
         """The messages of an organization in order of ids, after `page.after`; sent ones included."""
         place = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
         found = await self._select(self._reads.outgoing_messages, **place)
-        return [rows.outgoing_message_from(row) for row in found]
+        return [row_decoding.outgoing_message_from(row) for row in found]
 
     async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
         found = await self._select(self._reads.one_time_code, organization_id=organization_id, id=otp_id)
-        return rows.one_time_code_from(found[0]) if found else None
+        return row_decoding.one_time_code_from(found[0]) if found else None
 
     async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
         found = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
-        return rows.code_count_from(found[0]) if found else None
+        return row_decoding.code_count_from(found[0]) if found else None
 
     async def is_token_used(self, token_id: str) -> bool:
         return bool(await self._select(self._reads.used_token, id=token_id))
@@ -144,7 +146,7 @@ class AttachmentReads(ABC):
             limit=page.limit,
             **place,
         )
-        return [rows.email_event_from(row) for row in found]
+        return [row_decoding.email_event_from(row) for row in found]
 
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
@@ -163,7 +165,7 @@ class AttachmentReads(ABC):
             pages = self._reads.accounts_of_wallet
             statement = pages.below if page.before else pages.above
             found = await self._select(statement, cursor=cursor or LOWEST, limit=page.limit, **place)
-        accounts = [rows.account_from(row) for row in found]
+        accounts = [row_decoding.account_from(row) for row in found]
         return accounts[::-1] if page.before else accounts
 
     async def _accounts_of_wallets(self, organization_id: str, page: Page) -> Sequence[Sequence[Any]]:

@@ -19,7 +19,7 @@ from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMess
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock
-from keystead.storage import rows
+from keystead.storage import row_decoding, rows
 from keystead.storage.batch import Batch
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.cleaning import Cleaner
@@ -43,7 +43,7 @@ class DatabaseStore(DatabaseReads):
 
     def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
         super().__init__(reads)
-        self._records = rows.RecordReader(kinds)
+        self._records = row_decoding.RecordReader(kinds)
         self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
         self._messages_written: Callable[[], None] = lambda: None
@@ -220,7 +220,7 @@ class DatabaseStore(DatabaseReads):
     async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
         """Lease due messages that no other process has leased, the oldest first."""
         found = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
-        leased = [rows.outgoing_message_from(row).leased(now_ms + lease_ms) for row in found]
+        leased = [row_decoding.outgoing_message_from(row).leased(now_ms + lease_ms) for row in found]
         writes = [self._write_rows(each.organization_id, each) for each in leased]
         taken = await asyncio.gather(*writes, return_exceptions=True)
         mine = [each for each, is_mine in zip(leased, taken, strict=True) if is_mine is True]
@@ -236,7 +236,7 @@ class DatabaseStore(DatabaseReads):
 
     async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None:
         found = await self._select(self._reads.outgoing_message, organization_id=organization_id, id=message_id)
-        return rows.outgoing_message_from(found[0]) if found else None
+        return row_decoding.outgoing_message_from(found[0]) if found else None
 
     async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
         """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
@@ -251,7 +251,7 @@ class DatabaseStore(DatabaseReads):
     async def waiting_deliveries(self, endpoint_id: str, limit: int) -> list[WebhookDelivery]:
         """The first deliveries that wait for an endpoint, by activity and then in the order of its changes."""
         found = await self._select(self._reads.waiting_deliveries, endpoint_id=endpoint_id, limit=limit)
-        return [rows.webhook_delivery_from(row) for row in found]
+        return [row_decoding.webhook_delivery_from(row) for row in found]
 
     async def waiting_delivery_count(self, limit: int) -> int:
         """The deliveries that wait for any endpoint, counted up to `limit`."""
@@ -267,7 +267,7 @@ class DatabaseStore(DatabaseReads):
         found = await self._select(
             self._reads.webhook_lease, organization_id=organization_id, endpoint_id=endpoint_id
         )
-        return rows.webhook_lease_from(found[0]) if found else None
+        return row_decoding.webhook_lease_from(found[0]) if found else None
 
     async def released_webhook_leases(self, limit: int) -> list[str]:
         """The ids of endpoints whose lease a process gave back, and nobody has taken since."""

@@ -16,7 +16,7 @@ from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Page
-from keystead.storage import rows
+from keystead.storage import row_decoding, rows
 from keystead.storage.attachment_reads import HIGHEST, LOWEST, AttachmentReads
 from keystead.storage.errors import NotMigrated
 
@@ -44,13 +44,13 @@ class DatabaseReads(AttachmentReads):
 
     async def activity(self, organization_id: str, activity_id: str) -> Activity | None:
         found = await self._select(self._reads.activity, organization_id=organization_id, id=activity_id)
-        return rows.activities_from(found)[0] if found else None
+        return row_decoding.activities_from(found)[0] if found else None
 
     async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None:
         found = await self._select(
             self._reads.activity_with_fingerprint, organization_id=organization_id, fingerprint=fingerprint
         )
-        return rows.activities_from(found)[0] if found else None
+        return row_decoding.activities_from(found)[0] if found else None
 
     async def activities(
         self,
@@ -76,13 +76,13 @@ class DatabaseReads(AttachmentReads):
             cursor=cursor or HIGHEST,
             limit=page.limit,
         )
-        return rows.activities_from(found)
+        return row_decoding.activities_from(found)
 
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
         found = await self._select(
             self._reads.evaluations, organization_id=organization_id, activity_id=activity_id
         )
-        return [rows.evaluation_from(row) for row in found]
+        return [row_decoding.evaluation_from(row) for row in found]
 
     # Sub-organizations.
 
@@ -157,7 +157,7 @@ class DatabaseReads(AttachmentReads):
     async def data_keys(self, page: Page) -> list[tuple[str, SealedDataKey]]:
         """The data key of every organization, with its id, in order of ids. `page.after` may be any id."""
         found = await self._select(self._reads.data_keys_above, cursor=page.after or LOWEST, limit=page.limit)
-        return [(organization_id, rows.data_key_from(body)) for organization_id, body in found]
+        return [(organization_id, row_decoding.data_key_from(body)) for organization_id, body in found]
 
     async def stored_versions(self, organization_id: str) -> StoredVersions | None:
         """What the rows of an organization say about its versions; None if there is no such organization."""

@@ -1,7 +1,7 @@
 """Every statement in the form that its database's driver takes.
 
 Here: reading the files of the folder `sql`, and the form of their parameters. Not here: the SQL (`sql`, `tables`),
-running it (`sqlite`, `postgres`), what rows hold (`rows`).
+running it (`sqlite`, `postgres`), what rows hold (`rows`, `row_decoding`).
 """
 
 from __future__ import annotations

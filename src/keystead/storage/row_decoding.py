@@ -1,0 +1,185 @@
+"""From rows to records, activities, votes and attached rows. Pure.
+
+Not here: which rows a commit writes (`rows`), the statements that read them (`statements`, `reads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from keystead.api.enums import ActivityStatus, VoteSelection
+from keystead.api.errors import Unavailable
+from keystead.api.records import AppProof, Evaluation, Status, Timestamp, User, Vote, WalletAccount
+from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.kinds.data_key import SealedDataKey
+from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
+from keystead.organizations.organization import Change, Put, Remove
+from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.record_kinds import RecordKinds
+from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
+from keystead.pipeline.activity import Activity, Proof
+from keystead.storage.rows import REMOVED, Findings
+
+_data_key_decoder = msgspec.json.Decoder(SealedDataKey)
+_voter_decoder = msgspec.json.Decoder(User)
+_result_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_proofs_decoder = msgspec.json.Decoder(tuple[Proof, ...])
+_app_proofs_decoder = msgspec.json.Decoder(tuple[AppProof, ...])
+_failure_decoder = msgspec.json.Decoder(Status)
+_account_decoder = msgspec.json.Decoder(WalletAccount)
+_one_time_code_decoder = msgspec.json.Decoder(OneTimeCode)
+_code_count_decoder = msgspec.json.Decoder(CodeCount)
+_outgoing_message_decoder = msgspec.json.Decoder(OutgoingMessage)
+_webhook_delivery_decoder = msgspec.json.Decoder(WebhookDelivery)
+_webhook_lease_decoder = msgspec.json.Decoder(WebhookLease)
+_email_event_decoder = msgspec.json.Decoder(EmailEventRow)
+_findings_decoder = msgspec.json.Decoder(Findings)
+
+_COLUMNS_OF_VOTES = 9
+"""How many columns of the vote follow those of the activity in a row of `activity_with_votes`."""
+
+
+class RecordReader:
+    """Reads the records of these kinds from their rows."""
+
+    def __init__(self, kinds: RecordKinds) -> None:
+        self._decoders = {
+            word: (kind.record, msgspec.json.Decoder(kind.record)) for word, kind in kinds.of_word.items()
+        }
+
+    def change(self, word: str, id_: str, body: bytes) -> Change:
+        """The change of a record that its row states. Raises Unavailable for an unknown kind."""
+        if word not in self._decoders:
+            # Not left out: what a rule of the newer version forbids would be allowed here.
+            raise Unavailable(
+                f"a newer version of Keystead wrote a record of the kind {word[:100]!a} into this organization; "
+                "only a server of that version can use the organization"
+            )
+        record, decoder = self._decoders[word]
+        return Remove(record, id_) if body == REMOVED else Put(decoder.decode(body))
+
+
+def data_key_from(body: bytes) -> SealedDataKey:
+    return _data_key_decoder.decode(body)
+
+
+def evaluation_from(row: Sequence[Any]) -> Evaluation:
+    organization_id, activity_id, evaluation_id, vote_id, created_at_ms, _, body = row
+    found = _findings_decoder.decode(body)
+    return Evaluation(
+        id=evaluation_id,
+        activity_id=activity_id,
+        organization_id=organization_id,
+        vote_id=vote_id,
+        policy_evaluations=found.policy_evaluations,
+        created_at=Timestamp.from_ms(created_at_ms),
+        verdict=found.verdict,
+        rule=found.rule,
+        policy_ids=found.policy_ids,
+    )
+
+
+def one_time_code_from(row: Sequence[Any]) -> OneTimeCode:
+    return _one_time_code_decoder.decode(row[0])
+
+
+def code_count_from(row: Sequence[Any]) -> CodeCount:
+    return _code_count_decoder.decode(row[0])
+
+
+def outgoing_message_from(row: Sequence[Any]) -> OutgoingMessage:
+    return _outgoing_message_decoder.decode(row[0])
+
+
+def email_event_from(row: Sequence[Any]) -> EmailEventRow:
+    return _email_event_decoder.decode(row[0])
+
+
+def webhook_delivery_from(row: Sequence[Any]) -> WebhookDelivery:
+    return _webhook_delivery_decoder.decode(row[0])
+
+
+def webhook_lease_from(row: Sequence[Any]) -> WebhookLease:
+    return _webhook_lease_decoder.decode(row[0])
+
+
+def account_from(row: Sequence[Any]) -> WalletAccount:
+    return _account_decoder.decode(row[0])
+
+
+def stored_account_from(row: Sequence[Any]) -> StoredAccount:
+    body, exported = row[:2]
+    return StoredAccount(_account_decoder.decode(body), bool(exported))
+
+
+def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:
+    """Activities in the order of the rows. Each activity has consecutive rows, one for each vote, or one row
+    without a vote."""
+    found: list[tuple[Activity, list[Vote]]] = []
+    for row in rows:
+        if not found or found[-1][0].id != row[1]:
+            found.append((_activity_from(row[:-_COLUMNS_OF_VOTES]), []))
+        activity, votes = found[-1]
+        columns = row[-_COLUMNS_OF_VOTES:]
+        if columns[0] is not None:
+            votes.append(_vote_from(activity, columns))
+    return [replace(activity, votes=tuple(votes)) for activity, votes in found]
+
+
+def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:
+    vote_id, user_id, selection, message, public_key, signature, scheme, voted_at_ms, voter = columns
+    return Vote(
+        id=vote_id,
+        user_id=user_id,
+        user=_voter_decoder.decode(voter),
+        activity_id=activity.id,
+        selection=VoteSelection(selection),
+        message=(activity.request if message is None else message).decode(),
+        public_key=public_key,
+        signature=signature,
+        scheme=scheme,
+        created_at=Timestamp.from_ms(voted_at_ms),
+    )
+
+
+def _activity_from(row: Sequence[Any]) -> Activity:
+    """An activity without its votes."""
+    (
+        organization_id,
+        activity_id,
+        fingerprint,
+        activity_type,
+        submitter_id,
+        created_at_ms,
+        request,
+        status,
+        result,
+        app_proofs,
+        failure,
+        proofs,
+        approvals_since_ms,
+        revision,
+        updated_at_ms,
+    ) = row
+    return Activity(
+        id=activity_id,
+        organization_id=organization_id,
+        type=activity_type,
+        status=ActivityStatus(status),
+        fingerprint=fingerprint,
+        request=request,
+        result=_result_decoder.decode(result),
+        votes=(),
+        app_proofs=() if app_proofs is None else _app_proofs_decoder.decode(app_proofs),
+        failure=None if failure is None else _failure_decoder.decode(failure),
+        submitter_id=submitter_id,
+        proofs=_proofs_decoder.decode(proofs),
+        approvals_since_ms=approvals_since_ms,
+        revision=revision,
+        created_at_ms=created_at_ms,
+        updated_at_ms=updated_at_ms,
+    )
