@@ -23,9 +23,9 @@ def harness(processes: int = 1) -> OrganizationHarness:
     return OrganizationHarness("Root", "Ana", root=["Root"], processes=processes)
 
 
-def first(many: int, outcome: CommitResult | Exception) -> Callable[[Commit], CommitResult | Exception | None]:
+def first(many: int, result: CommitResult | Exception) -> Callable[[Commit], CommitResult | Exception | None]:
     """Interference with so many commits."""
-    left = [outcome] * many
+    left = [result] * many
     return lambda commit: left.pop() if left else None
 
 
@@ -76,17 +76,17 @@ def test_what_fails_at_once_is_refused_and_leaves_nothing() -> None:
     assert people.database.log == log
 
 
-@pytest.mark.parametrize("outcome", [CONFLICT, DUPLICATE])
+@pytest.mark.parametrize("result", [CONFLICT, DUPLICATE])
 @pytest.mark.parametrize("many", [1, 2, ATTEMPTS - 1])
-def test_a_lost_race_is_run_again(outcome: CommitResult, many: int) -> None:
+def test_a_lost_race_is_run_again(result: CommitResult, many: int) -> None:
     people = harness()
-    people.stores[0].interfere = first(many, outcome)
+    people.stores[0].interfere = first(many, result)
     done = people.submit("Root", "create_wallet", {"walletName": "w", "accounts": []})
     assert done.status is ActivityStatus.COMPLETED
     assert people.activities() == [done]
     assert len(people.organization.wallets) == 1
     assert people.stores[0].handed_in == many + 1
-    assert (people.stores[0].locks > 0) is (outcome is CONFLICT)
+    assert (people.stores[0].locks > 0) is (result is CONFLICT)
 
 
 def test_not_for_ever() -> None:

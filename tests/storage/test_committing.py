@@ -20,7 +20,7 @@ from tests.support.commit_samples import a_wallet, an_account, an_organization
 COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 
 
-async def outcomes(store: DatabaseStore, commits: Sequence[Commit]) -> list[CommitResult | BaseException]:
+async def results(store: DatabaseStore, commits: Sequence[Commit]) -> list[CommitResult | BaseException]:
     """Hand all of them in before any is written, so that they meet in groups."""
     return await asyncio.gather(*[store.commit(commit) for commit in commits], return_exceptions=True)
 
@@ -44,7 +44,7 @@ def test_a_chain_handed_in_at_once(database: str) -> None:
                 history.step(replace(user, user_name="second")),
                 *[history.step() for _ in range(40)],
             ]
-            assert await outcomes(store, commits) == [COMMITTED] * 44
+            assert await results(store, commits) == [COMMITTED] * 44
             assert history.head.version.number == 44
             for place in (store, other):
                 await assert_holds(place, history, commits)
@@ -70,7 +70,7 @@ def test_one_odd_commit_among_good_ones(database: str) -> None:
                 history.signing(),
                 beside.step(),
             ]
-            assert await outcomes(store, commits) == [
+            assert await results(store, commits) == [
                 COMMITTED,
                 DUPLICATE,
                 CONFLICT,
@@ -91,7 +91,7 @@ def test_the_same_request_twice_in_one_group(database: str) -> None:
         async with opened(database) as store:
             history = await new_history(store)
             commits = [history.signing(fingerprint="sha256:once"), history.signing(fingerprint="sha256:once")]
-            assert await outcomes(store, commits) == [COMMITTED, DUPLICATE]
+            assert await results(store, commits) == [COMMITTED, DUPLICATE]
             await assert_holds(store, history, commits[:1])
             assert await store.activity(history.head.id, commits[1].activity.id) is None  # type: ignore[union-attr]
 
@@ -124,7 +124,7 @@ def test_what_contradicts_the_tables_is_refused_whole(database: str) -> None:
             commits = [good, history.signing(), history.step(wallet, attachments=(twin,)), history.step()]
             history.head = before
             good_after = history.signing()
-            found = await outcomes(store, [*commits, good_after])
+            found = await results(store, [*commits, good_after])
             assert isinstance(found[2], AlreadyExists)
             assert [*found[:2], *found[3:]] == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
             await assert_holds(store, history, [*commits[:2], good_after])
@@ -141,7 +141,7 @@ def test_a_commit_that_cannot_be_written_fails_alone(database: str) -> None:
             assert unwritable.activity is not None
             unwritable = replace(unwritable, activity=replace(unwritable.activity, created_at_ms=2**80))
             good = [history.step(), history.step()]
-            found = await outcomes(store, [good[0], unwritable, good[1]])
+            found = await results(store, [good[0], unwritable, good[1]])
             assert isinstance(found[1], (Internal, Unavailable))
             assert [found[0], found[2]] == [COMMITTED, COMMITTED]
             await assert_holds(store, history, good)
@@ -254,7 +254,7 @@ def test_many_organizations_through_two_stores(database: str) -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
             children = [an_organization(parent_id=history.head.id) for _ in range(8)]
-            assert await outcomes(store, [history.suborganization(child) for child in children]) == [COMMITTED] * 8
+            assert await results(store, [history.suborganization(child) for child in children]) == [COMMITTED] * 8
 
             async def through(place: DatabaseStore, child: Organization) -> int:
                 return len(await _compete(place, child, 10))

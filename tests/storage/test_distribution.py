@@ -100,7 +100,7 @@ class Commits:
 
     def __init__(self, distributed: bool | Unavailable) -> None:
         self.written: list[tuple[int, bool]] = []
-        self.outcomes: list[CommitResult | Exception] = []
+        self.results: list[CommitResult | Exception] = []
         self._running = 0
         self._distributed = distributed
 
@@ -127,7 +127,7 @@ class Commits:
         return CommitResult.COMMITTED
 
     def _settle(self, settled: Settled) -> None:
-        self.outcomes += [outcome for _, outcome in settled]
+        self.results += [result for _, result in settled]
 
 
 @pytest.mark.parametrize(("distributed", "sizes"), [(False, [6]), (True, [2, 2, 2])])
@@ -135,12 +135,12 @@ def test_commits_that_share_a_transaction(distributed: bool, sizes: list[int]) -
     commits = Commits(distributed)
     asyncio.run(commits.run())
     assert commits.sizes == sizes
-    assert commits.outcomes == [CommitResult.COMMITTED] * 6
+    assert commits.results == [CommitResult.COMMITTED] * 6
 
 
 def test_while_it_is_not_known_nothing_is_written() -> None:
     error = Unavailable("the database is away")
     commits = Commits(error)
     asyncio.run(commits.run())
-    assert commits.outcomes == [error] * 6
+    assert commits.results == [error] * 6
     assert commits.sizes == []

@@ -57,8 +57,8 @@ class Family:
 async def new_family(store: DatabaseStore) -> Family:
     parent = await new_history(store)
     children = [an_organization(parent_id=parent.head.id) for _ in range(2)]
-    outcomes = await asyncio.gather(*[store.commit(parent.suborganization(child)) for child in children])
-    assert outcomes == [COMMITTED] * 2
+    results = await asyncio.gather(*[store.commit(parent.suborganization(child)) for child in children])
+    assert results == [COMMITTED] * 2
     return Family(parent, children)
 
 
@@ -75,12 +75,12 @@ def test_of_two_siblings_at_the_same_instant_one_registers_it(same: Callable[[Us
                 before = [history.head for history in rivals]
                 commits = [rivals[0].step(user), rivals[1].step(same(user))]
                 beside = [stores[0].commit(family.parent.signing()), stores[1].commit(family.parent.signing())]
-                outcomes = await asyncio.gather(
+                results = await asyncio.gather(
                     *[place.commit(commit) for place, commit in zip(stores, commits, strict=True)]
                 )
-                assert sorted(outcomes, key=str) == sorted([COMMITTED, CREDENTIAL_HELD], key=str)
+                assert sorted(results, key=str) == sorted([COMMITTED, CREDENTIAL_HELD], key=str)
                 assert await asyncio.gather(*beside) == [COMMITTED] * 2
-                loser = outcomes.index(CREDENTIAL_HELD)
+                loser = results.index(CREDENTIAL_HELD)
                 rivals[loser].head = before[loser]
                 for place in (store, other):
                     assert await place.organization(before[loser].id) == before[loser]
@@ -117,8 +117,8 @@ def test_given_up_and_registered_again_in_one_transaction(database: str) -> None
         async with opened(database) as store:
             history, user = (await new_family(store)).first, a_user()
             for users in ((user,), (replace(user, api_keys=()), user), (replace(user, api_keys=()), user)):
-                outcomes = await asyncio.gather(*[store.commit(history.step(each)) for each in users])
-                assert outcomes == [COMMITTED] * len(users)
+                results = await asyncio.gather(*[store.commit(history.step(each)) for each in users])
+                assert results == [COMMITTED] * len(users)
             key = user.api_keys[0].credential.public_key
             parent_id = history.head.profile.parent_id
             assert parent_id is not None

@@ -192,12 +192,12 @@ def test_sqlite_disk_is_full(new_sqlite: MakeDatabase, monkeypatch: pytest.Monke
             found = await asyncio.gather(
                 *[store.commit(full.step(padding=100_000)) for _ in range(8)], return_exceptions=True
             )
-            kept = [outcome for outcome in found if outcome is COMMITTED]
+            kept = [result for result in found if result is COMMITTED]
             refused = found[len(kept) :]
             # What was handed in too late to share the transaction that failed stood on what it would have made.
-            full_disk = [outcome for outcome in refused if isinstance(outcome, Unavailable)]
+            full_disk = [result for result in refused if isinstance(result, Unavailable)]
             assert full_disk == refused[: len(full_disk)]
-            assert full_disk and all("full" in str(outcome) for outcome in full_disk)
+            assert full_disk and all("full" in str(result) for result in full_disk)
             assert set(refused[len(full_disk) :]) <= {CommitResult.CONFLICT}
             newest = await store.organization(history.head.id)
             assert newest is not None

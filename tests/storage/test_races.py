@@ -45,7 +45,7 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
                     for rival, change in zip(rivals, changes, strict=True)
                 ]
                 beside = [of(awaiting(child.signing()), child.head) for _ in range(4)]
-                outcomes = await asyncio.gather(
+                results = await asyncio.gather(
                     store.commit(beside[0]),
                     store.commit(commits[0]),
                     other.commit(beside[1]),
@@ -53,9 +53,9 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
                     store.commit(beside[2]),
                     other.commit(beside[3]),
                 )
-                assert [outcomes[place] for place in (0, 2, 4, 5)] == [COMMITTED] * 4
-                assert {outcomes[1], outcomes[3]} == {COMMITTED, CONFLICT}
-                winner = 0 if outcomes[1] is COMMITTED else 1
+                assert [results[place] for place in (0, 2, 4, 5)] == [COMMITTED] * 4
+                assert {results[1], results[3]} == {COMMITTED, CONFLICT}
+                winner = 0 if results[1] is COMMITTED else 1
                 if round_ % 2:
                     history.head = changes[winner].after
                 for place in (store, other):
@@ -73,8 +73,8 @@ def test_of_two_revisions_in_one_batch_the_first_wins(database: str) -> None:
                 activity = await waiting(store, history)
                 rivals = [approved(activity, voter) for voter in (GRACE, EDA)]
                 commits = [of(rivals[0], history.head), history.step(), of(rivals[1], history.head), history.step()]
-                outcomes = await asyncio.gather(*map(store.commit, commits))
-                assert outcomes == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
+                results = await asyncio.gather(*map(store.commit, commits))
+                assert results == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
                 assert await store.activity(history.head.id, activity.id) == rivals[0]
             assert await store.organization(history.head.id) == history.head
 

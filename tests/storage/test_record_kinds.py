@@ -148,9 +148,9 @@ def test_attached_rows_are_stored_replaced_and_removed(database: str) -> None:
     async def run(*commits: Commit) -> list[CommitResult]:
         async with opened(database, kinds=WITH_TOYS) as store:
             await store.bootstrap(first, (), found_by(first), {})
-            outcomes = await asyncio.gather(*map(store.commit, commits))  # in one transaction
+            results = await asyncio.gather(*map(store.commit, commits))  # in one transaction
             await finish_deletions(store)
-            return list(outcomes)
+            return list(results)
 
     def used(count: int, revision: int) -> Commit:
         use = ToyUse(toy_id="2", count=count, revision=revision)

@@ -77,8 +77,8 @@ def test_what_came_and_went_between_two_looks(database: str) -> None:
             await other.organization(history.head.id)
             user, tag, wallet = a_user("Grace"), a_tag(), a_wallet()
             steps = ([user, tag], [wallet], [removal(user)], [removal(tag), removal(wallet)])
-            outcomes = [store.commit(history.step(*step)) for step in steps]
-            assert [await outcome for outcome in outcomes] == [COMMITTED] * 4
+            results = [store.commit(history.step(*step)) for step in steps]
+            assert [await result for result in results] == [COMMITTED] * 4
             await assert_seen(database, history.head, store, other)
 
     asyncio.run(run())
@@ -241,8 +241,8 @@ def test_a_deleted_organization_leaves_its_history_alone(make_database: Callable
             profile = replace(doomed.head.profile, deleted=True)
             last = doomed.step()
             end = doomed.step(*removals(doomed.head), profile, attachments=(RemovedOrganizationContents(),))
-            outcomes = await asyncio.gather(*map(store.commit, [last, spared.step(), end]))
-            assert outcomes == [COMMITTED] * 3
+            results = await asyncio.gather(*map(store.commit, [last, spared.step(), end]))
+            assert results == [COMMITTED] * 3
             await assert_seen(handle.url, doomed.head, store, other)
             assert await finish_deletions(store)
             await assert_seen(handle.url, doomed.head, store, other)

@@ -143,13 +143,13 @@ def test_one_odd_revision_among_good_ones(database: str) -> None:
             revisions = [approved(activity, GRACE, status=DONE) for activity in opened_ones]
             late = replace(revisions[3], revision=7)
             commits = [of(one, history.head) for one in (revisions[0], late, revisions[1])]
-            outcomes = await asyncio.gather(*map(store.commit, commits))
-            assert outcomes == [COMMITTED, CONFLICT, COMMITTED]
+            results = await asyncio.gather(*map(store.commit, commits))
+            assert results == [COMMITTED, CONFLICT, COMMITTED]
             known = history.signing(fingerprint=opened_ones[0].fingerprint)
-            outcomes = await asyncio.gather(
+            results = await asyncio.gather(
                 *map(store.commit, [history.step(), known, of(revisions[2], history.head)])
             )
-            assert outcomes == [COMMITTED, DUPLICATE, COMMITTED]
+            assert results == [COMMITTED, DUPLICATE, COMMITTED]
             for place in (store, other):
                 assert await place.organization(history.head.id) == history.head
                 for activity in (*revisions[:3], opened_ones[3]):

@@ -37,8 +37,8 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_migrating_twice_and_at_once(empty_database: str) -> None:
     assert len(pending_migrations(empty_database)) == newest()
     with ThreadPoolExecutor(4) as threads:
-        outcomes = list(threads.map(migrate, [empty_database] * 4))
-    assert 1 <= outcomes.count(True) <= newest(), "each migration is run by one of them"
+        results = list(threads.map(migrate, [empty_database] * 4))
+    assert 1 <= results.count(True) <= newest(), "each migration is run by one of them"
     assert migrate(empty_database) is False
     assert pending_migrations(empty_database) == ()
 

@@ -128,8 +128,8 @@ def test_two_processes_say_the_same_for_the_first_time(database: str) -> None:
                 ours = [asked(history.head, GRACE, each) for each in said]
                 theirs = [asked(history.head, EDA, each) for each in reversed(said)]
                 commits = [*ours, *theirs]
-                outcomes = await asyncio.gather(*map(store.commit, ours), *map(other.commit, theirs))
-                assert outcomes == [COMMITTED] * 24
+                results = await asyncio.gather(*map(store.commit, ours), *map(other.commit, theirs))
+                assert results == [COMMITTED] * 24
                 for commit in commits:
                     assert commit.activity is not None
                     assert await other.evaluations(history.head.id, commit.activity.id) == [*commit.evaluations]

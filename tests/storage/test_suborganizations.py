@@ -59,8 +59,8 @@ def test_a_child_is_created_completely_or_not_at_all(database: str) -> None:
                 commits[2], decided_on=elsewhere, change=stale.change(an_activity(history.head), a_tag())
             )
             twice = replace(commits[0], activity=an_activity(history.head))
-            outcomes = await asyncio.gather(*map(store.commit, [commits[0], again, late, twice, commits[3]]))
-            assert outcomes == [COMMITTED, DUPLICATE, CONFLICT, CONFLICT, COMMITTED]
+            results = await asyncio.gather(*map(store.commit, [commits[0], again, late, twice, commits[3]]))
+            assert results == [COMMITTED, DUPLICATE, CONFLICT, CONFLICT, COMMITTED]
             kept = [children[0].id, children[3].id]
             assert await store.suborganizations(history.head.id, None, ALL) == kept
             assert await store.suborganizations(history.head.id, (LookupKind.USER_NAME, "Ada"), ALL) == kept

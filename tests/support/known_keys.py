@@ -136,7 +136,7 @@ async def _put(
         attachments=attachments,
         lookups_added=frozenset(),
     )
-    outcome = await store.commit(
+    result = await store.commit(
         Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=changed)
     )
-    assert outcome is CommitResult.COMMITTED
+    assert result is CommitResult.COMMITTED

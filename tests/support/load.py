@@ -22,7 +22,7 @@ _numbers = itertools.count()
 
 @dataclass
 class Load:
-    """Creates tags until it is stopped. Each body is sent once; its outcome is in one of three lists."""
+    """Creates tags until it is stopped. Each body is sent once; its result is in one of three lists."""
 
     callers: list[Caller]
     threads: int = 8

@@ -34,7 +34,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     `has_revision`: rows are changed by compare-and-swap of the column `revision`, the first after the key.
     `if_skipped`: the result of a commit whose row a unique index skips; None if the row need not be written.
     `is_deleted_with_organization`: False for the tables whose rows stay. `goes_at_once`: rows are deleted in the
-    transaction that deletes their organization, not afterwards in steps.
+    transaction that deletes their organization, not afterwards in steps. `expires`: a purge deletes the rows whose
+    time has passed.
     """
 
     name: str
