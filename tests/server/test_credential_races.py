@@ -57,8 +57,8 @@ class Crossing:
 
 
 def _registers(commit: Commit) -> bool:
-    changes = [change for change in (commit.change, commit.new_organization) if change is not None]
-    return any(lookup.kind in CREDENTIALS for change in changes for lookup in change.lookups_added)
+    writes = [write for write in (commit.write, commit.new_organization) if write is not None]
+    return any(lookup.kind in CREDENTIALS for write in writes for lookup in write.lookups_added)
 
 
 class Credentials(NamedTuple):

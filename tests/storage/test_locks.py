@@ -388,7 +388,7 @@ def test_a_deadlock_loses_the_race(new_postgres: MakeDatabase) -> None:
             async with blocker.transaction():
                 await blocker.execute("UPDATE activity SET revision = revision")
                 commit = of(approval, history.head)
-                commit = replace(commit, change=CommitHistory(history.head).change(approval, voter))
+                commit = replace(commit, write=CommitHistory(history.head).write_of(approval, voter))
                 committing = lock.commit(commit)
                 lock.release()
                 # The server looks for a circle on behalf of a transaction that has waited for so long.

@@ -96,7 +96,7 @@ def test_activity_with_all_its_parts(database: str) -> None:
             unvoted = replace(an_activity(history.head), votes=(), result={})
             for activity in (bare, full, unvoted):
                 commit = Commit(
-                    organization_id=history.head.id, decided_on=history.head.version, activity=activity, change=None
+                    organization_id=history.head.id, decided_on=history.head.version, activity=activity, write=None
                 )
                 assert await store.commit(commit) is COMMITTED
                 assert await store.activity(history.head.id, activity.id) == activity
@@ -156,7 +156,7 @@ def test_pages_of_activities(database: str) -> None:
                 )
                 activities.append(activity)
                 commit = Commit(
-                    organization_id=history.head.id, decided_on=history.head.version, activity=activity, change=None
+                    organization_id=history.head.id, decided_on=history.head.version, activity=activity, write=None
                 )
                 assert await store.commit(commit) is COMMITTED
             ids = {number: activity.id for number, activity in enumerate(activities)} | {-1: "unknown", None: None}
@@ -299,13 +299,13 @@ def test_long_texts_are_read_back_by_another_process(database: str) -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
             step = history.step(padding=10_000)
-            assert step.activity is not None and step.change is not None
+            assert step.activity is not None and step.write is not None
             vote = a_vote(step.activity.id, a_user("Eda"), json.dumps(["so"] * 5_000).encode())
             activity = replace(step.activity, votes=(*step.activity.votes, vote))
             assert len(activity.request) > 10_000
             assert await store.commit(replace(step, activity=activity)) is COMMITTED
             assert await other.activity(history.head.id, activity.id) == activity
-            (text,) = [one for one in step.change.attachments if isinstance(one, InterfaceText)]
+            (text,) = [one for one in step.write.attachments if isinstance(one, InterfaceText)]
             assert len(text.text) > 10_000
             assert await other.interface_text(history.head.id, text.contract_interface_id) == text.text
             assert (await other.interface_texts(history.head.id))[text.contract_interface_id] == text.text

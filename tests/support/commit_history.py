@@ -24,7 +24,7 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import Commit, CommitResult, OrganizationChange
+from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
 from keystead.storage.base import DatabaseStore
 from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, unpackable
 
@@ -56,18 +56,18 @@ class CommitHistory:
             attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + unpackable(padding)),)
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
         before = self.head.version
-        change = self.change(activity, *changes, attachments=attachments)
-        return Commit(organization_id=self.head.id, decided_on=before, activity=activity, change=change)
+        write = self.write_of(activity, *changes, attachments=attachments)
+        return Commit(organization_id=self.head.id, decided_on=before, activity=activity, write=write)
 
-    def change(
+    def write_of(
         self, activity: Activity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
-    ) -> OrganizationChange:
-        """What this activity changes. Users' look-ups come and go with them."""
+    ) -> OrganizationWrite:
+        """What this activity writes of the organization. Users' look-ups come and go with them."""
         before = self.head
         steps = tuple(one if isinstance(one, Remove) else Put(one) for one in changes)
         self.head = apply(before, steps, Version(before.version.number + 1, activity.id))
         known, found = _users_found(before, steps), _users_found(self.head, steps)
-        return OrganizationChange(
+        return OrganizationWrite(
             after=self.head,
             changes=steps,
             attachments=attachments,
@@ -85,7 +85,7 @@ class CommitHistory:
     ) -> Commit:
         """A commit by this organization that creates another: by a user of its own, or as a sign-up, which may not
         bring the credentials of others."""
-        creation = OrganizationChange(
+        creation = OrganizationWrite(
             after=child,
             changes=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,

@@ -22,7 +22,7 @@ from keystead.organizations.attachments import (
     SealedSecret,
 )
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Commit, CommitResult, OrganizationChange
+from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
 from keystead.signer.local import LocalSigner
 from keystead.storage.base import DatabaseStore
 from tests.support.servers import Installation
@@ -130,13 +130,13 @@ async def _put(
 ) -> None:
     change = Put(record)
     version = Version(organization.version.number + 1, new_id())
-    changed = OrganizationChange(
+    changed = OrganizationWrite(
         after=apply(organization, [change], version),
         changes=(change,),
         attachments=attachments,
         lookups_added=frozenset(),
     )
     result = await store.commit(
-        Commit(organization_id=organization.id, decided_on=organization.version, activity=None, change=changed)
+        Commit(organization_id=organization.id, decided_on=organization.version, activity=None, write=changed)
     )
     assert result is CommitResult.COMMITTED

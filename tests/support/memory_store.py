@@ -38,7 +38,7 @@ from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, apply
 from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import Commit, CommitResult, OrganizationChange, Page
+from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
 
 Item = TypeVar("Item")
 Interference = Callable[[Commit], CommitResult | Exception | None]
@@ -69,9 +69,9 @@ class MemoryDatabase:
         result = self._checked(commit)
         if result is not CommitResult.COMMITTED:
             return result
-        for change in (commit.change, commit.new_organization):
-            if change is not None:
-                self.change(change)
+        for write in (commit.write, commit.new_organization):
+            if write is not None:
+                self.write_organization(write)
         if commit.activity is not None:
             self.activities.setdefault(commit.organization_id, {})[commit.activity.id] = commit.activity
         self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
@@ -95,9 +95,9 @@ class MemoryDatabase:
                 return CommitResult.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitResult.CONFLICT
-        if commit.change is not None:
-            self._check_accounts(commit.change)
-        if any(self._is_held(change) for change in (commit.change, commit.new_organization) if change is not None):
+        if commit.write is not None:
+            self._check_accounts(commit.write)
+        if any(self._is_held(write) for write in (commit.write, commit.new_organization) if write is not None):
             return CommitResult.CREDENTIAL_HELD
         if (activity := commit.activity) is None:
             return CommitResult.COMMITTED
@@ -108,12 +108,12 @@ class MemoryDatabase:
         follows = before is not None and before.revision == activity.revision - 1
         return CommitResult.COMMITTED if follows else CommitResult.CONFLICT
 
-    def _is_held(self, change: OrganizationChange) -> bool:
-        """Whether a sub-organization of the same parent has a credential that the change registers."""
-        after = change.after
-        if after.profile.parent_id is None or change.shares_credentials:
+    def _is_held(self, write: OrganizationWrite) -> bool:
+        """Whether a sub-organization of the same parent has a credential that the write registers."""
+        after = write.after
+        if after.profile.parent_id is None or write.shares_credentials:
             return False
-        registered = {(one.kind, one.value) for one in change.lookups_added if one.kind in CREDENTIALS}
+        registered = {(one.kind, one.value) for one in write.lookups_added if one.kind in CREDENTIALS}
         return any(
             (held.kind, held.value) in registered
             for organization_id, organization in self.organizations.items()
@@ -121,10 +121,10 @@ class MemoryDatabase:
             for held in self.lookups[organization_id]
         )
 
-    def _check_accounts(self, change: OrganizationChange) -> None:
+    def _check_accounts(self, write: OrganizationWrite) -> None:
         """Check the unique indexes of accounts: a name once in an organization, a path once in a wallet."""
-        held = self.accounts.get(change.after.id, [])
-        for one in change.attachments:
+        held = self.accounts.get(write.after.id, [])
+        for one in write.attachments:
             if isinstance(one, ChangedAccount):
                 others = [each for each in held if each.account.wallet_account_id != one.account.wallet_account_id]
                 if one.account.name is not None and one.account.name in [each.account.name for each in others]:
@@ -132,19 +132,19 @@ class MemoryDatabase:
                 if _place(one) in [_place(each) for each in others]:
                     raise AlreadyExists("the wallet already has an account of this path")
 
-    def change(self, change: OrganizationChange) -> None:
-        after = change.after
+    def write_organization(self, write: OrganizationWrite) -> None:
+        after = write.after
         if (before := self.organizations.get(after.id)) is not None:
             assert after.version.number == before.version.number + 1, "versions have no gaps"
-            assert apply(before, change.changes, after.version) == after, "the changes lead to what was foreseen"
+            assert apply(before, write.changes, after.version) == after, "the changes lead to what was foreseen"
         self.organizations[after.id] = after
         found = self.lookups.setdefault(after.id, set())
-        assert change.lookups_removed <= found, "only what could be found can be forgotten"
-        found.difference_update(change.lookups_removed)
-        found.update(change.lookups_added)
+        assert write.lookups_removed <= found, "only what could be found can be forgotten"
+        found.difference_update(write.lookups_removed)
+        found.update(write.lookups_added)
         texts, accounts = self.texts.setdefault(after.id, {}), self.accounts.setdefault(after.id, [])
         secrets = self.secrets.setdefault(after.id, [])
-        for attachment in change.attachments:
+        for attachment in write.attachments:
             match attachment:
                 case InterfaceText(interface_id, text):
                     texts[interface_id] = text

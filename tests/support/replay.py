@@ -16,7 +16,7 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Activity, ActivityOperation, ExecutionOutput
 from keystead.pipeline.case import Case
 from keystead.pipeline.context import ContextSource, SigningCache, TransactionRules
-from keystead.pipeline.effects import change_of
+from keystead.pipeline.effects import write_of
 from keystead.pipeline.environment import Environment, PipelineSettings
 from keystead.pipeline.execution import execution_of
 from keystead.pipeline.long_work import LongWork
@@ -41,10 +41,10 @@ async def replayed(
     store = MemoryStore(database)
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
         output = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
-        change = change_of(organization, output, allowed_by[activity.id])
-        if change is not None:
-            organization = change.after
-            database.change(change)
+        write = write_of(organization, output, allowed_by[activity.id])
+        if write is not None:
+            organization = write.after
+            database.write_organization(write)
         if output.new_organization is not None:
             made.append(output.new_organization.organization)
     return organization, made

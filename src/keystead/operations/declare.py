@@ -149,7 +149,7 @@ def activity(
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
 
-    It may return a RefusalWithRows in place of the output. Parameters that are not named here: see ActivityOperation.
+    It may return a RefusalWithRows in place of the output. ActivityOperation describes the other parameters.
 
     With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
     Execution. `context_is_own=False`: `load_context` reads only rows of other organizations, so it need not wait

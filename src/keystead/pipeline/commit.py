@@ -16,7 +16,7 @@ from keystead.pipeline import states
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.case import Case
-from keystead.pipeline.effects import change_of, new_organization_of, result_of, versioned_rows
+from keystead.pipeline.effects import new_organization_of, result_of, versioned_rows, write_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import Executed
 from keystead.pipeline.proofs import proof_payloads
@@ -53,7 +53,7 @@ async def commit_of(
         return commit_of_refusal(executed.refusal, activity, evaluation, basis, executed.rows)
     organization, rows = basis.organization, executed.rows
     activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
-    change = new_organization = None
+    write = new_organization = None
     if executed.output is not None:
         output = executed.output
         answered = result_of(case.version, output.result)
@@ -63,8 +63,8 @@ async def commit_of(
         if asked and recorded_envelope(activity.request).generate_app_proofs:
             payloads = proof_payloads(activity, organization, executed.output.derived, case.now_ms)
             activity = replace(activity, app_proofs=await environment.signer.prove(payloads))
-        change = change_of(organization, executed.output, evaluation.id)
-        assert change is None or case.operation.changes_organization, case.operation.name
+        write = write_of(organization, executed.output, evaluation.id)
+        assert write is None or case.operation.changes_organization, case.operation.name
         new_organization = new_organization_of(executed.output)
         rows = versioned_rows(executed.output.attachments)
     commit = Commit(
@@ -72,7 +72,7 @@ async def commit_of(
         decided_on=organization.version,
         authorized_by=basis.authorized_by,
         activity=activity,
-        change=change,
+        write=write,
         new_organization=new_organization,
         evaluations=(evaluation,),
         rows=rows,

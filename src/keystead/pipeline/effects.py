@@ -17,7 +17,7 @@ from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
 from keystead.pipeline.activity import ExecutionOutput, IntentVersion
-from keystead.pipeline.store import OrganizationChange
+from keystead.pipeline.store import OrganizationWrite
 
 
 def result_of(version: IntentVersion, result: Wire) -> dict[str, msgspec.Raw]:
@@ -26,9 +26,9 @@ def result_of(version: IntentVersion, result: Wire) -> dict[str, msgspec.Raw]:
     return {version.result_key: msgspec.Raw(encode(of_version))}
 
 
-def change_of(
+def write_of(
     organization: Organization, output: ExecutionOutput[Wire], evaluation_id: str
-) -> OrganizationChange | None:
+) -> OrganizationWrite | None:
     """The organization's next version, which this evaluation allowed. None if the output does not change it."""
     attachments = tuple(one for one in output.attachments if not isinstance(one, VersionedRow))
     if not output.changes and not attachments:
@@ -36,7 +36,7 @@ def change_of(
     after = apply(organization, output.changes, Version(organization.version.number + 1, evaluation_id))
     known = _record_lookups(organization, output.changes) | _removed_lookups(attachments)
     found = _record_lookups(after, output.changes) | _new_lookups(attachments)
-    return OrganizationChange(
+    return OrganizationWrite(
         after=after,
         changes=output.changes,
         attachments=attachments,
@@ -50,12 +50,12 @@ def versioned_rows(attachments: Iterable[Attachment]) -> tuple[VersionedRow, ...
     return tuple(one for one in attachments if isinstance(one, VersionedRow))
 
 
-def new_organization_of(output: ExecutionOutput[Wire]) -> OrganizationChange | None:
+def new_organization_of(output: ExecutionOutput[Wire]) -> OrganizationWrite | None:
     """The organization that the output creates; None if it creates none."""
     made = output.new_organization
     if made is None:
         return None
-    return OrganizationChange(
+    return OrganizationWrite(
         after=made.organization,
         changes=tuple(Put(record) for record in records_of(made.organization)),
         attachments=made.attachments,

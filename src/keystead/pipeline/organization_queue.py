@@ -131,8 +131,8 @@ class OrganizationQueue:
         committing = (self._lock or self._store).commit(commit)
         self._uncommitted[committing] = commit.activity.fingerprint if commit.activity else None
         self._locked_commits += self._lock is not None
-        if commit.change is not None:
-            self._head, self._head_commit = commit.change.after, committing
+        if commit.write is not None:
+            self._head, self._head_commit = commit.write.after, committing
         return committing
 
     # After it.

@@ -33,7 +33,7 @@ class Page(msgspec.Struct, frozen=True):
     after: str | None = None
 
 
-class OrganizationChange(msgspec.Struct, frozen=True, kw_only=True):
+class OrganizationWrite(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit writes of an organization. `after` is the organization afterwards: its next version, or a new
     one.
 
@@ -63,8 +63,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     decided_on: Version
     activity: Activity | None
     authorized_by: tuple[str, Version] | None = None
-    change: OrganizationChange | None = None
-    new_organization: OrganizationChange | None = None
+    write: OrganizationWrite | None = None
+    new_organization: OrganizationWrite | None = None
     evaluations: tuple[Evaluation, ...] = ()
     rows: tuple[VersionedRow, ...] = ()
 

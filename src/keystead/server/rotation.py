@@ -25,7 +25,7 @@ import msgspec
 from keystead.api.rendering import encode
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.organization import Put, Version, apply
-from keystead.pipeline.store import Commit, CommitResult, OrganizationChange, Page
+from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
 from keystead.server.installation_dates import record_master_key
 from keystead.server.processes import GONE_AFTER_MS, serving_processes
 from keystead.signer.installation_keys import INSTALLATION_KEYS, MADE_AT_START, MASTER_KEY_CHECK, PROOF_KEY
@@ -164,7 +164,7 @@ class _Rotation:
                 organization_id=organization_id,
                 decided_on=organization.version,
                 activity=None,
-                change=OrganizationChange(
+                write=OrganizationWrite(
                     after=apply(organization, [change], version),
                     changes=(change,),
                     attachments=(),

@@ -48,10 +48,10 @@ Settled = Sequence[tuple[PendingCommit, CommitResult | Exception]]
 
 def pending_commit(commit: Commit) -> PendingCommit:
     """Encode a commit, on the event loop's thread."""
-    organizations = tuple(change.after for change in (commit.change, commit.new_organization) if change is not None)
+    organizations = tuple(write.after for write in (commit.write, commit.new_organization) if write is not None)
     pending = pending_write(commit.organization_id, of_commit(commit), organizations)
-    if commit.change is not None and any(isinstance(each, Remove) for each in commit.change.changes):
-        begins = any(isinstance(each, _DELETIONS) for each in commit.change.attachments)
+    if commit.write is not None and any(isinstance(each, Remove) for each in commit.write.changes):
+        begins = any(isinstance(each, _DELETIONS) for each in commit.write.attachments)
         pending = replace(pending, removes_records=True, begins_deletion=begins)
     if not commit.rows:
         return pending

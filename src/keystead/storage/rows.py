@@ -18,7 +18,7 @@ from keystead.organizations.attachments import Attachment, RemovedOrganizationCo
 from keystead.organizations.lookups import CREDENTIALS, Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, records_of
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.store import Commit, OrganizationChange
+from keystead.pipeline.store import Commit, OrganizationWrite
 from keystead.storage.tables import table_of
 from keystead.storage.write_set import ActivitySwap, Row, RowSwap, VersionSwap, WriteSet
 
@@ -47,33 +47,33 @@ class Findings(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def of_commit(commit: Commit) -> WriteSet:
     """The write set of a commit. Encodes every body, on the caller's thread."""
-    activity, change, new_organization = commit.activity, commit.change, commit.new_organization
+    activity, write, new_organization = commit.activity, commit.write, commit.new_organization
     version_swap = activity_swap = None
     version_checks = [] if commit.authorized_by is None else [commit.authorized_by]
-    if change is not None:
-        version_swap = VersionSwap(change.after.id, commit.decided_on, change.after.version)
+    if write is not None:
+        version_swap = VersionSwap(write.after.id, commit.decided_on, write.after.version)
     else:
         version_checks.append((commit.organization_id, commit.decided_on))
     if activity is not None and activity.revision:
         values = _activity_changes(activity)
         activity_swap = ActivitySwap(activity.organization_id, activity.id, activity.revision - 1, values)
-    written = WriteSet(version_swap=version_swap, version_checks=version_checks, activity_swap=activity_swap)
-    if change is not None:
-        _change_rows(change, written)
+    write_set = WriteSet(version_swap=version_swap, version_checks=version_checks, activity_swap=activity_swap)
+    if write is not None:
+        _add_rows(write, write_set)
     if new_organization is not None:
-        written.rows.append(("organization", _organization_row(new_organization.after)))
-        _change_rows(new_organization, written)
+        write_set.rows.append(("organization", _organization_row(new_organization.after)))
+        _add_rows(new_organization, write_set)
     if activity is not None:
         if not activity.revision:
-            written.rows.append(("activity", _activity_row(activity)))
+            write_set.rows.append(("activity", _activity_row(activity)))
         votes = {vote.user_id: vote for vote in activity.votes}
         for vote in votes.values():
-            written.rows.extend(_vote_rows(activity, vote))
+            write_set.rows.extend(_vote_rows(activity, vote))
     for row in commit.rows:
-        write_row(commit.organization_id, row, written)
+        write_row(commit.organization_id, row, write_set)
     for evaluation in commit.evaluations:
-        written.rows.extend(_evaluation_rows(evaluation))
-    return written
+        write_set.rows.extend(_evaluation_rows(evaluation))
+    return write_set
 
 
 def of_bootstrap(
@@ -83,55 +83,55 @@ def of_bootstrap(
     instance: Mapping[str, bytes],
 ) -> WriteSet:
     """The write set that makes an empty database an instance with its first organization."""
-    made = OrganizationChange(
+    made = OrganizationWrite(
         after=organization,
         changes=tuple(Put(record) for record in records_of(organization)),
         attachments=tuple(attachments),
         lookups_added=frozenset(lookups),
     )
-    written = WriteSet()
-    written.rows.extend(("instance", item) for item in instance.items())
-    written.rows.append(("organization", _organization_row(organization)))
-    _change_rows(made, written)
-    return written
+    write_set = WriteSet()
+    write_set.rows.extend(("instance", item) for item in instance.items())
+    write_set.rows.append(("organization", _organization_row(organization)))
+    _add_rows(made, write_set)
+    return write_set
 
 
-def write_row(organization_id: str, attached: AttachedRow, written: WriteSet) -> None:
+def write_row(organization_id: str, attached: AttachedRow, write_set: WriteSet) -> None:
     """Add a row of this organization to the write set: a new row, or one that replaces its previous revision."""
     table = table_of(attached.table)
     row = (organization_id, *attached.row())
     if isinstance(attached, VersionedRow) and attached.revision > 1:
         columns = list(zip(table.names, row, strict=True))
         key, values = columns[: table.key_length], columns[table.key_length :]
-        written.row_swaps.append(RowSwap(table.name, tuple(key), attached.revision - 1, tuple(values)))
+        write_set.row_swaps.append(RowSwap(table.name, tuple(key), attached.revision - 1, tuple(values)))
     else:
-        written.rows.append((table.name, row))
+        write_set.rows.append((table.name, row))
 
 
-def _change_rows(change: OrganizationChange, written: WriteSet) -> None:
-    """Add what the change writes and deletes to the write set."""
-    after, organization_id = change.after, change.after.id
+def _add_rows(write: OrganizationWrite, write_set: WriteSet) -> None:
+    """Add the rows that the organization writes and deletes to the write set."""
+    after, organization_id = write.after, write.after.id
     has_parent = after.profile.parent_id is not None
-    for one in change.changes:
-        written.rows.append(("record", _record_row(after, one)))
-    for attachment in change.attachments:
+    for one in write.changes:
+        write_set.rows.append(("record", _record_row(after, one)))
+    for attachment in write.attachments:
         match attachment:
             case AttachedRow():
-                write_row(organization_id, attachment, written)
+                write_row(organization_id, attachment, write_set)
             case RemovedRow(attached, key):
-                written.deleted.append((attached.name, (organization_id, *key)))
+                write_set.deleted.append((attached.name, (organization_id, *key)))
             case RemovedWalletAccounts(wallet_id):
-                written.rows.append(("unfinished_deletion", (organization_id, wallet_id)))
+                write_set.rows.append(("unfinished_deletion", (organization_id, wallet_id)))
             case RemovedOrganizationContents():
-                written.deleted_organizations.append(organization_id)
-                written.rows.append(("unfinished_deletion", (organization_id, WHOLE_ORGANIZATION)))
+                write_set.deleted_organizations.append(organization_id)
+                write_set.rows.append(("unfinished_deletion", (organization_id, WHOLE_ORGANIZATION)))
             case _:
                 assert_never(attachment)
-    for lookup in change.lookups_added:
-        is_exclusive = lookup.kind in CREDENTIALS and has_parent and not change.shares_credentials
-        written.rows.append(("lookup", (*_lookup_key(after, lookup), is_exclusive)))
-    for lookup in change.lookups_removed:
-        written.deleted.append(("lookup", _lookup_key(after, lookup)))
+    for lookup in write.lookups_added:
+        is_exclusive = lookup.kind in CREDENTIALS and has_parent and not write.shares_credentials
+        write_set.rows.append(("lookup", (*_lookup_key(after, lookup), is_exclusive)))
+    for lookup in write.lookups_removed:
+        write_set.deleted.append(("lookup", _lookup_key(after, lookup)))
 
 
 def _organization_row(organization: Organization) -> Row:
