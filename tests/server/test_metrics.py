@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import signal
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from keystead.server.metrics.serving import parse_address
 from keystead.server.settings import SettingsError
 from keystead.storage.migrations import newest
 from tests.conftest import MakeDatabase
+from tests.support.callers import Caller
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation, Server, bootstrap_installation, free_port
 
@@ -53,6 +55,12 @@ def until(address: str, holds: Callable[[Scraped], bool]) -> Scraped:
     return scraped
 
 
+def signer_has_worked(caller: Caller, now: Scraped) -> bool:
+    """The operating system counts processor time in hundredths of a second, so one call may show nothing."""
+    caller.result("create_wallet", {"walletName": secrets.token_hex(4), "accounts": [ETHEREUM_ACCOUNT]})
+    return now.value("signer_cpu_seconds_total") > 0
+
+
 def test_what_is_counted(make_sqlite: MakeDatabase, start: Start) -> None:
     address = f"127.0.0.1:{free_port()}"
     server = start(bootstrap_installation(make_sqlite()), metrics_address=address)
@@ -77,7 +85,6 @@ def test_what_is_counted(make_sqlite: MakeDatabase, start: Start) -> None:
     assert found.value("cpu_seconds_total") > 0
     assert found.value("due_messages") == 0
     assert found.value("signer_restarts_total") == 0
-    assert found.value("signer_cpu_seconds_total") > 0
     assert found.value("signer_resident_bytes") > 1_000_000
     assert found.value("resident_bytes") > 1_000_000
     assert found.value("last_backup_timestamp_seconds") == 0
@@ -86,6 +93,7 @@ def test_what_is_counted(make_sqlite: MakeDatabase, start: Start) -> None:
     # No id of a record and nothing that a caller wrote is a label.
     labels = {value for _, pairs in found.samples for _, value in pairs}
     assert not [value for value in labels if re.search("[0-9a-f]{8}-|no/such", value)]
+    until(address, lambda now: signer_has_worked(caller, now))
     os.kill(server.signer_pid, signal.SIGKILL)
     until(address, lambda now: now.value("signer_restarts_total") == 1)
     assert server.http.get("/metrics").status_code == 404, "not at the address of the API"
