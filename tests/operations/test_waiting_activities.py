@@ -79,15 +79,15 @@ def test_found_by_its_status(waiting: Any, quorum: Quorum) -> None:
     assert waiting["id"] in [activity["id"] for activity in listed["activities"]]
 
 
-def test_what_a_reader_may_vote_on_is_found_once(
+def test_lists_evaluate_the_policies_once(
     installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A list once evaluated the policies again for each activity that waits, each time it was asked for."""
-    judged, may_approve = 0, authorization.may_approve
+    """Until the organization or the activity changes, a list that is asked for again evaluates no policy."""
+    evaluated, may_approve = 0, authorization.may_approve
 
     def counted(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:
-        nonlocal judged
-        judged += 1
+        nonlocal evaluated
+        evaluated += 1
         return may_approve(case, organization, user_id, settings)
 
     key_file = tmp_path / "master.key"
@@ -121,10 +121,10 @@ def test_what_a_reader_may_vote_on_is_found_once(
             monkeypatch.setattr(authorization, "may_approve", counted)
             assert await listed() == [True] * 3
             assert await listed() == [True] * 3
-            assert judged == 3
+            assert evaluated == 3
             # A new version of the organization, and a new vote, are looked at anew.
             await submitted(second, "approve_activity", {"fingerprint": waiting[0]["fingerprint"]})
             assert await listed() == [True] * 2
 
     asyncio.run(run())
-    assert judged >= 5
+    assert evaluated >= 5

@@ -267,6 +267,7 @@ class OrganizationHarness:
             caller=self.caller(who),
             store=self.stores[0],
             identities=self.identities,
+            environment=self.environments[0],
             open_activities=OpenActivities(self.environments[0]),
         )
 

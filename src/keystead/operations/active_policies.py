@@ -40,7 +40,7 @@ class GetActivePoliciesResponse(Wire, frozen=True):
 async def get_active_policies(reading: Reading, _: GetActivePoliciesRequest) -> GetActivePoliciesResponse:
     """Which policies of the organization are active now. A policy without a time window is active."""
     now_ms = reading.now_ms
-    compiled = await reading.open_activities.environment.policy_sets.of(reading.organization)
+    compiled = await reading.environment.policy_sets.of(reading.organization)
     moment = EvaluationContext(time_values(now_ms))
     return GetActivePoliciesResponse(
         statuses=tuple(

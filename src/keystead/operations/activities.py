@@ -52,7 +52,7 @@ async def shown(reading: Reading, activity: RecordedActivity, submission: Submis
     activity = open_activities.now(activity)
     may_vote = lacks_proofs = False
     if activity.status not in FINAL_STATUSES and user_id in reading.organization.users:
-        may_vote, lacks_proofs = await open_activities.standing(activity, reading.organization, user_id)
+        may_vote, lacks_proofs = await open_activities.vote_rights(activity, reading.organization, user_id)
     return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)
 
 

@@ -110,9 +110,8 @@ async def _described(reading: Reading, activity: Activity) -> DescribedActivity:
 async def _missing(reading: Reading, activity: Activity) -> tuple[MissingApprovals, ...]:
     if activity.status is not ActivityStatus.CONSENSUS_NEEDED:
         return ()
-    open_activities = reading.open_activities
-    case = await open_activities.case_of(open_activities.now(activity), reading.organization)
-    organization, environment = reading.organization, open_activities.environment
+    case = await reading.open_activities.case_of(activity, reading.organization)
+    organization, environment = reading.organization, reading.environment
     return await environment.long_work.decided(
         organization.id, lambda: missing_approvals(case, organization, environment.settings.authorization)
     )
@@ -170,7 +169,7 @@ async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[
         return {}  # its description says why it cannot be read
     if view is None:
         return {}
-    environment = reading.open_activities.environment
+    environment = reading.environment
     source = ContextSource(
         reading.organization,
         reading.caller.user.user_id,

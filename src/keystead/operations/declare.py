@@ -34,6 +34,7 @@ from keystead.pipeline.activity import (
     UserLookup,
 )
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.environment import Environment
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
@@ -45,7 +46,7 @@ CATALOGUE = Catalogue()
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What a query may read: one version of the organization, and the store for rows beside it.
 
-    `now_ms`: milliseconds since the epoch.
+    `now_ms`: milliseconds since the epoch. `environment`: for queries that evaluate policies.
     """
 
     organization: Organization
@@ -53,6 +54,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     store: Store
     identities: Identities
+    environment: Environment
     open_activities: OpenActivities
 
 

@@ -56,7 +56,7 @@ class CheckPolicyResponse(Wire, frozen=True):
 async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPolicyResponse:
     """Whether a policy could be saved, and what its author may not mean. Nothing is saved."""
     policy = unsaved_policy(reading, request)
-    environment = reading.open_activities.environment
+    environment = reading.environment
     problems = []
     for source in sources_of(policy).given:
         try:

@@ -78,7 +78,7 @@ async def explain_policy(reading: Reading, request: ExplainPolicyRequest) -> Exp
     activity = await activity_named(reading, request.activity_id)
     policy = organization.record(Policies, request.policy_id)
     asked = await request_of(reading, activity)
-    long_work = reading.open_activities.environment.long_work
+    long_work = reading.environment.long_work
     explained = []
     for source in sources_of(policy).given:
         items = asked.items() if source.clause is Clause.CONDITION else [asked]

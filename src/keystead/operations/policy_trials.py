@@ -24,7 +24,6 @@ from keystead.operations.declare import Reading, query
 from keystead.operations.policy_checking import CheckPolicyRequest, unsaved_policy
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.authorization import authorization_request
-from keystead.pipeline.open_activities import OpenActivities
 from keystead.policies.authorize import Decision, authorize
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.expression import Expression
@@ -91,7 +90,7 @@ async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyRe
     for an activity or policy that is not there.
     """
     sets = await _policy_sets(reading, request)
-    decided = partial(reading.open_activities.environment.long_work.decided, reading.organization.id)
+    decided = partial(reading.environment.long_work.decided, reading.organization.id)
     tried: list[TriedActivity] = []
     size, seconds = 0, 0.0
     for activity_id in dict.fromkeys(request.activity_ids):
@@ -110,7 +109,7 @@ async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyRe
 
 async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySets:
     policy = unsaved_policy(reading, request)
-    environment = reading.open_activities.environment
+    environment = reading.environment
     async with environment.long_work.reading(reading.organization.id, 2 * characters_of(policy)):
         check_expressions(policy)
         alone = policy_set([policy], Expression)
@@ -133,11 +132,10 @@ async def request_of(
 
     `policies`: the policies that decide, in place of the organization's.
     """
-    open_activities: OpenActivities = reading.open_activities
-    case = await open_activities.case_of(activity, reading.organization)
+    case = await reading.open_activities.case_of(activity, reading.organization)
     if policies is not None:
         case = replace(case, policies=replace(case.policies, policy_set=policies))
-    settings = open_activities.environment.settings.authorization
+    settings = reading.environment.settings.authorization
     request = authorization_request(case, reading.organization, settings)
     return replace(request, now_ms=activity.updated_at_ms) if activity.status in FINAL_STATUSES else request
 

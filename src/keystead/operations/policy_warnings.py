@@ -40,7 +40,7 @@ class ListPolicyWarningsResponse(Wire, frozen=True):
 @query(of_version=True)
 async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -> ListPolicyWarningsResponse:
     """Warnings about policies and MFA policies: those that never apply, deny nothing, or can be bypassed."""
-    found = await warnings_of(reading.organization, reading.open_activities.environment)
+    found = await warnings_of(reading.organization, reading.environment)
     return ListPolicyWarningsResponse(
         policy_warnings=tuple(
             [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Final
+from collections.abc import Callable
 
 import msgspec
 
@@ -20,7 +19,6 @@ from keystead.pipeline.ports import OAuth2, ServerClock
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
 from keystead.pipeline.store import Store
-from keystead.primitives.lru import Lru
 
 
 class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,17 +34,6 @@ class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
     authorization: AuthorizationSettings = AuthorizationSettings()
     messages: MessageRules = MessageRules()
     webhooks: WebhookRules = WebhookRules()
-
-
-Standings = Lru[tuple[Hashable, ...], tuple[bool, bool]]
-"""What users may do with activities that wait, by all that it depends on (`open_activities`)."""
-
-STANDINGS_MAX: Final = 100_000
-"""Entries, of some 500 bytes each."""
-
-
-def standings() -> Standings:
-    return Lru(STANDINGS_MAX)
 
 
 ChosenStatus = Callable[[str, str], ActivityStatus | None]
@@ -68,4 +55,3 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     policy_sets: PolicySets
     chosen_status: ChosenStatus | None = None
     long_work: LongWork = msgspec.field(default_factory=LongWork)
-    standings: Standings = msgspec.field(default_factory=standings)

@@ -1,64 +1,88 @@
 """What a user may still do with an activity that waits for votes or proofs. Not here: the vote itself
-(`vote`)."""
+(`vote`), which never uses what is remembered here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-import msgspec
-
-from keystead.organizations.organization import Organization
+from keystead.organizations.organization import Organization, Version
 from keystead.pipeline import authorization
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.load_context import case_of_activity
+from keystead.primitives.lru import Lru
+
+VOTE_RIGHTS_MAX: Final = 100_000
+"""Entries, of some 500 bytes each."""
 
 
-class OpenActivities(msgspec.Struct, frozen=True):
-    environment: Environment
-
-    def now(self, activity: Activity) -> Activity:
-        """The activity as it is now. Approvals lapse with time, without a request."""
-        settings = self.environment.settings
-        return activity.at(self.environment.clock.now_ms(), settings.approvals_last_ms)
-
-    async def case_of(self, activity: Activity, organization: Organization, user_ids: Sequence[str] = ()) -> Case:
-        """The case on which a vote of these users would be decided now."""
-        return await case_of_activity(
-            self.now(activity), organization, self.environment, self.environment.clock.now_ms(), user_ids
-        )
-
-    async def standing(self, activity: Activity, organization: Organization, user_id: str) -> Standing:
-        """What this user of the organization may do with an open activity.
-
-        It is found once for everything that it depends on: the version of the organization with its policies, the
-        votes and the lapse of approvals, and the second on the server's clock if policies read time.
-        """
-        now_s, settings = self.environment.clock.now_ms() // 1_000, self.environment.settings.authorization
-        known = (activity.id, activity.revision, activity.approvals_since_ms, organization.version, user_id)
-        for second in (None, now_s):
-            if (found := self.environment.standings.get((*known, second))) is not None:
-                return Standing(*found)
-        case = await self.case_of(activity, organization, (user_id,))
-        found = await self.environment.long_work.decided(
-            organization.id, lambda: _standing(case, organization, user_id, settings)
-        )
-        reads_time = case.policies.policy_set.reads_time
-        self.environment.standings.put((*known, now_s if reads_time else None), found)
-        return found
-
-
-class Standing(NamedTuple):
+class VoteRights(NamedTuple):
     """`lacks_proofs`: the user may vote, and an approval waits for further proofs by the same user."""
 
     may_vote: bool
     lacks_proofs: bool
 
 
-def _standing(
+class _Basis(NamedTuple):
+    """Everything that the vote rights of a user depend on.
+
+    The version stands for the users, the policies and the settings of the organization, the revision for the
+    votes, `approvals_since_ms` for the approvals that have not lapsed. `now_s`: the second of the server's clock
+    if a policy reads the time, otherwise None.
+    """
+
+    activity_id: str
+    revision: int
+    approvals_since_ms: int
+    version: Version
+    user_id: str
+    now_s: int | None
+
+
+class OpenActivities:
+    """Of one process.
+
+    The console and the clients of approvers list waiting activities every few seconds. So that such a list does not
+    evaluate the same policies again, the vote rights that answers show are remembered.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._vote_rights = Lru[_Basis, VoteRights](VOTE_RIGHTS_MAX)
+
+    def now(self, activity: Activity) -> Activity:
+        """The activity as it is now. Approvals lapse with time, without a request."""
+        settings = self._environment.settings
+        return activity.at(self._environment.clock.now_ms(), settings.approvals_last_ms)
+
+    async def case_of(self, activity: Activity, organization: Organization, user_ids: Sequence[str] = ()) -> Case:
+        """The case on which a vote of these users would be decided now."""
+        return await case_of_activity(
+            self.now(activity), organization, self._environment, self._environment.clock.now_ms(), user_ids
+        )
+
+    async def vote_rights(self, activity: Activity, organization: Organization, user_id: str) -> VoteRights:
+        """What this user of the organization may do with an open activity. `activity`: as it is now."""
+        environment, now_s = self._environment, self._environment.clock.now_ms() // 1_000
+        timeless = _Basis(
+            activity.id, activity.revision, activity.approvals_since_ms, organization.version, user_id, now_s=None
+        )
+        timed = timeless._replace(now_s=now_s)
+        for basis in (timeless, timed):
+            if (known := self._vote_rights.get(basis)) is not None:
+                return known
+        case = await self.case_of(activity, organization, (user_id,))
+        rights = await environment.long_work.decided(
+            organization.id, lambda: _vote_rights(case, organization, user_id, environment.settings.authorization)
+        )
+        self._vote_rights.put(timed if case.policies.policy_set.reads_time else timeless, rights)
+        return rights
+
+
+def _vote_rights(
     case: Case, organization: Organization, user_id: str, settings: authorization.AuthorizationSettings
-) -> Standing:
+) -> VoteRights:
     may_vote = authorization.may_approve(case, organization, user_id, settings)
-    return Standing(may_vote, may_vote and authorization.lacks_mfa_proofs(case, organization, user_id))
+    return VoteRights(may_vote, may_vote and authorization.lacks_mfa_proofs(case, organization, user_id))

@@ -153,6 +153,7 @@ class Service:
             chosen_status=self._chosen_status,
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
+        self._open_activities = OpenActivities(self.environment)
         published = {key.name: key.public_key for key in await self.signer.installation_keys()}
         self.verifiers = Verifiers(
             store=self.store,
@@ -229,7 +230,8 @@ class Service:
             caller=caller,
             store=self.store,
             identities=self.identities,
-            open_activities=OpenActivities(self.environment),
+            environment=self.environment,
+            open_activities=self._open_activities,
         )
 
     async def front_page(self) -> bytes:
