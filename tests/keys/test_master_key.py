@@ -10,7 +10,8 @@ import pytest
 
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
-from keystead.keys.secret_files import MasterKeyError, permission_problem
+from keystead.keys.secret_files import MasterKeyError
+from keystead.primitives.file_permissions import permission_problem
 
 TEXT = bytes(range(32)).hex()
 

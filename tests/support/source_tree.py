@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
 PURE = (
-    *("primitives", "api", "stamps", "organizations", "chains", "policies", "pipeline", "audit", "describe"),
+    *("primitives", "api", "stamps", "organizations", "chains", "policies", "pipeline", "describe"),
     "sessions",
 )
 """The packages that hold no mutable state."""

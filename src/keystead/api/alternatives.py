@@ -10,7 +10,7 @@ from collections.abc import Mapping
 _SEND = "sign with sign_transaction and send the signed transaction to a node of the chain"
 _ASK_A_NODE = "ask a node of the chain"
 
-_ALTERNATIVES: Mapping[str, str] = {
+ALTERNATIVES: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "eth_send_raw_transaction",
@@ -39,9 +39,5 @@ _ALTERNATIVES: Mapping[str, str] = {
 def not_implemented(operation: str) -> str:
     """The text of the refusal of an operation of the public schema, by its name: what to use instead, if any."""
     text = f"{operation} is not implemented by this version of Keystead"
-    alternative = _ALTERNATIVES.get(operation)
+    alternative = ALTERNATIVES.get(operation)
     return f"{text}; instead: {alternative}" if alternative else f"{text}; docs/coverage.md lists what is"
-
-
-def operations_with_an_alternative() -> frozenset[str]:
-    return frozenset(_ALTERNATIVES)

@@ -19,10 +19,7 @@ def credential_of(vote: Mapping[str, Any]) -> str:
     user, key = vote.get("user", {}), vote.get("publicKey")
     if not key:
         return ""
-    for kind, member, name in (
-        ("API key", "apiKeys", "apiKeyName"),
-        ("passkey", "authenticators", "authenticatorName"),
-    ):
+    for kind, member, name in _CREDENTIALS:
         for each in user.get(member, ()):
             if each.get("credential", {}).get("publicKey") == key:
                 return f"{kind} {each.get(name)!r}"

@@ -13,7 +13,7 @@ import msgspec
 from keystead.api.records import Wire
 from keystead.api.rendering import encode
 from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
-from keystead.organizations.attachments import Attachment
+from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
 from keystead.pipeline.activity import ExecutionOutput, IntentVersion
@@ -34,8 +34,9 @@ def write_of(
     if not output.changes and not attachments:
         return None
     after = apply(organization, output.changes, Version(organization.version.number + 1, evaluation_id))
-    known = _record_lookups(organization, output.changes) | _removed_lookups(attachments)
-    found = _record_lookups(after, output.changes) | _new_lookups(attachments)
+    added, removed = _attachment_lookups(attachments)
+    known = _record_lookups(organization, output.changes) | removed
+    found = _record_lookups(after, output.changes) | added
     return OrganizationWrite(
         after=after,
         changes=output.changes,
@@ -66,7 +67,7 @@ def new_organization_of(output: ExecutionOutput[Wire]) -> OrganizationWrite | No
 
 def lookups_of(organization: Organization, attachments: Iterable[Attachment]) -> frozenset[Lookup]:
     """Every look-up of a new organization."""
-    return _record_lookups(organization, map(Put, records_of(organization))) | _new_lookups(attachments)
+    return _record_lookups(organization, map(Put, records_of(organization))) | _attachment_lookups(attachments)[0]
 
 
 def _record_lookups(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
@@ -86,9 +87,17 @@ def _record_lookups(organization: Organization, changes: Iterable[Change]) -> fr
     return frozenset(found)
 
 
-def _new_lookups(attachments: Iterable[Attachment]) -> frozenset[Lookup]:
-    return frozenset(lookup for one in attachments if isinstance(one, AttachedRow) for lookup in one.lookups())
-
-
-def _removed_lookups(attachments: Iterable[Attachment]) -> frozenset[Lookup]:
-    return frozenset(lookup for one in attachments if isinstance(one, RemovedRow) for lookup in one.lookups)
+def _attachment_lookups(attachments: Iterable[Attachment]) -> tuple[frozenset[Lookup], frozenset[Lookup]]:
+    """The look-ups of new attached rows, and those of deleted ones."""
+    added, removed = set[Lookup](), set[Lookup]()
+    for attachment in attachments:
+        match attachment:
+            case AttachedRow():
+                added |= attachment.lookups()
+            case RemovedRow():
+                removed |= attachment.lookups
+            case RemovedWalletAccounts() | RemovedOrganizationContents():
+                pass  # their look-ups are deleted with their rows (`storage.cleaning`)
+            case _:
+                assert_never(attachment)
+    return frozenset(added), frozenset(removed)

@@ -112,8 +112,8 @@ class Store(ContextReads, Protocol):
     async def lock(self, organization_id: str) -> OrganizationLock:
         """Lock an organization, after commits lost races for it to another process.
 
-        Processes get the lock in about the order in which they ask. On SQLite, with its single process, nothing
-        is locked. The caller must release the lock.
+        Processes get the lock in about the order in which they ask. PostgreSQL locks the organization's row. On
+        SQLite a file beside the database is locked. The caller must release the lock.
         """
         ...
 

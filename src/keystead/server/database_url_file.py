@@ -9,9 +9,9 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+from keystead.primitives.file_permissions import permission_problem
 from keystead.server.logs import logger
 from keystead.server.settings import Settings
-from keystead.signer.master_keys import permission_problem
 
 
 def warn_of_readable_password(settings: Settings) -> None:

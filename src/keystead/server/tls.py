@@ -13,9 +13,9 @@ from typing import Final
 
 from cryptography.x509 import load_pem_x509_certificate
 
+from keystead.primitives.file_permissions import permission_problem
 from keystead.server.logs import logger
 from keystead.server.settings import Settings, SettingsError
-from keystead.signer.master_keys import permission_problem
 
 EVERY_S: Final = 10.0
 """How often the files are looked at."""

@@ -20,7 +20,7 @@ from keystead.keys.master_key_source import (
     parse_source,
 )
 from keystead.keys.sealing import Master, MasterKey, MasterKeyMissing, SealBroken
-from keystead.keys.secret_files import MasterKeyError, permission_problem
+from keystead.keys.secret_files import MasterKeyError
 from keystead.keys.token_key_name import TokenKeyName
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "open_master_key",
     "open_master_keys",
     "parse_source",
-    "permission_problem",
 ]
 
 

@@ -30,7 +30,6 @@ from keystead.stamps.cose import load_cose_key
 
 SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN"
 """`scheme` of a vote by a passkey; the stamp itself has no scheme."""
-WEBAUTHN_HEADER = "X-Stamp-WebAuthn"
 
 ASSERTION_CHARS_MAX = 12288
 AUTHENTICATOR_DATA_BYTES_MAX = 2048

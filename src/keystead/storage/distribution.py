@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from keystead.organizations.used_tokens import UsedToken
+from keystead.storage.tables import TABLES
+
 DISTRIBUTION: Final = "distribution"
 """The instance value that says which engine distributes the tables. Plain PostgreSQL has no such value."""
 
@@ -21,25 +24,10 @@ _ROOT: Final = "organization"
 
 COLUMNS: Final[Mapping[str, str | None]] = {
     _ROOT: "id",
-    "activity": _OF_ORGANIZATION,
-    "email_event": _OF_ORGANIZATION,
-    "interface_text": _OF_ORGANIZATION,
-    "one_time_code": _OF_ORGANIZATION,
-    "one_time_code_count": _OF_ORGANIZATION,
-    "outgoing_message": _OF_ORGANIZATION,
-    "policy_evaluation": _OF_ORGANIZATION,
-    "record": _OF_ORGANIZATION,
-    "sealed_secret": _OF_ORGANIZATION,
-    "snapshot": _OF_ORGANIZATION,
-    "unfinished_deletion": _OF_ORGANIZATION,
-    "vote": _OF_ORGANIZATION,
-    "wallet_account": _OF_ORGANIZATION,
-    "webhook_delivery": _OF_ORGANIZATION,
-    "webhook_event": _OF_ORGANIZATION,
-    "webhook_lease": _OF_ORGANIZATION,
+    **{table.name: _OF_ORGANIZATION for table in TABLES if table.key[0] == _OF_ORGANIZATION},
     # Found, and unique, across organizations.
     "lookup": "value",
-    "used_token": "id",
+    UsedToken.table.name: "id",
     # Of no organization, small, and read by everybody.
     "instance": None,
     "process": None,

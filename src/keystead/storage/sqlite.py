@@ -1,4 +1,4 @@
-"""The store over SQLite: one file, any number of processes on one machine.
+"""The store over SQLite: one file, which one server uses. Commands on the same machine may use it meanwhile.
 
 Here: reads, on the event loop's thread, because they take microseconds. Not here: writing (`sqlite_writer`).
 
