@@ -38,14 +38,14 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def plain_answer(body: bytes) -> HttpAnswer:
-    return HttpAnswer(200, [(b"content-length", b"%d" % len(body))], body)
+    return HttpAnswer(200, [], body)
 
 
 async def path_as_answer(request: HttpRequest) -> HttpAnswer:
     """Answers with the path, or with the refusal that the connection gives."""
     if request.refusal is not None:
         body = error_answer(request.refusal)
-        return HttpAnswer(request.refusal.http_status, [(b"content-length", b"%d" % len(body))], body, close=True)
+        return HttpAnswer(request.refusal.http_status, [], body, close=True)
     return plain_answer(request.path.encode())
 
 

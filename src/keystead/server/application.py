@@ -157,7 +157,7 @@ class Application:
             )
             failure = Internal(f"internal server error ({line.request_id})")
             line.status, body, line.error, is_logged = 500, error_answer(failure), failure.message, True
-        headers += [*_standard_headers(line, path, body), *cors.headers(origin)]
+        headers += [*_standard_headers(line, path), *cors.headers(origin)]
         took_s = time.perf_counter() - started_s
         if (measurements := self._service.measurements) is not None:
             measurements.answered(_measured_as(path), line.status, took_s)
@@ -321,11 +321,9 @@ class Application:
         return form_of(request, self._settings.answer_form)
 
 
-def _standard_headers(line: RequestLine, path: str, body: bytes) -> list[Header]:
+def _standard_headers(line: RequestLine, path: str) -> list[Header]:
     return [
         (b"content-type", b"application/json"),
-        # A 204 has no content, so it has no length either (RFC 9110, section 8.6).
-        *([] if line.status == 204 else [(b"content-length", b"%d" % len(body))]),
         (b"x-request-id", line.request_id.encode()),
         *([(b"cache-control", b"public, max-age=300")] if path in _CACHEABLE and line.status == 200 else []),
     ]

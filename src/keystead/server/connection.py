@@ -28,6 +28,9 @@ Answer = Callable[[HttpRequest], Awaitable[HttpAnswer]]
 """The application. It raises only CancelledError."""
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_WITHOUT_CONTENT = (204, 304)
+"""Answers without content have no length either (RFC 9110, section 8.6)."""
+
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -223,6 +226,8 @@ class HttpConnection(asyncio.Protocol):
         head = [_STATUS_LINES[answer.status], _date_line(self._connections.clock.now_ms() // 1000)]
         for name, value in answer.headers:
             head += (name, b": ", value, b"\r\n")
+        if answer.status not in _WITHOUT_CONTENT:
+            head.append(b"content-length: %d\r\n" % len(answer.body))
         head.append(b"connection: close\r\n\r\n" if is_last else b"\r\n")
         if not is_head:
             head.append(answer.body)

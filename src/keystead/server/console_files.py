@@ -37,7 +37,7 @@ class ConsoleAnswers:
         # The browser asks each time, so that a new version of the server never meets files of an older one.
         cached = ((b"etag", file.etag), (b"cache-control", b"no-cache"))
         if dict(request.headers).get(b"if-none-match") == file.etag:
-            return HttpAnswer(304, [*cached, *SECURITY_HEADERS], b"")
+            return _answer(304, b"", *cached)
         return _answer(200, file.content, (b"content-type", file.content_type), *cached)
 
 
@@ -46,4 +46,4 @@ def _refused(error: ServiceError) -> HttpAnswer:
 
 
 def _answer(status: int, body: bytes, *headers: Header) -> HttpAnswer:
-    return HttpAnswer(status, [*headers, (b"content-length", b"%d" % len(body)), *SECURITY_HEADERS], body)
+    return HttpAnswer(status, [*headers, *SECURITY_HEADERS], body)

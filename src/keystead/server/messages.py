@@ -43,8 +43,8 @@ class HttpRequest(msgspec.Struct, kw_only=True):
 
 
 class HttpAnswer(msgspec.Struct, frozen=True):
-    """`headers` include the content length and no header about the connection. `close`: end the connection
-    afterwards."""
+    """`headers` without those that the connection adds: the date, the content length, whether it ends. `close`: end
+    the connection afterwards."""
 
     status: int
     headers: list[Header]

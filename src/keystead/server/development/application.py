@@ -152,7 +152,6 @@ def _ms_since(started_s: float) -> float:
 def _answer(status: int, body: bytes, headers: list[Header] | None = None) -> HttpAnswer:
     standard: list[Header] = [
         (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(body)),
         (b"cache-control", b"no-store"),
     ]
     return HttpAnswer(status, [*standard, *(headers or [])], body)
