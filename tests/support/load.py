@@ -17,6 +17,9 @@ PATH = "/public/v1/submit/create_user_tag"
 NO_TAG_LIMIT = {"limit_tags": 1_000_000}
 """The settings of a server under load."""
 
+_PAUSE_S = 0.05
+"""The pause of a thread after a temporary failure. Clients pause for longer, as `Retry-After` tells them."""
+
 _numbers = itertools.count()
 
 
@@ -69,6 +72,8 @@ class Load:
                 self.unanswered.append(body)
                 return
             self._note(body, response)
+            if response.status_code == 503:
+                self._stop.wait(_PAUSE_S)
 
     def send_unanswered_again(self, caller: Caller) -> None:
         """Send the body again after temporary failures, as a client does."""

@@ -33,6 +33,7 @@ class TcpProxy:
         self._loses_answer_of: bytes | None = None
         self._damage: Damage | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._relays: set[asyncio.Task[None]] = set()
         self.url = ""
 
     def cut(self) -> None:
@@ -59,7 +60,18 @@ class TcpProxy:
         """As soon as the database has answered a message with these words, and before anybody hears it."""
         self._loses_answer_of = words
 
-    async def relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def close(self) -> None:
+        """Every connection ends, and nothing is relayed afterwards."""
+        self.cut()
+        self.thaw()
+        await asyncio.gather(*self._relays, return_exceptions=True)
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        relay = asyncio.get_running_loop().create_task(self._relay(reader, writer))
+        self._relays.add(relay)
+        relay.add_done_callback(self._relays.discard)
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._broken:
             writer.transport.abort()
             return
@@ -120,15 +132,14 @@ class TcpProxy:
 @asynccontextmanager
 async def tcp_proxy_to(url: str) -> AsyncIterator[TcpProxy]:
     proxy = TcpProxy(url)
-    server = await asyncio.start_server(proxy.relay, "127.0.0.1", 0)
+    server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)
     place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     proxy.url = url.replace(urlsplit(url).netloc.rpartition("@")[2], place)
     try:
         yield proxy
     finally:
-        proxy.cut()
-        proxy.thaw()
         server.close()
+        await proxy.close()
 
 
 @contextmanager
