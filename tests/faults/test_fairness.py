@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from keystead.keys import master_key
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.server import concurrency_limit
+from keystead.server.concurrency_limit import ConcurrencyLimit
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
@@ -125,6 +127,55 @@ def test_a_quiet_organization_beside_a_flooding_one(
         answers = asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
     assert [answer.text for answer in answers if answer.status_code != 200] == []
     assert most == {made.id: concurrency_limit.LEAST, quiet.organization_id: 1}
+
+
+def test_an_organization_whose_answers_are_kept_counts_as_another(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
+    path = tmp_path / "master.key"
+    master_key.create(path, installation.master_key)
+    waited: list[bool] = []
+    submit = Lifecycle.submit
+    turn = ConcurrencyLimit.turn
+
+    async def slow(lifecycle: Lifecycle, *arguments: Any) -> Any:
+        await asyncio.sleep(0.01)  # so that all arrive meanwhile
+        return await submit(lifecycle, *arguments)
+
+    @asynccontextmanager
+    async def seen(limit: ConcurrencyLimit, organization_id: str) -> AsyncIterator[bool]:
+        async with turn(limit, organization_id) as has_waited:
+            waited.append(has_waited)
+            yield has_waited
+
+    monkeypatch.setattr(Lifecycle, "submit", slow)
+    monkeypatch.setattr(ConcurrencyLimit, "turn", seen)
+
+    async def send(http: httpx.AsyncClient, caller: Caller, path: str, body: bytes) -> None:
+        answer = await http.post(f"/public/v1/{path}", content=body, headers=caller.stamped(body))
+        assert answer.status_code == 200, answer.text
+
+    async def make_tag(http: httpx.AsyncClient, caller: Caller) -> None:
+        body = caller.submit_body("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
+        await send(http, caller, "submit/create_user_tag", body)
+
+    async def run(flooding: Caller, quiet: Caller) -> None:
+        async with serving(installation, path) as http:
+            monkeypatch.setattr(concurrency_limit, "SHARED_S", 0)
+            await send(http, quiet, "query/list_users", quiet.query_body())
+            await make_tag(http, flooding)
+            monkeypatch.setattr(concurrency_limit, "SHARED_S", 3600)
+            waited.clear()
+            await send(http, quiet, "query/list_users", quiet.query_body())
+            assert waited == [], "its answer is kept"
+            await asyncio.gather(*(make_tag(http, flooding) for _ in range(5)))
+
+    with httpx.Client() as unused:
+        quiet = installation.caller(unused)
+        made = installation.add_organization(user_with_key(key := generate_api_key()))
+        asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
+    assert waited == [False] * concurrency_limit.LEAST + [True] * 3
 
 
 def test_a_caller_removed_while_its_request_waits_is_refused(

@@ -226,6 +226,8 @@ class Application:
                 known = await _rendered(await _awaited(operation.answer(reading, query)), form)
             if kept is not None:
                 kept.keep(key, known)
+        else:
+            service.concurrency.note(organization.id)
         return known
 
     async def _answer_submission(

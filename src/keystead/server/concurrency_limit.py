@@ -1,7 +1,7 @@
 """An adaptive limit of the requests that one organization has under way, so that a flood delays no other.
 
-It holds while several organizations send requests, and follows how busy the event loop is. Requests above it wait
-in the order in which they came. Not here: refusals (`rate_limits`), the queue of changes to one organization
+It holds while several organizations send requests, and follows how busy the process is. Requests above it wait in
+the order in which they came. Not here: refusals (`rate_limits`), the queue of changes to one organization
 (`pipeline.organization_queue`).
 """
 
@@ -17,9 +17,9 @@ from typing import Final
 LEAST: Final = 2
 """The lowest limit: so many requests of an organization may always be under way."""
 
-BUSY_SHARE: Final = 0.5
-"""The limit falls while the event loop's thread uses more than this share of a processor, and else rises while
-requests wait. The thread also waits for other threads, such as the one that writes: a flood makes it use 0.7."""
+BUSY_SHARE: Final = 0.6
+"""The limit falls while the process uses more than this share of a processor, and else rises while requests wait.
+Threads that render large answers count, because the event loop waits for them: one thread runs Python at a time."""
 
 INTERVAL_S: Final = 0.1
 """Seconds between two measurements of the share. Each moves the limit once."""
@@ -39,11 +39,11 @@ class _OrganizationRequests:
 class ConcurrencyLimit:
     """Of one process; belongs to its event loop.
 
-    `clock_s`: a monotonic clock. `processor_s`: the processor time of the event loop's thread. Both in seconds.
+    `clock_s`: a monotonic clock. `processor_s`: the processor time of the process. Both in seconds.
     """
 
     def __init__(
-        self, clock_s: Callable[[], float] = time.monotonic, processor_s: Callable[[], float] = time.thread_time
+        self, clock_s: Callable[[], float] = time.monotonic, processor_s: Callable[[], float] = time.process_time
     ) -> None:
         self._clock_s = clock_s
         self._processor_s = processor_s
@@ -59,19 +59,24 @@ class ConcurrencyLimit:
         """How many requests wait now."""
         return sum(len(requests.waiting) for requests in self._organizations.values())
 
+    def note(self, organization_id: str) -> None:
+        """Note that the organization sent a request, for one that needs no turn."""
+        now_s = self._clock_s()
+        if self._last_organization_id not in (organization_id, None):
+            self._shared_until_s = now_s + SHARED_S
+        self._last_organization_id = organization_id
+
     @asynccontextmanager
     async def turn(self, organization_id: str) -> AsyncIterator[bool]:
         """Wait until the organization may have another request under way, which the block then answers.
 
         The block gets whether the request has waited.
         """
-        now_s = self._clock_s()
-        if self._last_organization_id not in (organization_id, None):
-            self._shared_until_s = now_s + SHARED_S
-        self._last_organization_id = organization_id
+        self.note(organization_id)
         requests = self._organizations.get(organization_id)
         if requests is None:
             requests = self._organizations[organization_id] = _OrganizationRequests()
+        now_s = self._clock_s()
         self._adjust(now_s)
         waits = requests.under_way >= self._limit and now_s < self._shared_until_s
         if waits:
