@@ -144,8 +144,8 @@ def test_an_organization_whose_answers_are_kept_counts_as_another(
         return await submit(lifecycle, *arguments)
 
     @asynccontextmanager
-    async def seen(limit: ConcurrencyLimit, organization_id: str) -> AsyncIterator[bool]:
-        async with turn(limit, organization_id) as has_waited:
+    async def seen(limit: ConcurrencyLimit, organization_id: str, **of_proxy: bool) -> AsyncIterator[bool]:
+        async with turn(limit, organization_id, **of_proxy) as has_waited:
             waited.append(has_waited)
             yield has_waited
 
@@ -176,6 +176,53 @@ def test_an_organization_whose_answers_are_kept_counts_as_another(
         made = installation.add_organization(user_with_key(key := generate_api_key()))
         asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
     assert waited == [False] * concurrency_limit.LEAST + [True] * 3
+
+
+def test_strangers_at_a_proxy_take_no_turns_of_its_organization(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
+    path = tmp_path / "master.key"
+    master_key.create(path, installation.master_key)
+    goes_on = asyncio.Event()
+    submit = Lifecycle.submit
+
+    async def slow_for_strangers(lifecycle: Lifecycle, submission: Any, *arguments: Any) -> Any:
+        if submission.operation.name == "otp_login":
+            await goes_on.wait()
+        return await submit(lifecycle, submission, *arguments)
+
+    monkeypatch.setattr(Lifecycle, "submit", slow_for_strangers)
+
+    async def send(http: httpx.AsyncClient, caller: Caller, operation: str, parameters: Any) -> httpx.Response:
+        body = caller.submit_body(operation, parameters)
+        headers = {**caller.stamped(body), **SDK_FORM}
+        return await http.post(f"/public/v1/submit/{operation}", content=body, headers=headers)
+
+    async def run(caller: Caller, other: Caller) -> list[httpx.Response]:
+        async with serving(installation, path) as http:
+            made = await send(http, caller, "enable_auth_proxy", {})
+            config_id = made.json()["activity"]["result"]["enableAuthProxyResult"]["userId"]
+            headers = {"X-Auth-Proxy-Config-ID": config_id}
+            tag = {"userTagName": unique("tag"), "userIds": []}
+            assert (await send(http, other, "create_user_tag", tag)).status_code == 200
+            login = {"verificationToken": "a.b.c", "publicKey": generate_api_key().public_key}
+            strangers = [
+                asyncio.create_task(http.post("/auth-proxy/v1/otp_login", json=login, headers=headers))
+                for _ in range(5)
+            ]
+            await asyncio.sleep(0.3)
+            assert not any(each.done() for each in strangers)
+            own = await asyncio.wait_for(send(http, caller, "create_user_tag", tag), 30)
+            assert own.status_code == 200, own.text
+            goes_on.set()
+            return await asyncio.gather(*strangers)
+
+    with httpx.Client() as unused:
+        caller = installation.caller(unused)
+        made = installation.add_organization(user_with_key(key := generate_api_key()))
+        refused = asyncio.run(run(caller, caller.with_key(key, organization_id=made.id)))
+    assert {answer.status_code for answer in refused} == {400}
 
 
 def test_a_caller_removed_while_its_request_waits_is_refused(

@@ -268,7 +268,7 @@ class Application:
             self._limits.spend_for_proxy(organization.id, time.monotonic())
         else:
             self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        async with service.concurrency.turn(organization.id) as has_waited:
+        async with service.concurrency.turn(organization.id, of_proxy=of_proxy) as has_waited:
             if has_waited:  # others have changed the organization meanwhile, or removed its caller
                 organization, caller = await submitter(
                     service.store, submission, proven, service.clock.now_ms(), source

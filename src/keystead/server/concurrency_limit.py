@@ -29,11 +29,15 @@ SHARED_S: Final = 10.0
 
 
 class _OrganizationRequests:
-    """The requests of one organization."""
+    """The requests of one organization, or those of its authentication proxies."""
 
     def __init__(self) -> None:
         self.under_way = 0
         self.waiting: deque[asyncio.Future[None]] = deque()
+
+
+_Key = tuple[str, bool]
+"""The id of an organization, and whether the requests are those of its authentication proxies."""
 
 
 class ConcurrencyLimit:
@@ -49,7 +53,7 @@ class ConcurrencyLimit:
         self._processor_s = processor_s
         self._measured_s, self._used_s = clock_s(), processor_s()
         self._limit = LEAST
-        self._organizations: dict[str, _OrganizationRequests] = {}
+        self._organizations: dict[_Key, _OrganizationRequests] = {}
         self._last_organization_id: str | None = None
         self._shared_until_s = clock_s()
         self._timer: asyncio.TimerHandle | None = None
@@ -67,28 +71,30 @@ class ConcurrencyLimit:
         self._last_organization_id = organization_id
 
     @asynccontextmanager
-    async def turn(self, organization_id: str) -> AsyncIterator[bool]:
+    async def turn(self, organization_id: str, *, of_proxy: bool = False) -> AsyncIterator[bool]:
         """Wait until the organization may have another request under way, which the block then answers.
 
-        The block gets whether the request has waited.
+        The block gets whether the request has waited. `of_proxy`: of an authentication proxy, which strangers call.
+        They have as many turns again, so that the organization's own users and servers do not wait for them.
         """
         self.note(organization_id)
-        requests = self._organizations.get(organization_id)
+        key = organization_id, of_proxy
+        requests = self._organizations.get(key)
         if requests is None:
-            requests = self._organizations[organization_id] = _OrganizationRequests()
+            requests = self._organizations[key] = _OrganizationRequests()
         now_s = self._clock_s()
         self._adjust(now_s)
         waits = requests.under_way >= self._limit and now_s < self._shared_until_s
         if waits:
-            await self._started(organization_id, requests)
+            await self._started(key, requests)
         else:
             requests.under_way += 1
         try:
             yield waits
         finally:
-            self._ended(organization_id, requests)
+            self._ended(key, requests)
 
-    async def _started(self, organization_id: str, requests: _OrganizationRequests) -> None:
+    async def _started(self, key: _Key, requests: _OrganizationRequests) -> None:
         loop = asyncio.get_running_loop()
         started = loop.create_future()
         requests.waiting.append(started)
@@ -100,14 +106,14 @@ class ConcurrencyLimit:
             if started in requests.waiting:
                 requests.waiting.remove(started)
             elif not started.cancelled():  # its turn came before
-                self._ended(organization_id, requests)
+                self._ended(key, requests)
             raise
 
-    def _ended(self, organization_id: str, requests: _OrganizationRequests) -> None:
+    def _ended(self, key: _Key, requests: _OrganizationRequests) -> None:
         requests.under_way -= 1
         self._start(requests)
         if not requests.under_way:
-            del self._organizations[organization_id]
+            del self._organizations[key]
 
     def _start(self, requests: _OrganizationRequests) -> None:
         is_shared = self._clock_s() < self._shared_until_s
