@@ -7,6 +7,7 @@ The services are in this process, with their signer: nothing is left to chance b
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -15,11 +16,14 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
+from keystead.api.enums import OtpType
 from keystead.keys import master_key
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.server import concurrency_limit
 from keystead.server.concurrency_limit import ConcurrencyLimit
+from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
@@ -223,6 +227,56 @@ def test_strangers_at_a_proxy_take_no_turns_of_its_organization(
         made = installation.add_organization(user_with_key(key := generate_api_key()))
         refused = asyncio.run(run(caller, caller.with_key(key, organization_id=made.id)))
     assert {answer.status_code for answer in refused} == {400}
+
+
+def test_a_login_by_the_parent_that_waited_is_the_parents(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the sub-organization has a user with the same key: the policies of the parent decide."""
+    monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
+    path = tmp_path / "master.key"
+    master_key.create(path, installation.master_key)
+    callers: list[str] = []
+    submit = Lifecycle.submit
+
+    async def slow(lifecycle: Lifecycle, submission: Any, caller: Any, *arguments: Any) -> Any:
+        callers.append(caller.organization_id)
+        await asyncio.sleep(0.01)  # so that all arrive meanwhile
+        return await submit(lifecycle, submission, caller, *arguments)
+
+    monkeypatch.setattr(Lifecycle, "submit", slow)
+
+    async def log_in(http: httpx.AsyncClient, parent: Caller, email: str) -> httpx.Response:
+        claimed = VerificationToken(
+            id=unique("token"),
+            organization_id=parent.organization_id,
+            otp_type=OtpType.EMAIL,
+            contact=email,
+            expires_at_ms=0,
+            public_key=None,
+        )
+        token = f"{verification_signing_input(claimed).decode()}.{'A' * 86}"
+        login = {"verificationToken": token, "publicKey": generate_api_key().public_key}
+        body = parent.submit_body("otp_login", login, type="ACTIVITY_TYPE_OTP_LOGIN")
+        return await http.post(
+            "/public/v1/submit/otp_login", content=body, headers={**parent.stamped(body), **SDK_FORM}
+        )
+
+    async def run(parent: Caller, email: str) -> list[httpx.Response]:
+        async with serving(installation, path) as http:
+            body = parent.query_body()
+            await http.post("/public/v1/query/whoami", content=body, headers=parent.stamped(body))
+            return await asyncio.gather(*(log_in(http, parent, email) for _ in range(5)))
+
+    with httpx.Client() as unused:
+        parent = installation.caller(unused)
+        email = f"{secrets.token_hex(4)}@example.com"
+        user = replace(user_with_key(parent.key), user_email=email)
+        made = installation.add_organization(user, parent_id=parent.organization_id)
+        answers = asyncio.run(run(parent, email))
+    assert {answer.status_code for answer in answers} == {400}
+    assert "verification token" in answers[0].text
+    assert callers == [parent.organization_id] * 5, made.id
 
 
 def test_a_caller_removed_while_its_request_waits_is_refused(

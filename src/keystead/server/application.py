@@ -262,7 +262,6 @@ class Application:
             token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
             await self._auth_proxy.link_google(proven.identity, token, submission.organization_id, line)
         organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms(), source)
-        submission = replace(submission, organization_id=organization.id)
         line.user_id = caller.user.user_id
         if of_proxy:
             self._limits.spend_for_proxy(organization.id, time.monotonic())
@@ -273,6 +272,7 @@ class Application:
                 organization, caller = await submitter(
                     service.store, submission, proven, service.clock.now_ms(), source
                 )
+            submission = replace(submission, organization_id=organization.id)
             activity = await service.lifecycle.submit(submission, caller, organization, source)
         line.activity_id = activity.id
         if service.measurements is not None:
