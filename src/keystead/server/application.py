@@ -33,6 +33,7 @@ from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown
 from keystead.organizations.ip_allowlists import EXEMPT, Source
+from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.requests import Submission, read_submission
@@ -206,28 +207,37 @@ class Application:
             proven = await prove(_stamps(request), body, operation, service.verifiers)
             query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
-        organization, caller = await reader(
-            service.store,
-            query.organization_id,
-            proven,
-            service.clock.now_ms(),
-            before_session=operation.before_session,
-            of_caller=operation.of_caller,
-            source=self._source(request),
-        )
+
+        async def found() -> tuple[Organization, Principal]:
+            return await reader(
+                service.store,
+                query.organization_id,
+                proven,
+                service.clock.now_ms(),
+                before_session=operation.before_session,
+                of_caller=operation.of_caller,
+                source=self._source(request),
+            )
+
+        organization, caller = await found()
         line.user_id = caller.user.user_id
         self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        reading = service.reading(organization, caller)
         kept = service.store.cached_answers(organization) if operation.of_version else None
         key = (operation.name, form)
         known = kept.get(key) if kept is not None else None
-        if known is None:
-            async with service.concurrency.turn(organization.id):
-                known = await _rendered(await _awaited(operation.answer(reading, query)), form)
-            if kept is not None:
-                kept.keep(key, known)
-        else:
+        if known is not None:
             service.concurrency.note(organization.id)
+            return known
+        async with service.concurrency.turn(organization.id) as has_waited:
+            if has_waited:  # others have changed the organization meanwhile, or removed its caller
+                organization, caller = await found()
+                kept = service.store.cached_answers(organization) if operation.of_version else None
+                known = kept.get(key) if kept is not None else None
+            if known is None:
+                reading = service.reading(organization, caller)
+                known = await _rendered(await _awaited(operation.answer(reading, query)), form)
+                if kept is not None:
+                    kept.keep(key, known)
         return known
 
     async def _answer_submission(
