@@ -143,6 +143,16 @@ async def the_limit_falls_while_the_event_loop_is_busy(machine: Machine) -> None
     assert LEAST == 2
 
 
+async def a_late_timer_shows_that_the_event_loop_is_busy(machine: Machine) -> None:
+    await machine.send("b1", *(f"a{number}" for number in range(8)))
+    for seconds in (INTERVAL_S, 2 * INTERVAL_S):
+        machine.passes(seconds, share=0.1)
+        await machine.looks_again()
+        assert machine.under_way == ["b1", "a0", "a1", "a2"]
+    await machine.answer("a0")
+    assert machine.under_way == ["b1", "a1", "a2"]
+
+
 async def without_a_flood_the_limit_does_not_rise(machine: Machine) -> None:
     for number in range(20):
         machine.passes(INTERVAL_S, share=0)
@@ -176,6 +186,7 @@ CASES: list[Callable[[Machine], Awaitable[None]]] = [
     alone_again_nothing_waits,
     the_limit_rises_while_the_event_loop_has_time,
     the_limit_falls_while_the_event_loop_is_busy,
+    a_late_timer_shows_that_the_event_loop_is_busy,
     without_a_flood_the_limit_does_not_rise,
     a_cancelled_request_under_way_starts_the_next,
     a_cancelled_request_that_waits_takes_no_turn,

@@ -21,6 +21,10 @@ BUSY_SHARE: Final = 0.6
 """The limit falls while the process uses more than this share of a processor, and else rises while requests wait.
 Threads that render large answers count, because the event loop waits for them: one thread runs Python at a time."""
 
+LATE_S: Final = 0.02
+"""A timer that is later than this shows that the event loop is busy, too: where the process does not get a whole
+processor, its share says little."""
+
 INTERVAL_S: Final = 0.1
 """Seconds between two measurements of the share. Each moves the limit once."""
 
@@ -57,6 +61,8 @@ class ConcurrencyLimit:
         self._last_organization_id: str | None = None
         self._shared_until_s = clock_s()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_is_due_s = 0.0
+        self._was_late = False
 
     @property
     def waiting(self) -> int:
@@ -95,11 +101,10 @@ class ConcurrencyLimit:
             self._ended(key, requests)
 
     async def _started(self, key: _Key, requests: _OrganizationRequests) -> None:
-        loop = asyncio.get_running_loop()
-        started = loop.create_future()
+        started = asyncio.get_running_loop().create_future()
         requests.waiting.append(started)
         if self._timer is None:
-            self._timer = loop.call_later(INTERVAL_S, self._look_again)
+            self._start_timer()
         try:
             await started
         except asyncio.CancelledError:
@@ -128,8 +133,8 @@ class ConcurrencyLimit:
         if now_s - self._measured_s < INTERVAL_S:
             return
         used_s = self._processor_s()
-        is_busy = used_s - self._used_s > BUSY_SHARE * (now_s - self._measured_s)
-        self._measured_s, self._used_s = now_s, used_s
+        is_busy = self._was_late or used_s - self._used_s > BUSY_SHARE * (now_s - self._measured_s)
+        self._measured_s, self._used_s, self._was_late = now_s, used_s, False
         if is_busy:
             self._limit = max(LEAST, self._limit * 3 // 4)
         elif self.waiting:
@@ -138,8 +143,14 @@ class ConcurrencyLimit:
     def _look_again(self) -> None:
         """While requests wait, move the limit and start what it has room for, even if no request comes or ends."""
         self._timer = None
-        self._adjust(self._clock_s())
+        now_s = self._clock_s()
+        self._was_late |= now_s > self._timer_is_due_s + LATE_S
+        self._adjust(now_s)
         for requests in self._organizations.values():
             self._start(requests)
         if self.waiting:
-            self._timer = asyncio.get_running_loop().call_later(INTERVAL_S, self._look_again)
+            self._start_timer()
+
+    def _start_timer(self) -> None:
+        self._timer_is_due_s = self._clock_s() + INTERVAL_S
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL_S, self._look_again)
