@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -100,6 +101,13 @@ async def what_was_under_way_before_the_other_came_is_not_cut_off(machine: Machi
     assert machine.under_way == ["a4", "b1", "a5"]
 
 
+async def a_request_that_needs_no_turn_counts(machine: Machine) -> None:
+    await machine.send("a1")
+    machine.limit.note("b")
+    await machine.send("a2", "a3")
+    assert machine.under_way == ["a1", "a2"]
+
+
 async def alone_again_nothing_waits(machine: Machine) -> None:
     await machine.send("b1", "a1", "a2", "a3")
     await machine.answer("b1")
@@ -135,6 +143,16 @@ async def the_limit_falls_while_the_event_loop_is_busy(machine: Machine) -> None
     assert LEAST == 2
 
 
+async def a_late_timer_shows_that_the_event_loop_is_busy(machine: Machine) -> None:
+    await machine.send("b1", *(f"a{number}" for number in range(8)))
+    for seconds in (INTERVAL_S, 2 * INTERVAL_S):
+        machine.passes(seconds, share=0.1)
+        await machine.looks_again()
+        assert machine.under_way == ["b1", "a0", "a1", "a2"]
+    await machine.answer("a0")
+    assert machine.under_way == ["b1", "a1", "a2"]
+
+
 async def without_a_flood_the_limit_does_not_rise(machine: Machine) -> None:
     for number in range(20):
         machine.passes(INTERVAL_S, share=0)
@@ -164,9 +182,11 @@ CASES: list[Callable[[Machine], Awaitable[None]]] = [
     above_the_limit_requests_wait_in_their_order,
     others_are_served_at_once,
     what_was_under_way_before_the_other_came_is_not_cut_off,
+    a_request_that_needs_no_turn_counts,
     alone_again_nothing_waits,
     the_limit_rises_while_the_event_loop_has_time,
     the_limit_falls_while_the_event_loop_is_busy,
+    a_late_timer_shows_that_the_event_loop_is_busy,
     without_a_flood_the_limit_does_not_rise,
     a_cancelled_request_under_way_starts_the_next,
     a_cancelled_request_that_waits_takes_no_turn,
@@ -213,3 +233,28 @@ def test_a_failing_request_ends_its_turn() -> None:
         assert limit.waiting == 0
 
     asyncio.run(asyncio.wait_for(run(), 10))
+
+
+def test_the_work_of_other_threads_counts() -> None:
+    """The event loop waits for a thread that renders a large answer, and uses no processor meanwhile."""
+
+    def work() -> None:
+        ends_s = time.thread_time() + INTERVAL_S
+        while time.thread_time() < ends_s:
+            pass
+
+    async def run() -> None:
+        now_s = 0.0
+        limit = ConcurrencyLimit(lambda: now_s)
+        turns = [limit.turn(name) for name in ("b", "a", "a", "a")]
+        for turn in turns[:-1]:
+            await turn.__aenter__()
+        waits = asyncio.create_task(turns[-1].__aenter__())
+        await _settled()
+        await asyncio.to_thread(work)
+        now_s = INTERVAL_S
+        await asyncio.sleep(INTERVAL_S * 1.2)  # long enough for the timer
+        assert limit.waiting == 1
+        waits.cancel()
+
+    asyncio.run(run())

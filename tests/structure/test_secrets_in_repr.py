@@ -14,8 +14,12 @@ import pytest
 import keystead
 from keystead.api.records import Wire
 from keystead.api.secret_fields import SECRET_FIELDS
+from keystead.operations import CATALOGUE
 from keystead.operations.exporting import ExportWalletResult
+from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.requests import read_submission
 from keystead.pipeline.signer_values import OtpAttempt
+from keystead.server.messages import HttpAnswer, HttpRequest
 from keystead.signer.rpc import calls
 from tests.support.source_tree import assert_only
 
@@ -85,6 +89,27 @@ def test_no_repr_shows_a_secret_field() -> None:
 def test_what_a_repr_shows(value: msgspec.Struct, shown: str) -> None:
     assert repr(value) == shown
     assert repr((value,)) == f"({shown},)"
+
+
+def test_no_repr_shows_a_whole_request_or_answer() -> None:
+    parameters = {"oidcToken": "5ec7e7", "publicKey": f"02{'0' * 64}"}
+    body = msgspec.json.encode(
+        {
+            "type": "ACTIVITY_TYPE_OAUTH_LOGIN",
+            "timestampMs": "1",
+            "organizationId": "01a213e1-cb3b-7317-82ef-d953418aed09",
+            "parameters": parameters,
+        }
+    )
+    operation = CATALOGUE.of_type("ACTIVITY_TYPE_OAUTH_LOGIN")
+    assert isinstance(operation, ActivityOperation)
+    values = (
+        HttpRequest(path="/public/v1/submit/oauth_login", headers=[(b"x-session", b"5ec7e7")], body=body),
+        HttpAnswer(200, [(b"content-type", b"application/json")], body),
+        read_submission(operation, body),
+    )
+    assert all("5ec7e7" not in repr(value) for value in values)
+    assert "/public/v1/submit/oauth_login" in repr(values[0])
 
 
 @cache

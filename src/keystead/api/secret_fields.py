@@ -6,6 +6,7 @@ sealed in the database (`keys`).
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Final
 
 import msgspec
@@ -36,9 +37,22 @@ SECRET_FIELDS: Final = frozenset(
 )
 
 
+WHOLE_FIELDS: Final = frozenset({"body", "headers", "intent", "parameters", "request", "result"})
+"""Fields with a whole request, its headers or a whole answer, of which a part may be secret."""
+
+
 def repr_without_secrets(value: msgspec.Struct) -> str:
     """The value of `repr` for a struct: its fields without those of SECRET_FIELDS."""
-    fields = [name for name in value.__struct_fields__ if name not in SECRET_FIELDS]
+    return _repr_without(SECRET_FIELDS, value)
+
+
+def repr_without_contents(value: msgspec.Struct) -> str:
+    """The same for a request or an answer as a whole: without those of WHOLE_FIELDS, either."""
+    return _repr_without(SECRET_FIELDS | WHOLE_FIELDS, value)
+
+
+def _repr_without(hidden_fields: Set[str], value: msgspec.Struct) -> str:
+    fields = [name for name in value.__struct_fields__ if name not in hidden_fields]
     hidden = "" if len(fields) == len(value.__struct_fields__) else ", …" if fields else "…"
     members = ", ".join(f"{name}={getattr(value, name)!r}" for name in fields)
     return f"{type(value).__name__}({members}{hidden})"

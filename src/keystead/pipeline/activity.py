@@ -225,6 +225,10 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     created_at_ms: int
     updated_at_ms: int
 
+    def __repr__(self) -> str:
+        # Without what was signed: it is in the votes, too.
+        return f"Activity(id={self.id!r}, organization_id={self.organization_id!r}, type={self.type!r}, …)"
+
     @property
     def identities(self) -> Mapping[str, ProvenIdentity]:
         """What the ID tokens in its request proved, by field: the first proof is that of the submission."""

@@ -6,6 +6,7 @@ Here: the requests in flight, and those that ended recently. Not here: activitie
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 
 from keystead.primitives.lru import Lru
 
@@ -20,7 +21,8 @@ class InFlightRequests:
     """Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._in_flight: dict[RequestKey, asyncio.Future[None]] = {}
+        self._waiting: dict[RequestKey, deque[asyncio.Future[None]]] = {}
+        """Of each key that is in flight, the requests that wait, in their order."""
         self._recent = Lru[RequestKey, bool](RECENT_MAX)
 
     async def join(self, key: RequestKey) -> bool:
@@ -28,11 +30,30 @@ class InFlightRequests:
 
         The caller must call `finish` afterwards.
         """
-        while (earlier := self._in_flight.get(key)) is not None:
-            await asyncio.shield(earlier)
-        self._in_flight[key] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            self._waiting[key] = deque()
+        else:
+            turn = asyncio.get_running_loop().create_future()
+            waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled():  # its turn came before
+                    self._next(key)
+                raise
         return self._recent.peek(key) is not None
 
     def finish(self, key: RequestKey) -> None:
-        self._in_flight.pop(key).set_result(None)
         self._recent.put(key, True)
+        self._next(key)
+
+    def _next(self, key: RequestKey) -> None:
+        """Give the turn to the request that waits longest, and to no other: thousands may wait."""
+        waiting = self._waiting[key]
+        while waiting:
+            turn = waiting.popleft()
+            if not turn.cancelled():
+                turn.set_result(None)
+                return
+        del self._waiting[key]

@@ -18,6 +18,7 @@ from keystead.api.decoding import decoder, plain, refuse_repeated_members
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
+from keystead.api.secret_fields import repr_without_contents
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import Lookup
 from keystead.pipeline.activity import ActivityOperation, IntentVersion
@@ -33,6 +34,8 @@ class Envelope(RequestStruct, Generic[ParametersT], frozen=True):
     organization_id: Uuid
     parameters: ParametersT
     generate_app_proofs: bool | None = None
+
+    __repr__ = repr_without_contents
 
 
 class Liveness(msgspec.Struct, frozen=True):
@@ -58,6 +61,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     request: bytes
     fingerprint: str
     identities: Mapping[str, ProvenIdentity] = {}
+
+    __repr__ = repr_without_contents
 
     def user_lookup(self) -> Lookup | None:
         """The value that finds the sub-organization of the user that it concerns, if a user of the parent submits

@@ -33,6 +33,7 @@ from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown
 from keystead.organizations.ip_allowlists import EXEMPT, Source
+from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.requests import Submission, read_submission
@@ -206,26 +207,37 @@ class Application:
             proven = await prove(_stamps(request), body, operation, service.verifiers)
             query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
-        organization, caller = await reader(
-            service.store,
-            query.organization_id,
-            proven,
-            service.clock.now_ms(),
-            before_session=operation.before_session,
-            of_caller=operation.of_caller,
-            source=self._source(request),
-        )
+
+        async def found() -> tuple[Organization, Principal]:
+            return await reader(
+                service.store,
+                query.organization_id,
+                proven,
+                service.clock.now_ms(),
+                before_session=operation.before_session,
+                of_caller=operation.of_caller,
+                source=self._source(request),
+            )
+
+        organization, caller = await found()
         line.user_id = caller.user.user_id
         self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        reading = service.reading(organization, caller)
         kept = service.store.cached_answers(organization) if operation.of_version else None
         key = (operation.name, form)
         known = kept.get(key) if kept is not None else None
-        if known is None:
-            async with service.concurrency.turn(organization.id):
+        if known is not None:
+            service.concurrency.note(organization.id)
+            return known
+        async with service.concurrency.turn(organization.id) as has_waited:
+            if has_waited:  # others have changed the organization meanwhile, or removed its caller
+                organization, caller = await found()
+                kept = service.store.cached_answers(organization) if operation.of_version else None
+                known = kept.get(key) if kept is not None else None
+            if known is None:
+                reading = service.reading(organization, caller)
                 known = await _rendered(await _awaited(operation.answer(reading, query)), form)
-            if kept is not None:
-                kept.keep(key, known)
+                if kept is not None:
+                    kept.keep(key, known)
         return known
 
     async def _answer_submission(
@@ -260,17 +272,17 @@ class Application:
             token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
             await self._auth_proxy.link_google(proven.identity, token, submission.organization_id, line)
         organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms(), source)
-        submission = replace(submission, organization_id=organization.id)
         line.user_id = caller.user.user_id
         if of_proxy:
             self._limits.spend_for_proxy(organization.id, time.monotonic())
         else:
             self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        async with service.concurrency.turn(organization.id) as has_waited:
+        async with service.concurrency.turn(organization.id, of_proxy=of_proxy) as has_waited:
             if has_waited:  # others have changed the organization meanwhile, or removed its caller
                 organization, caller = await submitter(
                     service.store, submission, proven, service.clock.now_ms(), source
                 )
+            submission = replace(submission, organization_id=organization.id)
             activity = await service.lifecycle.submit(submission, caller, organization, source)
         line.activity_id = activity.id
         if service.measurements is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from keystead.api.errors import ServiceError
+from keystead.api.secret_fields import repr_without_contents
 from keystead.organizations.ip_allowlists import Address
 
 Header = tuple[bytes, bytes]
@@ -41,6 +42,8 @@ class HttpRequest(msgspec.Struct, kw_only=True):
     client: CallerAddress = CallerAddress()
     refusal: ServiceError | None = None
 
+    __repr__ = repr_without_contents
+
 
 class HttpAnswer(msgspec.Struct, frozen=True):
     """`headers` without those that the connection adds: the date, the content length, whether it ends. `close`: end
@@ -50,6 +53,8 @@ class HttpAnswer(msgspec.Struct, frozen=True):
     headers: list[Header]
     body: bytes
     close: bool = False
+
+    __repr__ = repr_without_contents
 
 
 def one_slash(path: str) -> str:
