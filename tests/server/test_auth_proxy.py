@@ -158,7 +158,7 @@ def test_preflight_allows_the_header_of_the_configuration(caller: Caller) -> Non
     assert "x-auth-proxy-config-id" in response.headers["access-control-allow-headers"].lower()
 
 
-PERSONAL = "prove the contact first; only then this application answers whether it has an account"
+PERSONAL = "this application says whether a contact has an account only to a caller who proves the contact"
 
 
 def test_whether_a_contact_has_an_account_is_not_told(caller: Caller) -> None:

@@ -54,8 +54,8 @@ class _ImportIntent(Protocol):
     def user_id(self) -> str: ...
 
 
-def only_for_oneself(submitter_id: str, intent: _ImportIntent) -> None:
-    """A rule that no policy overrides: users import for themselves only."""
+def check_import_of_submitter(submitter_id: str, intent: _ImportIntent) -> None:
+    """Raise PermissionDenied unless the submitter imports for themselves. No policy overrides this rule."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
             f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "
@@ -63,7 +63,7 @@ def only_for_oneself(submitter_id: str, intent: _ImportIntent) -> None:
         )
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=only_for_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=check_import_of_submitter)
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
 ) -> ExecutionOutput[InitImportWalletResult]:
@@ -72,7 +72,7 @@ async def init_import_wallet(
     return ExecutionOutput(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=only_for_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=check_import_of_submitter)
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
 ) -> ExecutionOutput[InitImportPrivateKeyResult]:
@@ -110,7 +110,7 @@ class ImportWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=only_for_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=check_import_of_submitter)
 async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> ExecutionOutput[ImportWalletResult]:
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
     organization = execution.organization
@@ -150,7 +150,7 @@ class ImportPrivateKeyResult(Wire, frozen=True):
     addresses: tuple[PrivateKeyAddress, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=only_for_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=check_import_of_submitter)
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
 ) -> ExecutionOutput[ImportPrivateKeyResult]:

@@ -73,7 +73,7 @@ def _as_v1(result: CreatePrivateKeysResultV2) -> CreatePrivateKeysResult:
 async def create_private_keys(
     execution: Execution, intent: CreatePrivateKeysIntentV2
 ) -> ExecutionOutput[CreatePrivateKeysResultV2]:
-    """Make private keys, sealed at rest, each with its addresses."""
+    """Make private keys, which are stored sealed, each with its addresses."""
     organization, requested = execution.organization, intent.private_keys
     organization.private_keys.check_limit(len(requested), execution.limits)
     taken = organization.private_keys.labels()
@@ -151,7 +151,7 @@ def private_key_record(
 def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], field: str) -> None:
     """Raise InvalidRequest, naming the field, if a format is named twice or does not exist for the curve."""
     if len(set(address_formats)) != len(address_formats):
-        raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
+        raise InvalidRequest(f"invalid address format: field `{field}` has a format twice")
     for address_format in address_formats:
         try:
             require_encodable(curve, address_format)
@@ -160,7 +160,7 @@ def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], fiel
 
 
 class DeletePrivateKeysIntent(RequestStruct, frozen=True):
-    """Without `delete_without_export`, each of them must have been exported."""
+    """Without `delete_without_export`, each private key must have been exported."""
 
     private_key_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=KEYS_AT_ONCE)]
     delete_without_export: bool | None = None

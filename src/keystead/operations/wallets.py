@@ -55,7 +55,7 @@ class CreateWalletResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_CREATE_WALLET")
 async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> ExecutionOutput[CreateWalletResult]:
-    """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts."""
+    """Make a wallet from a new mnemonic, which is stored sealed, and derive its accounts."""
     mnemonic_length = MNEMONIC_LENGTH if intent.mnemonic_length is None else intent.mnemonic_length
     check_mnemonic_length(mnemonic_length)
     normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
@@ -148,7 +148,7 @@ def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> Execution
 
 
 class DeleteWalletsIntent(RequestStruct, frozen=True):
-    """Without `delete_without_export`, each of them must have been exported."""
+    """Without `delete_without_export`, each wallet must have been exported."""
 
     wallet_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=100)]
     delete_without_export: bool | None = None
@@ -161,11 +161,7 @@ class DeleteWalletsResult(Wire, frozen=True):
 def _wallets_keyword(organization: Organization, intent: DeleteWalletsIntent, _: None) -> ResourceKeywords:
     wallets = organization.wallets
     return ResourceKeywords(
-        {
-            "wallets": [
-                wallet_keywords(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets
-            ]
-        }
+        {"wallets": [wallet_keywords(wallets[id_]) for id_ in dict.fromkeys(intent.wallet_ids) if id_ in wallets]}
     )
 
 
@@ -185,9 +181,9 @@ def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Executi
         result=DeleteWalletsResult(wallet_ids=gone),
         changes=tuple(Remove(Wallet, wallet_id) for wallet_id in gone),
         attachments=tuple(
-            each
+            row
             for wallet_id in gone
-            for each in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
+            for row in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
         ),
     )
 

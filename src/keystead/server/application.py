@@ -31,7 +31,7 @@ from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
-from keystead.operations.activities import shown
+from keystead.operations.activities import shown_activity
 from keystead.organizations.ip_allowlists import EXEMPT, Source
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Activity, ActivityOperation
@@ -237,7 +237,7 @@ class Application:
         )
         if changes_ip_allowlist(activity):
             await log_lockout(reading, source, line.request_id)
-        seen = await shown(reading, activity, submission)
+        seen = await shown_activity(reading, activity, submission)
         return answer(ActivityResponse(activity=seen), self._form(request))
 
     async def _submitted(
