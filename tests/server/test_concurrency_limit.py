@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from keystead.server.concurrency_limit import INTERVAL_S, LEAST, SHARED_S, ConcurrencyLimit
+from keystead.server.concurrency_limit import INTERVAL_S, LIMIT_MIN, SHARED_S, ConcurrencyLimit
 
 
 class Machine:
@@ -132,7 +132,7 @@ async def the_limit_falls_while_the_event_loop_is_busy(machine: Machine) -> None
     for name in ("a1", "a2"):
         await machine.answer(name)
     assert machine.under_way == ["b1", "a3", "a4"]
-    assert LEAST == 2
+    assert LIMIT_MIN == 2
 
 
 async def without_a_flood_the_limit_does_not_rise(machine: Machine) -> None:

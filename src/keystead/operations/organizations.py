@@ -94,7 +94,7 @@ class GetBootProofResponse(Wire, frozen=True):
 
 @query()
 def get_boot_proof(_: Reading, request: GetBootProofRequest) -> GetBootProofResponse:
-    """Always not organization_ids: this service does not run on attested hardware."""
+    """Always not found: this service does not run on attested hardware."""
     raise NotFound(
         f"no boot proof for ephemeral key {request.ephemeral_key[:140]}: this server runs in no enclave, "
         "so an app proof shows which server answered, not what hardware it is"

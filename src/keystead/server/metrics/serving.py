@@ -25,7 +25,8 @@ _ADDRESS: Final = re.compile(r"(?P<host>[^\[\]:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0
 
 
 class WatchedSigner(Protocol):
-    """The process of the signer. `restarts`: its starts after it died. `pid`: of the one that runs."""
+    """The process of the signer. `restarts`: how often it was started again. `pid`: the id of the present
+    process."""
 
     restarts: int
 
@@ -35,10 +36,10 @@ class WatchedSigner(Protocol):
 
 def parse_address(text: str) -> tuple[str, int]:
     """Host and port of `127.0.0.1:9464` or `[::1]:9464`. Raises SettingsError."""
-    found = _ADDRESS.fullmatch(text)
-    if found is None or int(found["port"]) > 65_535:
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > 65_535:
         raise SettingsError("setting KEYSTEAD_METRICS_ADDRESS: expected HOST:PORT, such as 127.0.0.1:9464")
-    return found["host"].strip("[]"), int(found["port"])
+    return match["host"].strip("[]"), int(match["port"])
 
 
 @contextmanager
