@@ -21,7 +21,7 @@ from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import Master, MasterKeyError, MasterKeySources, open_master_keys, parse_source
 from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.sqlite_backup import BackupRefused, damage
+from keystead.storage.sqlite_backup import BackupRefused, integrity_problems
 
 
 def check(
@@ -51,7 +51,7 @@ def check(
         path = sqlite_path(database_url)
         if path is not None and not path.exists():
             raise Failure(f"there is no database file {path}")
-        damages = [] if path is None else damage(path)
+        damages = [] if path is None else integrity_problems(path)
         for found in damages:
             print(f"the database file: {found}")
         with database_failures(database_url):

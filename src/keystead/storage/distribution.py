@@ -14,33 +14,33 @@ DISTRIBUTION: Final = "distribution"
 
 CITUS: Final = b"citus"
 
-_OF_ORGANIZATION: Final = "organization_id"
+_ORGANIZATION_COLUMN: Final = "organization_id"
 
 _ROOT: Final = "organization"
 """The tables of an organization have their rows on the node that has its row of this table."""
 
 COLUMNS: Final[Mapping[str, str | None]] = {
     _ROOT: "id",
-    "activity": _OF_ORGANIZATION,
-    "email_event": _OF_ORGANIZATION,
-    "interface_text": _OF_ORGANIZATION,
-    "one_time_code": _OF_ORGANIZATION,
-    "one_time_code_count": _OF_ORGANIZATION,
-    "outgoing_message": _OF_ORGANIZATION,
-    "policy_evaluation": _OF_ORGANIZATION,
-    "record": _OF_ORGANIZATION,
-    "sealed_secret": _OF_ORGANIZATION,
-    "snapshot": _OF_ORGANIZATION,
-    "unfinished_deletion": _OF_ORGANIZATION,
-    "vote": _OF_ORGANIZATION,
-    "wallet_account": _OF_ORGANIZATION,
-    "webhook_delivery": _OF_ORGANIZATION,
-    "webhook_event": _OF_ORGANIZATION,
-    "webhook_lease": _OF_ORGANIZATION,
-    # Found, and unique, across organizations.
+    "activity": _ORGANIZATION_COLUMN,
+    "email_event": _ORGANIZATION_COLUMN,
+    "interface_text": _ORGANIZATION_COLUMN,
+    "one_time_code": _ORGANIZATION_COLUMN,
+    "one_time_code_count": _ORGANIZATION_COLUMN,
+    "outgoing_message": _ORGANIZATION_COLUMN,
+    "policy_evaluation": _ORGANIZATION_COLUMN,
+    "record": _ORGANIZATION_COLUMN,
+    "sealed_secret": _ORGANIZATION_COLUMN,
+    "snapshot": _ORGANIZATION_COLUMN,
+    "unfinished_deletion": _ORGANIZATION_COLUMN,
+    "vote": _ORGANIZATION_COLUMN,
+    "wallet_account": _ORGANIZATION_COLUMN,
+    "webhook_delivery": _ORGANIZATION_COLUMN,
+    "webhook_event": _ORGANIZATION_COLUMN,
+    "webhook_lease": _ORGANIZATION_COLUMN,
+    # Rows of these are looked up, and unique, across organizations.
     "lookup": "value",
     "used_token": "id",
-    # Of no organization, small, and read by everybody.
+    # These belong to no organization, are small, and are read by every session.
     "instance": None,
     "process": None,
     "schema_version": None,
@@ -53,20 +53,20 @@ SETTINGS: Final = (
     "citus.multi_shard_modify_mode = 'sequential'",
     "citus.max_adaptive_executor_pool_size = 1",
 )
-"""What every session of a distributed database has."""
+"""The settings of every session of a distributed database."""
 
 
-def distributing(table: str) -> str:
+def distribution_statement(table: str) -> str:
     """The statement that distributes a table. Raises KeyError for a table without a declaration."""
     column = COLUMNS[table]
     if column is None:
         return f"SELECT create_reference_table('{table}')"
     if table == _ROOT:
         return f"SELECT create_distributed_table('{table}', '{column}', colocate_with => 'none')"
-    together = _ROOT if column == _OF_ORGANIZATION else "none"
-    return f"SELECT create_distributed_table('{table}', '{column}', colocate_with => '{together}')"
+    colocated_with = _ROOT if column == _ORGANIZATION_COLUMN else "none"
+    return f"SELECT create_distributed_table('{table}', '{column}', colocate_with => '{colocated_with}')"
 
 
-def in_order(tables: frozenset[str]) -> list[str]:
-    """The tables, with that which others follow first."""
+def in_distribution_order(tables: frozenset[str]) -> list[str]:
+    """The tables in the order of distribution: first the table with which the others are colocated."""
     return [table for table in COLUMNS if table in tables]

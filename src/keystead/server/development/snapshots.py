@@ -16,7 +16,7 @@ from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 from keystead.storage.sqlite import SqliteStore
-from keystead.storage.sqlite_snapshots import Snapshot, put_back, put_organization_back, take_snapshot
+from keystead.storage.sqlite_snapshots import Snapshot, restore_organization, restore_snapshot, take_snapshot
 
 START = "start"
 SNAPSHOTS_MAX = 20
@@ -99,7 +99,7 @@ class Snapshots:
                 raise NotFound(
                     f"field `name`: there is no snapshot {change.name!r}; there are {', '.join(self._taken)}"
                 )
-            await put_back(self._store, snapshot)
+            await restore_snapshot(self._store, snapshot)
             return self.state()
 
     async def reset(self, change: ResetChange) -> SnapshotNames:
@@ -107,9 +107,9 @@ class Snapshots:
         async with self._changing:
             start = self._taken[START]
             if change.organization_id is None:
-                await put_back(self._store, start)
+                await restore_snapshot(self._store, start)
                 self._forget()
-            elif not await put_organization_back(self._store, start, change.organization_id):
+            elif not await restore_organization(self._store, start, change.organization_id):
                 raise NotFound(f"field `organizationId`: there is no organization {change.organization_id}")
             return self.state()
 
