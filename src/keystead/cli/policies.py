@@ -38,7 +38,7 @@ from keystead.cli.tables import AsJson
 from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound
-from keystead.client.leniency import converted
+from keystead.client.leniency import convert_leniently
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, WarningCode, policy_warnings
@@ -77,7 +77,7 @@ def explain(
         rules = rules_of(client)
         warnings = live_warnings(client)
         try:
-            evaluations: tuple[Evaluation, ...] = converted(answer, tuple[Evaluation, ...])
+            evaluations: tuple[Evaluation, ...] = convert_leniently(answer, tuple[Evaluation, ...])
         except msgspec.ValidationError as refused:
             raise Failure(f"the answer to query/get_policy_evaluations cannot be read: {refused}") from refused
         looked_at = {each.policy_id for one in evaluations for each in one.policy_evaluations}

@@ -10,7 +10,7 @@ from keystead.api.records import Policy, User
 from keystead.cli.failure import Failure
 from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
-from keystead.client.leniency import converted
+from keystead.client.leniency import convert_leniently
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, WarningCode
@@ -67,7 +67,7 @@ def _records(client: Client, query: str, member: str, kind: Any) -> Any:
 
 def _read(answered: Any, kind: Any, query: str) -> Any:
     try:
-        return converted(answered, kind)
+        return convert_leniently(answered, kind)
     except msgspec.ValidationError as refused:
         raise Failure(
             f"the answer to query/{query} cannot be read: {refused}; is the server of another version, or set to "
