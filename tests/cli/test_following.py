@@ -78,7 +78,7 @@ def test_begins_with_the_newest_in_order(there: Activities) -> None:
     made = [there.put(id_at(number)) for number in range(5)]
     feed = Feed(there)
     assert ids(feed.begin(3)) == made[2:]
-    assert feed.look() == []
+    assert feed.poll() == []
 
 
 def test_tells_what_is_new_once(there: Activities) -> None:
@@ -86,17 +86,17 @@ def test_tells_what_is_new_once(there: Activities) -> None:
     feed = Feed(there)
     feed.begin(20)
     news = [there.put(id_at(number)) for number in (1, 2)]
-    assert ids(feed.look()) == news
-    assert feed.look() == []
+    assert ids(feed.poll()) == news
+    assert feed.poll() == []
 
 
 def test_an_empty_organization(there: Activities) -> None:
     feed = Feed(there)
     assert feed.begin(20) == []
-    assert feed.look() == []
+    assert feed.poll() == []
     made = [there.put(id_at(number)) for number in range(PAGE * 2 + 5)]
-    assert ids(feed.look()) == made
-    assert feed.look() == []
+    assert ids(feed.poll()) == made
+    assert feed.poll() == []
 
 
 def test_more_news_than_a_page(there: Activities) -> None:
@@ -104,7 +104,7 @@ def test_more_news_than_a_page(there: Activities) -> None:
     feed = Feed(there)
     feed.begin(1)
     news = [there.put(id_at(1 + number)) for number in range(PAGE * 3)]
-    assert ids(feed.look()) == news
+    assert ids(feed.poll()) == news
 
 
 def test_one_that_is_committed_after_a_newer_one(there: Activities) -> None:
@@ -112,9 +112,9 @@ def test_one_that_is_committed_after_a_newer_one(there: Activities) -> None:
     feed = Feed(there)
     feed.begin(1)
     there.put(id_at(50_000))
-    assert len(feed.look()) == 1
+    assert len(feed.poll()) == 1
     late = there.put(id_at(50_000 - OVERLAP_MS + 1))
-    assert ids(feed.look()) == [late]
+    assert ids(feed.poll()) == [late]
 
 
 def test_what_is_old_is_not_read_again(there: Activities) -> None:
@@ -123,9 +123,9 @@ def test_what_is_old_is_not_read_again(there: Activities) -> None:
     feed = Feed(there)
     feed.begin(100)
     there.put(id_at(10 * OVERLAP_MS))
-    feed.look()
+    feed.poll()
     there.asked.clear()
-    feed.look()
+    feed.poll()
     assert there.asked == ["query/list_activities"] * 2
     assert len(feed._known) < 5
 
@@ -135,12 +135,12 @@ def test_changes_are_told(there: Activities) -> None:
     feed = Feed(there)
     feed.begin(20)
     there.put(waiting, OPEN, votes=2)
-    (news,) = feed.look()
+    (news,) = feed.poll()
     assert len(news["votes"]) == 2
     there.put(waiting, "COMPLETED", votes=3)
-    (news,) = feed.look()
+    (news,) = feed.poll()
     assert news["status"] == "ACTIVITY_STATUS_COMPLETED"
-    assert feed.look() == []
+    assert feed.poll() == []
 
 
 def test_changes_of_what_was_there_before(there: Activities) -> None:
@@ -149,9 +149,9 @@ def test_changes_of_what_was_there_before(there: Activities) -> None:
         there.put(id_at(20 * OVERLAP_MS + number))
     feed = Feed(there)
     assert waiting not in ids(feed.begin(5))
-    assert feed.look() == []
+    assert feed.poll() == []
     there.put(waiting, "REJECTED")
-    assert ids(feed.look()) == [waiting]
+    assert ids(feed.poll()) == [waiting]
 
 
 def test_an_old_one_that_waits_does_not_bring_back_the_rest(there: Activities) -> None:
@@ -160,7 +160,7 @@ def test_an_old_one_that_waits_does_not_bring_back_the_rest(there: Activities) -
         there.put(id_at(20 * OVERLAP_MS + number))
     feed = Feed(there)
     assert len(feed.begin(5)) == 5
-    assert feed.look() == []
+    assert feed.poll() == []
 
 
 def test_only_the_newest_of_many_that_wait_are_watched(there: Activities) -> None:
@@ -169,7 +169,7 @@ def test_only_the_newest_of_many_that_wait_are_watched(there: Activities) -> Non
     feed.begin(5)
     there.put(many[0], "COMPLETED")
     there.put(many[50], "COMPLETED")
-    assert ids(feed.look()) == [many[50]]
+    assert ids(feed.poll()) == [many[50]]
     assert there.asked.count("query/get_activity") == 1
 
 
@@ -180,7 +180,7 @@ def test_changes_are_in_their_order(there: Activities) -> None:
     there.put(second)
     there.put(first)
     third = there.put(id_at(2))
-    assert ids(feed.look()) == [second, first, third]
+    assert ids(feed.poll()) == [second, first, third]
 
 
 def test_one_that_is_gone_is_not_told(there: Activities) -> None:
@@ -190,7 +190,7 @@ def test_one_that_is_gone_is_not_told(there: Activities) -> None:
     feed.begin(20)
     there.forget(waiting)
     there.put(id_at(2))
-    assert ids(feed.look()) == [id_at(2)]
+    assert ids(feed.poll()) == [id_at(2)]
 
 
 class Ticks:

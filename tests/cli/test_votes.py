@@ -121,7 +121,7 @@ def test_no_other_answer_votes(answer: str, voted: FakeServer, terminal: Termina
 def test_without_a_terminal_nothing_is_asked(voted: FakeServer, terminal: Terminal) -> None:
     printed = terminal.run("approve", FINGERPRINT)
     assert printed.code == 1
-    assert "standard input is not a terminal to ask on; keystead approve --yes does not ask" in printed.err
+    assert "standard input is not a terminal; keystead approve --yes does not ask" in printed.err
     assert not [path for path, _ in voted.asked if path.startswith("submit/")]
 
 

@@ -1,4 +1,4 @@
-"""`keystead check`: says whether a database is whole and fits its master key.
+"""`keystead check`: checks that a database is whole and fits its master key.
 
 Here: flags and the output. Not here: the checks (`server.checking`, `storage.sqlite_backup`).
 """
@@ -31,10 +31,11 @@ def check(
     ],
     other_master_key_file: Annotated[
         str,
-        typer.Option(envvar="KEYSTEAD_OTHER_MASTER_KEY_FILE", help="The other one, while it is being rotated."),
+        typer.Option(envvar="KEYSTEAD_OTHER_MASTER_KEY_FILE", help="The second master key, during a rotation."),
     ] = "",
     finish_deletions: Annotated[
-        bool, typer.Option("--finish-deletions", help="Delete the rows that are left of what is deleted.")
+        bool,
+        typer.Option("--finish-deletions", help="Delete the remaining rows of deleted organizations and wallets."),
     ] = False,
 ) -> None:
     """Check that a database is whole and fits its master key.
@@ -52,8 +53,8 @@ def check(
         if path is not None and not path.exists():
             raise Failure(f"there is no database file {path}")
         damages = [] if path is None else integrity_problems(path)
-        for found in damages:
-            print(f"the database file: {found}")
+        for damage in damages:
+            print(f"the database file: {damage}")
         with database_failures(database_url):
             checked = asyncio.run(_check(database_url, master, finish=finish_deletions))
     except (MasterKeyError, BackupRefused, ValueError) as refused:

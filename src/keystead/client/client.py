@@ -52,8 +52,8 @@ class Client(BaseClient[httpx.Client], Operations):
         asks for further proofs first, and the errors of the operations.
         """
         session, key = SessionStamper(expiration_seconds, session_profile_id), generate_api_key()
-        made = self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
-        token = read_session_token(made.session)
+        answer = self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
+        token = read_session_token(answer.session)
         session.replace_key(key, token)
         return Client(
             self.base_url,
@@ -74,8 +74,8 @@ class Client(BaseClient[httpx.Client], Operations):
         if session.renewing.acquire(blocking=False):
             try:
                 key = generate_api_key()
-                made = self.stamp_login(**login_parameters(session, key))
-                session.replace_key(key, read_session_token(made.session))
+                answer = self.stamp_login(**login_parameters(session, key))
+                session.replace_key(key, read_session_token(answer.session))
             except KeysteadError as failure:
                 session.postpone(failure)
             finally:
@@ -196,8 +196,8 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
     ) -> AsyncClient:
         """See `Client.login`."""
         session, key = SessionStamper(expiration_seconds, session_profile_id), generate_api_key()
-        made = await self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
-        token = read_session_token(made.session)
+        answer = await self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
+        token = read_session_token(answer.session)
         session.replace_key(key, token)
         return AsyncClient(
             self.base_url,
@@ -215,8 +215,8 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         if session.renewing.acquire(blocking=False):
             try:
                 key = generate_api_key()
-                made = await self.stamp_login(**login_parameters(session, key))
-                session.replace_key(key, read_session_token(made.session))
+                answer = await self.stamp_login(**login_parameters(session, key))
+                session.replace_key(key, read_session_token(answer.session))
             except KeysteadError as failure:
                 session.postpone(failure)
             finally:

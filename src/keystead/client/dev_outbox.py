@@ -1,4 +1,4 @@
-"""The messages that a development server kept in place of sending them.
+"""The messages that a development server kept instead of sending them.
 
 Not here: the developer's other controls (`dev_controls`), the server's half.
 """

@@ -85,7 +85,7 @@ async def _new_import_target(
     execution: Execution, kind: ImportKind, user_id: str
 ) -> tuple[str, tuple[Put | Remove, ...]]:
     organization, target_id = execution.organization, execution.new_id()
-    made = await execution.signer.new_import_target(
+    new_target = await execution.signer.new_import_target(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         target_id=target_id,
@@ -93,9 +93,9 @@ async def _new_import_target(
         user_id=user_id,
     )
     target = ImportTarget(
-        id=target_id, kind=kind, user_id=user_id, sealed=made.sealed, created_at_ms=execution.now_ms
+        id=target_id, kind=kind, user_id=user_id, sealed=new_target.sealed, created_at_ms=execution.now_ms
     )
-    return made.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
+    return new_target.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
 
 
 class ImportWalletIntent(RequestStruct, frozen=True):
@@ -116,7 +116,7 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Exe
     organization = execution.organization
     normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
     wallet_id = execution.new_id()
-    made = await execution.signer.import_wallet(
+    import_result = await execution.signer.import_wallet(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         targets=open_targets(organization, intent.user_id, ImportKind.WALLET, execution.now_ms),
@@ -125,13 +125,19 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Exe
         accounts=[account_request(params) for params in intent.accounts],
     )
     records = wallet_records(
-        execution, wallet_id, intent.wallet_name, made.wallet, intent.accounts, normalized_paths, imported=True
+        execution,
+        wallet_id,
+        intent.wallet_name,
+        import_result.wallet,
+        intent.accounts,
+        normalized_paths,
+        imported=True,
     )
     return ExecutionOutput(
         result=ImportWalletResult(
             wallet_id=wallet_id, addresses=tuple(account.address for account in records.accounts)
         ),
-        changes=(Put(records.wallet), Remove(ImportTarget, made.target_id)),
+        changes=(Put(records.wallet), Remove(ImportTarget, import_result.target_id)),
         attachments=records.attachments,
         derived=records.accounts,
     )
@@ -157,11 +163,11 @@ async def import_private_key(
     """Store the private key that the caller sealed to an import target."""
     organization = execution.organization
     organization.private_keys.check_limit(1, execution.limits)
-    taken = organization.private_keys.labels()
-    PrivateKeys.check_label(intent.private_key_name, taken, "parameters.privateKeyName")
+    used_names = organization.private_keys.labels()
+    PrivateKeys.check_label(intent.private_key_name, used_names, "parameters.privateKeyName")
     check_formats(intent.curve, intent.address_formats, "parameters.addressFormats")
     private_key_id = execution.new_id()
-    made = await execution.signer.import_private_key(
+    import_result = await execution.signer.import_private_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         targets=open_targets(organization, intent.user_id, ImportKind.PRIVATE_KEY, execution.now_ms),
@@ -171,12 +177,12 @@ async def import_private_key(
         address_formats=intent.address_formats,
     )
     private_key = private_key_record(
-        execution, private_key_id, intent.private_key_name, intent, made.private_key, (), imported=True
+        execution, private_key_id, intent.private_key_name, intent, import_result.private_key, (), imported=True
     )
     return ExecutionOutput(
         result=ImportPrivateKeyResult(private_key_id=private_key_id, addresses=private_key.addresses),
-        changes=(Put(private_key), Remove(ImportTarget, made.target_id)),
-        attachments=(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.private_key.sealed),),
+        changes=(Put(private_key), Remove(ImportTarget, import_result.target_id)),
+        attachments=(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, import_result.private_key.sealed),),
     )
 
 

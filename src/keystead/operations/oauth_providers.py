@@ -97,11 +97,11 @@ def create_oauth_providers(
     now = Timestamp.from_ms(execution.now_ms)
     providers = new_oauth_providers(intent.oauth_providers, execution.identities, execution.new_id, now, _FIELD)
     check_identities_free(execution.organization, providers)
-    held = with_oauth_providers(user.oauth_providers, providers, execution.limits)
+    all_providers = with_oauth_providers(user.oauth_providers, providers, execution.limits)
     return ExecutionOutput(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),
         changes=(
-            Put(replace(user, oauth_providers=held, updated_at=now)),
+            Put(replace(user, oauth_providers=all_providers, updated_at=now)),
             *google_email_verified(
                 execution.organization,
                 user,

@@ -74,10 +74,10 @@ async def _new_policies(
     organization = execution.organization
     organization.policies.check_limit(len(requested), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
-    taken = organization.policies.labels()
+    used_names = organization.policies.labels()
     policies = []
     for intent in requested:
-        Policies.check_label(intent.policy_name, taken, f"{field}.policyName")
+        Policies.check_label(intent.policy_name, used_names, f"{field}.policyName")
         policy = Policy(
             policy_id=execution.new_id(),
             policy_name=intent.policy_name,
@@ -89,7 +89,7 @@ async def _new_policies(
             condition=intent.condition or "",
             time=intent.time or None,
         )
-        taken[policy.policy_name] = policy.policy_id
+        used_names[policy.policy_name] = policy.policy_id
         policies.append(policy)
     await _check_policies(policies, organization.policies.values(), execution)
     return policies
@@ -198,12 +198,12 @@ class DeletePoliciesResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_POLICIES")
 def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> ExecutionOutput[DeletePoliciesResult]:
     """Delete several policies, all or none."""
-    gone = tuple(dict.fromkeys(intent.policy_ids))
-    for policy_id in gone:
+    deleted_ids = tuple(dict.fromkeys(intent.policy_ids))
+    for policy_id in deleted_ids:
         execution.organization.record(Policies, policy_id)
     return ExecutionOutput(
-        result=DeletePoliciesResult(policy_ids=gone),
-        changes=tuple(Remove(Policy, policy_id) for policy_id in gone),
+        result=DeletePoliciesResult(policy_ids=deleted_ids),
+        changes=tuple(Remove(Policy, policy_id) for policy_id in deleted_ids),
     )
 
 

@@ -64,22 +64,22 @@ async def init_import_secrets(
     targets: list[ImportTarget] = []
     for _ in range(intent.num_secrets):
         target_id = execution.new_id()
-        made = await execution.signer.new_import_target(
+        new_target = await execution.signer.new_import_target(
             organization_id=organization.id,
             data_key=organization.data_key.sealed,
             target_id=target_id,
             kind=kind,
             user_id=user_id,
         )
-        messages.append(made.import_bundle)
+        messages.append(new_target.import_bundle)
         targets.append(
             ImportTarget(
                 id=target_id,
                 kind=kind,
                 user_id=user_id,
-                sealed=made.sealed,
+                sealed=new_target.sealed,
                 created_at_ms=execution.now_ms,
-                public_key=made.public_key,
+                public_key=new_target.public_key,
             )
         )
     removed = outdated(organization, user_id, kind, execution.now_ms, adding=len(targets))
@@ -254,11 +254,11 @@ def _deleted_keywords(organization: Organization, intent: DeleteSecretsIntent, _
 @activity("ACTIVITY_TYPE_DELETE_SECRETS", resources=_deleted_keywords)
 def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> ExecutionOutput[DeleteSecretsResult]:
     """Delete secrets, all or none. They cannot be recovered. Policies must allow each of them."""
-    gone = tuple(secret.id for secret in _secrets_named(execution.organization, intent.secret_ids))
+    deleted_ids = tuple(secret.id for secret in _secrets_named(execution.organization, intent.secret_ids))
     return ExecutionOutput(
-        result=DeleteSecretsResult(secret_ids=gone),
-        changes=tuple(Remove(Secret, secret_id) for secret_id in gone),
-        attachments=tuple(SealedSecret.removed(secret_id, SECRET_PURPOSE) for secret_id in gone),
+        result=DeleteSecretsResult(secret_ids=deleted_ids),
+        changes=tuple(Remove(Secret, secret_id) for secret_id in deleted_ids),
+        attachments=tuple(SealedSecret.removed(secret_id, SECRET_PURPOSE) for secret_id in deleted_ids),
     )
 
 

@@ -56,8 +56,8 @@ async def _held(
             looked_up_credential_id(params.attestation.credential_id) for params in authenticators
         ],
     }
-    held: set[str] = set()
+    found_values: set[str] = set()
     for kind, values in values_by_kind.items():
         if values:
-            held.update(await store.held_by_siblings(parent_id, organization_id, kind, values))
-    return frozenset(held)
+            found_values.update(await store.held_by_siblings(parent_id, organization_id, kind, values))
+    return frozenset(found_values)

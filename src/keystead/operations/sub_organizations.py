@@ -260,9 +260,9 @@ async def _with_keys(
         keys = _Keys(wallet=wallet.result, attachments=wallet.attachments, derived=wallet.derived)
         return apply(organization, wallet.changes, organization.version), keys
     if isinstance(intent, SubOrganizationWithPrivateKeys):
-        made = await create_private_keys(inside, CreatePrivateKeysIntentV2(private_keys=intent.private_keys))
-        keys = _Keys(private_keys=made.result.private_keys, attachments=made.attachments)
-        return apply(organization, made.changes, organization.version), keys
+        created = await create_private_keys(inside, CreatePrivateKeysIntentV2(private_keys=intent.private_keys))
+        keys = _Keys(private_keys=created.result.private_keys, attachments=created.attachments)
+        return apply(organization, created.changes, organization.version), keys
     return organization, _Keys()
 
 

@@ -184,9 +184,10 @@ async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -
     if hmac.compare_digest(digest, code.digest):
         return None
     counted = code.after_wrong_attempt()
-    left = ATTEMPTS_MAX - counted.attempts
+    attempts_left = ATTEMPTS_MAX - counted.attempts
     return RefusalWithRows(
-        error=InvalidRequest(f"Invalid OTP code: wrong code; attempts left: {left}"), rows=(counted,)
+        error=InvalidRequest(f"Invalid OTP code: wrong code; attempts attempts_left: {attempts_left}"),
+        rows=(counted,),
     )
 
 

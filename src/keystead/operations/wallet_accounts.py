@@ -106,8 +106,12 @@ async def create_wallet_accounts(
 def _check_free(accounts: tuple[WalletAccountParams, ...], paths: list[str], context: DerivationContext) -> None:
     """Raise InvalidRequest, naming the field, if an account has the path or the name already."""
     taken = {
-        (held.curve, comparison_form(held.curve, held.path), held.address_format): held.wallet_account_id
-        for held in (stored.account for stored in context.same_path)
+        (
+            account.curve,
+            comparison_form(account.curve, account.path),
+            account.address_format,
+        ): account.wallet_account_id
+        for account in (stored.account for stored in context.same_path)
     }
     named = [(stored.account.name or "", stored.account.wallet_account_id) for stored in context.same_name]
     for index, (params, path) in enumerate(zip(accounts, paths, strict=True)):
@@ -151,7 +155,7 @@ def update_wallet_account_name(
     account = stored.account
     others = [
         (other.name or "", other.wallet_account_id)
-        for other in (held.account for held in execution.context.same_name)
+        for other in (same_name.account for same_name in execution.context.same_name)
         if other.wallet_account_id != account.wallet_account_id
     ]
     check_unique(intent.name, others, "parameters.name")

@@ -195,10 +195,10 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     )
     candidates += [await existing_organization(store, id_) for id_ in suborganization_ids]
     for holder in candidates:
-        held = holder.users.by_credential_id.get(assertion.credential_id)
-        if held is None:
+        match = holder.users.by_credential_id.get(assertion.credential_id)
+        if match is None:
             continue
-        _, authenticator = held
+        _, authenticator = match
         public_key = authenticator.credential.public_key
         webauthn.verify_assertion(
             assertion,
@@ -230,5 +230,5 @@ def _allowed_origins(organization: Organization, parent: Organization | None) ->
     """The origins of pages whose passkey stamps are accepted. The feature of the parent decides; without it, the
     feature of the organization."""
     features = (holder.profile.features for holder in (parent, organization) if holder is not None)
-    origins = next(filter(None, (held.get(FeatureName.WEBAUTHN_ORIGINS, "") for held in features)), "")
+    origins = next(filter(None, (values.get(FeatureName.WEBAUTHN_ORIGINS, "") for values in features)), "")
     return [origin.strip() for origin in origins.split(",") if origin.strip()]

@@ -157,19 +157,19 @@ async def _wallet(
         exported=False,
         imported=False,
     )
-    made = await signer.restore_wallet(
+    new_wallet = await signer.restore_wallet(
         organization_id=organization_id,
         data_key=data_key,
         wallet_id=wallet.wallet_id,
         mnemonic=requested.mnemonic,
         accounts=requested.accounts,
     )
-    names = requested.account_names or (None,) * len(made.accounts)
+    names = requested.account_names or (None,) * len(new_wallet.accounts)
     accounts = tuple(
         account_record(new_id(), organization_id, wallet.wallet_id, derived, name, now)
-        for derived, name in zip(made.accounts, names, strict=True)
+        for derived, name in zip(new_wallet.accounts, names, strict=True)
     )
-    attachments: list[Attachment] = [SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic)]
+    attachments: list[Attachment] = [SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, new_wallet.sealed_mnemonic)]
     attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]
     return wallet, accounts, attachments
 

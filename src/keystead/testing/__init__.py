@@ -62,7 +62,7 @@ def keystead_faults(keystead: DevelopmentServer) -> Iterator[DevFaults]:
 
 @pytest.fixture
 def keystead_outbox(keystead: DevelopmentServer) -> DevelopmentOutbox:
-    """The messages that the session's server kept in place of sending them."""
+    """The messages that the session's server kept instead of sending them."""
     return keystead.outbox
 
 

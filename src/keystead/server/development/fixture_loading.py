@@ -195,14 +195,14 @@ class _RemainingRecords:
             parameters["userEmail"] = user.user_email
         if user.user_phone_number is not None:
             parameters["userPhoneNumber"] = user.user_phone_number
-        made = await self._submit("create_users", ("user", user.user_name), {"users": [parameters]})
-        self._ids["user", user.user_name] = made["userIds"][0]
+        result = await self._submit("create_users", ("user", user.user_name), {"users": [parameters]})
+        self._ids["user", user.user_name] = result["userIds"][0]
 
     async def _tag(self, tag: FixtureTag) -> None:
         members = [self._id_of("user", name) for name in tag.users]
         parameters = {"userTagName": tag.user_tag_name, "userIds": members}
-        made = await self._submit("create_user_tag", ("tag", tag.user_tag_name), parameters)
-        self._ids["tag", tag.user_tag_name] = made["userTagId"]
+        result = await self._submit("create_user_tag", ("tag", tag.user_tag_name), parameters)
+        self._ids["tag", tag.user_tag_name] = result["userTagId"]
 
     async def _private_key(self, key: FixturePrivateKey) -> None:
         parameters = {
@@ -213,16 +213,18 @@ class _RemainingRecords:
         }
         secret = bytes.fromhex(key.private_key) if key.private_key else b""
         where = ("private key", key.private_key_name)
-        made = await self._submit("create_private_keys", where, {"privateKeys": [parameters]}, next_entropy=secret)
-        self._ids["private key", key.private_key_name] = made["privateKeys"][0]["privateKeyId"]
+        result = await self._submit(
+            "create_private_keys", where, {"privateKeys": [parameters]}, next_entropy=secret
+        )
+        self._ids["private key", key.private_key_name] = result["privateKeys"][0]["privateKeyId"]
 
     async def _private_key_tag(self, tag: FixturePrivateKeyTag) -> None:
         members = [self._id_of("private key", name) for name in tag.private_keys]
         parameters = {"privateKeyTagName": tag.private_key_tag_name, "privateKeyIds": members}
-        made = await self._submit(
+        result = await self._submit(
             "create_private_key_tag", ("private key tag", tag.private_key_tag_name), parameters
         )
-        self._ids["privateKeyTag", tag.private_key_tag_name] = made["privateKeyTagId"]
+        self._ids["privateKeyTag", tag.private_key_tag_name] = result["privateKeyTagId"]
 
     async def _policy(self, policy: CreatePolicyIntentV3) -> None:
         parameters = json.loads(encode(policy))

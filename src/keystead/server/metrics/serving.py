@@ -59,15 +59,19 @@ def serving_metrics(address: str, signer: WatchedSigner) -> Iterator[None]:
         from prometheus_client.multiprocess import MultiProcessCollector
 
         class SignerCollector:
-            """What the process that watches the signer knows."""
+            """The metrics of the signer's process."""
 
             def collect(self) -> Iterable[Metric]:
                 text = "Starts of the signer after it died."
                 yield CounterMetricFamily("keystead_signer_restarts", text, value=signer.restarts)
                 seconds = cpu_seconds(signer.pid)
-                yield CounterMetricFamily("keystead_signer_cpu_seconds", "Its processor time.", value=seconds)
-                held = resident_bytes(signer.pid)
-                yield GaugeMetricFamily("keystead_signer_resident_bytes", "Its memory.", value=held)
+                yield CounterMetricFamily(
+                    "keystead_signer_cpu_seconds", "Processor time of the signer, in seconds.", value=seconds
+                )
+                memory_bytes = resident_bytes(signer.pid)
+                yield GaugeMetricFamily(
+                    "keystead_signer_resident_bytes", "Resident memory of the signer, in bytes.", value=memory_bytes
+                )
 
         registry = CollectorRegistry()
         MultiProcessCollector(registry)
