@@ -133,7 +133,7 @@ def test_the_log_has_warnings(options: list[str], note: str, tmp_path: Path) -> 
         (["--data", "there/in"], "cannot use the data folder there/in: Not a directory"),
         (
             ["--memory", "--port", "{taken}"],
-            "keystead: cannot listen on port {taken}: another program listens there; choose",
+            "keystead: cannot listen on port {taken}: another program listens on it; choose",
         ),
     ],
 )

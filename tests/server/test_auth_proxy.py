@@ -281,7 +281,7 @@ def test_oauth_is_refused_in_the_words_that_clients_match(caller: Caller) -> Non
     ],
     ids=["none", "malformed", "unknown"],
 )
-def test_configurations_that_are_not_there(caller: Caller, config_id: str, status: int, message: str) -> None:
+def test_configurations_that_do_not_exist(caller: Caller, config_id: str, status: int, message: str) -> None:
     assert refusal(ask(caller, config_id, "wallet_kit_config")) == (status, message)
 
 

@@ -77,7 +77,7 @@ class RequestsChange(ControlRequest, frozen=True):
     clear: bool
 
 
-class _OrganizationField(msgspec.Struct):
+class _RequestOrganization(msgspec.Struct):
     organization_id: str = msgspec.field(name="organizationId", default="")
 
 
@@ -120,7 +120,7 @@ class RequestsSeen:
                 method=request.method,
                 path=request.path[:200],
                 operation="" if operation is None else operation.name,
-                organization_id=_decoded(request.body, _OrganizationField()).organization_id,
+                organization_id=_decoded(request.body, _RequestOrganization()).organization_id,
                 stamps=tuple(
                     _decoded_stamp(name, value) for name, value in request.headers if name in STAMP_HEADERS
                 ),
