@@ -38,7 +38,7 @@ def run(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(done.args, done.returncode, printed.read())
 
 
-def test_it_starts(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_the_action_starts_a_server(tmp_path: Path, environment: dict[str, str]) -> None:
     done = run({**environment, "KEYSTEAD_ACTION_OPTIONS": "--seed text --quiet"})
     assert done.returncode == 0, done.stdout
     server = int((tmp_path / "pids").read_text().split()[0])
@@ -57,7 +57,7 @@ def test_it_starts(tmp_path: Path, environment: dict[str, str]) -> None:
         os.kill(server, signal.SIGTERM)
 
 
-def test_it_says_why_it_does_not_start(environment: dict[str, str]) -> None:
+def test_the_action_shows_why_a_server_does_not_start(environment: dict[str, str]) -> None:
     done = run({**environment, "KEYSTEAD_ACTION_OPTIONS": "--no-such-option"})
     assert done.returncode == 1
     assert "::error::keystead dev did not start" in done.stdout

@@ -97,7 +97,7 @@ def test_update_changes_what_is_given_and_nothing_else(auth_proxy: Command) -> N
     assert (after["sessionExpirationSeconds"], after["allowedOrigins"]) == (60, ["https://new.example"])
 
 
-def test_delete_ends_it(sqlite_server: Server, auth_proxy: Command) -> None:
+def test_delete_removes_the_proxy(sqlite_server: Server, auth_proxy: Command) -> None:
     config_id = created(auth_proxy("create", "--origin", ORIGIN))
     assert auth_proxy("delete", config_id).out == f"deleted {config_id}\n"
     assert kit_config(sqlite_server, config_id).status_code == 404

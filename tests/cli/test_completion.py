@@ -62,7 +62,7 @@ def test_values(
         ("fish", {"_TYPER_COMPLETE_ARGS": "keystead app", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
     ],
 )
-def test_what_every_shell_is_told(
+def test_each_shell_gets_its_script_and_the_commands(
     shell: str, environment: dict[str, str], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = terminal.run("completion", shell)

@@ -127,13 +127,13 @@ def test_the_log_has_warnings(options: list[str], note: str, tmp_path: Path) -> 
     ("options", "why"),
     [
         (["--memory", "--data", "x"], "--memory and --data: give one of them"),
-        (["--memory", "--credentials", "there"], "there is such a file already"),
+        (["--memory", "--credentials", "there"], "this file exists already"),
         (["--host", "192.0.2.1"], "add --allow-remote"),
         (["--data", "there"], "cannot use the data folder there: it is a file, not a folder"),
         (["--data", "there/in"], "cannot use the data folder there/in: Not a directory"),
         (
             ["--memory", "--port", "{taken}"],
-            "keystead: cannot listen on port {taken}: another program listens there; choose",
+            "keystead: cannot listen on port {taken}: another program listens on it; choose",
         ),
     ],
 )

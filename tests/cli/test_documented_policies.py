@@ -105,7 +105,7 @@ def test_the_table_of_outcomes() -> None:
     assert set(re.findall(r"^\| `(OUTCOME_\w+)` \|", PAGE, re.MULTILINE)) == set(EvaluationOutcome)
 
 
-def test_what_has_no_kind_is_named() -> None:
+def test_operations_without_a_kind_are_named() -> None:
     assert {name for name in ROOT_ONLY | UNGOVERNED if name not in PAGE} <= {"APPROVE_ACTIVITY", "REJECT_ACTIVITY"}
 
 

@@ -69,7 +69,7 @@ def test_json(terminal: Terminal, file: Path) -> None:
     assert json.loads(printed.out) == client_settings(CREDENTIALS)
 
 
-def test_a_shell_takes_it() -> None:
+def test_a_shell_can_evaluate_the_settings() -> None:
     script = settings_text(CREDENTIALS, Format.SHELL) + 'printf "%s %s" "$API_PRIVATE_KEY" "$KEYSTEAD_BASE_URL"'
     shown = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
     assert shown == f"{CREDENTIALS.api_private_key} {CREDENTIALS.base_url}"

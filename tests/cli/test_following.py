@@ -78,54 +78,54 @@ def test_begins_with_the_newest_in_order(there: Activities) -> None:
     made = [there.put(id_at(number)) for number in range(5)]
     feed = Feed(there)
     assert ids(feed.begin(3)) == made[2:]
-    assert feed.look() == []
+    assert feed.poll() == []
 
 
-def test_tells_what_is_new_once(there: Activities) -> None:
+def test_new_activities_are_returned_once(there: Activities) -> None:
     there.put(id_at(0))
     feed = Feed(there)
     feed.begin(20)
-    news = [there.put(id_at(number)) for number in (1, 2)]
-    assert ids(feed.look()) == news
-    assert feed.look() == []
+    changes = [there.put(id_at(number)) for number in (1, 2)]
+    assert ids(feed.poll()) == changes
+    assert feed.poll() == []
 
 
 def test_an_empty_organization(there: Activities) -> None:
     feed = Feed(there)
     assert feed.begin(20) == []
-    assert feed.look() == []
+    assert feed.poll() == []
     made = [there.put(id_at(number)) for number in range(PAGE * 2 + 5)]
-    assert ids(feed.look()) == made
-    assert feed.look() == []
+    assert ids(feed.poll()) == made
+    assert feed.poll() == []
 
 
-def test_more_news_than_a_page(there: Activities) -> None:
+def test_more_new_activities_than_a_page_holds(there: Activities) -> None:
     there.put(id_at(0))
     feed = Feed(there)
     feed.begin(1)
-    news = [there.put(id_at(1 + number)) for number in range(PAGE * 3)]
-    assert ids(feed.look()) == news
+    changes = [there.put(id_at(1 + number)) for number in range(PAGE * 3)]
+    assert ids(feed.poll()) == changes
 
 
-def test_one_that_is_committed_after_a_newer_one(there: Activities) -> None:
+def test_an_activity_that_is_committed_after_a_newer_one(there: Activities) -> None:
     there.put(id_at(0))
     feed = Feed(there)
     feed.begin(1)
     there.put(id_at(50_000))
-    assert len(feed.look()) == 1
+    assert len(feed.poll()) == 1
     late = there.put(id_at(50_000 - OVERLAP_MS + 1))
-    assert ids(feed.look()) == [late]
+    assert ids(feed.poll()) == [late]
 
 
-def test_what_is_old_is_not_read_again(there: Activities) -> None:
+def test_old_activities_are_not_read_again(there: Activities) -> None:
     for number in range(50):
         there.put(id_at(number))
     feed = Feed(there)
     feed.begin(100)
     there.put(id_at(10 * OVERLAP_MS))
-    feed.look()
+    feed.poll()
     there.asked.clear()
-    feed.look()
+    feed.poll()
     assert there.asked == ["query/list_activities"] * 2
     assert len(feed._known) < 5
 
@@ -135,41 +135,41 @@ def test_changes_are_told(there: Activities) -> None:
     feed = Feed(there)
     feed.begin(20)
     there.put(waiting, OPEN, votes=2)
-    (news,) = feed.look()
-    assert len(news["votes"]) == 2
+    (changes,) = feed.poll()
+    assert len(changes["votes"]) == 2
     there.put(waiting, "COMPLETED", votes=3)
-    (news,) = feed.look()
-    assert news["status"] == "ACTIVITY_STATUS_COMPLETED"
-    assert feed.look() == []
+    (changes,) = feed.poll()
+    assert changes["status"] == "ACTIVITY_STATUS_COMPLETED"
+    assert feed.poll() == []
 
 
-def test_changes_of_what_was_there_before(there: Activities) -> None:
+def test_an_older_activity_that_changes_is_returned(there: Activities) -> None:
     waiting = there.put(id_at(0), OPEN)
     for number in range(30):
         there.put(id_at(20 * OVERLAP_MS + number))
     feed = Feed(there)
     assert waiting not in ids(feed.begin(5))
-    assert feed.look() == []
+    assert feed.poll() == []
     there.put(waiting, "REJECTED")
-    assert ids(feed.look()) == [waiting]
+    assert ids(feed.poll()) == [waiting]
 
 
-def test_an_old_one_that_waits_does_not_bring_back_the_rest(there: Activities) -> None:
+def test_an_old_waiting_activity_does_not_make_others_appear_again(there: Activities) -> None:
     there.put(id_at(0), OPEN)
     for number in range(300):
         there.put(id_at(20 * OVERLAP_MS + number))
     feed = Feed(there)
     assert len(feed.begin(5)) == 5
-    assert feed.look() == []
+    assert feed.poll() == []
 
 
-def test_only_the_newest_of_many_that_wait_are_watched(there: Activities) -> None:
+def test_only_the_newest_waiting_activities_are_watched(there: Activities) -> None:
     many = [there.put(id_at(number), OPEN) for number in range(PAGE * OPEN_PAGES_MAX + 10)]
     feed = Feed(there)
     feed.begin(5)
     there.put(many[0], "COMPLETED")
     there.put(many[50], "COMPLETED")
-    assert ids(feed.look()) == [many[50]]
+    assert ids(feed.poll()) == [many[50]]
     assert there.asked.count("query/get_activity") == 1
 
 
@@ -180,17 +180,17 @@ def test_changes_are_in_their_order(there: Activities) -> None:
     there.put(second)
     there.put(first)
     third = there.put(id_at(2))
-    assert ids(feed.look()) == [second, first, third]
+    assert ids(feed.poll()) == [second, first, third]
 
 
-def test_one_that_is_gone_is_not_told(there: Activities) -> None:
+def test_an_activity_that_no_longer_exists_is_not_returned(there: Activities) -> None:
     there.put(id_at(0))
     waiting = there.put(id_at(1), OPEN)
     feed = Feed(there)
     feed.begin(20)
     there.forget(waiting)
     there.put(id_at(2))
-    assert ids(feed.look()) == [id_at(2)]
+    assert ids(feed.poll()) == [id_at(2)]
 
 
 class Ticks:
@@ -236,12 +236,12 @@ def test_json_lines(
     assert [json.loads(line)["id"] for line in printed.out.splitlines()] == [id_at(0), id_at(1)]
 
 
-def test_a_server_that_goes_away_and_comes_back(
+def test_a_server_that_does_not_answer_for_a_while(
     followed: FakeServer, there: Activities, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = followed.answers["query/list_activities"]
 
-    def away(*failures: Any) -> Any:
+    def failing(*failures: Any) -> Any:
         waiting = list(failures)
 
         def fail(_: Any) -> Any:
@@ -252,11 +252,11 @@ def test_a_server_that_goes_away_and_comes_back(
 
         return lambda: followed.answers.update({"query/list_activities": fail})
 
-    def back() -> None:
+    def answering() -> None:
         there.put(id_at(1))
         followed.answers["query/list_activities"] = answer
 
-    steps = [away(httpx.ConnectError("refused")), away(refused(500)), lambda: None, back]
+    steps = [failing(httpx.ConnectError("refused")), failing(refused(500)), lambda: None, answering]
     monkeypatch.setattr("keystead.cli.following.time", SimpleNamespace(sleep=Ticks(*steps)))
     monkeypatch.setattr("keystead.client.client.time", WITHOUT_PAUSES)
     printed = terminal.run("activities", "--follow")
@@ -272,10 +272,10 @@ WITHOUT_PAUSES = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
 
 
 @pytest.mark.parametrize(("status", "step"), [(401, 1), (403, 1), (503, 0)])
-def test_what_does_not_pass_ends_it(
+def test_an_error_that_is_not_temporary_ends_the_command(
     status: int, step: int, followed: FakeServer, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a first look must succeed: a wrong address is not waited for."""
+    """The first poll must succeed: with a wrong address, the command does not wait."""
 
     def spoil() -> None:
         followed.answers["query/list_activities"] = refused(status)

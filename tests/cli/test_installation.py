@@ -50,7 +50,7 @@ def test_init_does_not_overwrite_credentials(make_sqlite: MakeDatabase, tmp_path
     command = ["init", "--database-url", database.url, "--organization-name", "Keystead GmbH"]
     refused = keystead(*command, "--master-key-file", "master.key", "--credentials", "root.json", cwd=tmp_path)
     assert refused.returncode == 1
-    assert "root.json exists already and is left as it is" in refused.stderr
+    assert "root.json exists already and is not overwritten" in refused.stderr
     assert (tmp_path / "root.json").read_text() == "{}"
     assert not (tmp_path / "master.key").exists()
     database.close()

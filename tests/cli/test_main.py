@@ -199,7 +199,7 @@ OF_ANOTHER_SERVER = (
         (None, "credentials file {} is not JSON"),
     ],
 )
-def test_a_credentials_file_that_will_not_do(
+def test_an_invalid_credentials_file_is_refused(
     changed: dict[str, str] | None,
     message: str,
     fake: FakeServer,
@@ -217,7 +217,7 @@ def test_a_credentials_file_that_will_not_do(
     assert PAIR.private_key not in printed.err
 
 
-def test_a_variable_that_will_not_do(credentials_file: Path) -> None:
+def test_an_invalid_variable_is_refused(credentials_file: Path) -> None:
     with pytest.raises(Failure, match="KEYSTEAD_BASE_URL: base_url: expected a URL"):
         chosen_credentials(credentials_file, {ENVIRONMENT["base_url"]: "nonsense"})
 

@@ -62,7 +62,7 @@ def test_applied_once_and_again(people: People, folder: Path) -> None:
 
     for command in (("diff",), ("apply", "--yes")):
         again = people.run("Root", "policy", *command, str(folder))
-        assert (again.code, again.out) == (0, "Nothing to do: the policies of the files stand as they are.\n")
+        assert (again.code, again.out) == (0, "Nothing to do: the organization has the policies of the files.\n")
 
 
 def test_changed(people: People, folder: Path) -> None:
@@ -131,7 +131,7 @@ def test_deletes_only_when_told_to(people: People, folder: Path) -> None:
     (folder / "two.json").unlink()
     kept = people.run("Root", "policy", "apply", str(folder), "--yes")
     assert (kept.code, names(people)) == (0, ["One", "Two"])
-    assert "in no file, and left as they are without --prune: 'Two'" in kept.out
+    assert "in no file, and not deleted without --prune: 'Two'" in kept.out
     pruned = people.run("Root", "policy", "apply", str(folder), "--yes", "--prune")
     assert (pruned.code, names(people)) == (0, ["One"])
     assert "policy 'Two', deleted" in pruned.out

@@ -101,7 +101,7 @@ WARNINGS: list[tuple[str, PolicyOutcome, tuple[str, str], bool, str]] = [
         said(GUARDED, "ERROR", "condition", ABSENT),
         NOTHING,
         False,
-        "it was not meant for this activity: its condition is false whatever the failed part is",
+        "it does not apply to this activity: its condition is false, whatever the value of the failed part",
     ),
     ("who knows what it said then", said(CHANGED, "ERROR", "condition", ABSENT), NOTHING, False, WARNING),
     (
@@ -235,7 +235,7 @@ def test_a_refusal_says_how_to_learn_more(fake: FakeServer, terminal: Terminal) 
     assert f"`keystead policy explain {ID}`" in printed.err
 
 
-def test_values_compared(fake: FakeServer, terminal: Terminal) -> None:
+def test_compared_values_are_shown(fake: FakeServer, terminal: Terminal) -> None:
     value = policy("Small", Effect.ALLOW, f"eth.tx.to == '{TO}' && eth.tx.value < 5 && wallet.id == 'x'")
     fake.organization([ANA], [value, TWO], ANA.user_id)
     intent = {"signWith": TO, "unsignedTransaction": ethereum(to=TO), "type": "TRANSACTION_TYPE_ETHEREUM"}

@@ -48,7 +48,7 @@ def test_all_hold(file: Path, terminal: Terminal) -> None:
     ]
 
 
-def test_one_does_not(file: Path, terminal: Terminal) -> None:
+def test_a_case_that_does_not_hold(file: Path, terminal: Terminal) -> None:
     file.write_text(POLICIES + USERS + ALLOWED + DENIED)
     printed = terminal.run("policy", "test", str(file))
     assert printed.code == 1
@@ -264,7 +264,7 @@ def test_every_problem_is_told(
 
 @pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000], ids=["no UTF-8", "nested"])
 @pytest.mark.parametrize("suffix", ["toml", "json"])
-def test_bytes_that_are_nothing(suffix: str, content: bytes, tmp_path: Path, terminal: Terminal) -> None:
+def test_bytes_that_cannot_be_decoded(suffix: str, content: bytes, tmp_path: Path, terminal: Terminal) -> None:
     (tmp_path / f"cases.{suffix}").write_bytes(content)
     assert terminal.run("policy", "test", str(tmp_path / f"cases.{suffix}")).code == 2
 

@@ -62,7 +62,9 @@ def test_approves_nothing_but_what_was_stamped(voted: FakeServer, terminal: Term
 
 
 @pytest.mark.parametrize("target", ["6b" * 32, "sha256:6b", "sha256:" + "6B" * 32, ID.upper(), ID[-7:], "latest"])
-def test_refuses_what_is_neither(target: str, fake: FakeServer, terminal: Terminal) -> None:
+def test_a_target_that_is_neither_an_id_nor_a_fingerprint(
+    target: str, fake: FakeServer, terminal: Terminal
+) -> None:
     printed = terminal.run("approve", target)
     assert printed.code == 2
     assert "expected an activity's id, the last 8 to 12 digits of one, or sha256: and 64 hex digits" in printed.err
@@ -121,7 +123,7 @@ def test_no_other_answer_votes(answer: str, voted: FakeServer, terminal: Termina
 def test_without_a_terminal_nothing_is_asked(voted: FakeServer, terminal: Terminal) -> None:
     printed = terminal.run("approve", FINGERPRINT)
     assert printed.code == 1
-    assert "standard input is not a terminal to ask on; keystead approve --yes does not ask" in printed.err
+    assert "standard input is not a terminal; keystead approve --yes does not ask" in printed.err
     assert not [path for path, _ in voted.asked if path.startswith("submit/")]
 
 

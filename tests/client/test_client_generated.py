@@ -184,7 +184,7 @@ def executed(module: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def test_types_that_cannot_be_said(catalogue: Catalogue) -> None:
+def test_types_that_cannot_be_written(catalogue: Catalogue) -> None:
     @declare.query()
     def odd_query(reading: declare.Reading, request: Unspeakable) -> OddResult:
         """Ask oddly."""

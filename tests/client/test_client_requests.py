@@ -150,7 +150,7 @@ def test_a_slash_after_the_base_url_is_one_slash(base_url: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["whoami", "query/", "query/../submit/x", "get/x", "query/x?y", ""])
-def test_paths_that_are_none(path: str) -> None:
+def test_malformed_paths_are_refused(path: str) -> None:
     with pytest.raises(UsageError, match="expected a path such as"):
         client().prepare(path, {})
 
@@ -173,7 +173,7 @@ def test_keys_of_every_curve(driven: Make, curve: ApiKeyCurve) -> None:
     verify_stamp(read_stamp(prepared.headers["X-Stamp"]), prepared.body)
 
 
-def test_a_key_that_stays_elsewhere(driven: Make) -> None:
+def test_a_key_that_is_stored_elsewhere(driven: Make) -> None:
     device = b"\x07" * 32
     digests: list[bytes] = []
 

@@ -47,13 +47,13 @@ class TestAFailureThatMayPass:
         assert len(server.requests) == 3
         assert len({(request.content, request.headers["X-Stamp"]) for request in server.requests}) == 1
 
-    def test_is_raised_when_it_stays(self, driven: Make, failure: Answer, raised: type[KeysteadError]) -> None:
+    def test_is_raised_after_the_last_try(self, driven: Make, failure: Answer, raised: type[KeysteadError]) -> None:
         server = StandIn(failure)
         with pytest.raises(raised):
             driven(server).call(lambda c: c.list_wallets())
         assert len(server.requests) == 3
 
-    def test_is_raised_at_once_with_one_try(
+    def test_is_raised_without_repetition_if_one_try_is_allowed(
         self, driven: Make, failure: Answer, raised: type[KeysteadError]
     ) -> None:
         server = StandIn(failure)

@@ -95,7 +95,7 @@ def test_from_a_file(kind: Kind, tmp_path: Path) -> None:
         (json.dumps({**FILE, "apiPrivateKey": KEY.private_key + "00"}), "32 bytes"),
     ],
 )
-def test_a_file_that_will_not_do(tmp_path: Path, text: str | None, says: str) -> None:
+def test_an_invalid_credentials_file_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
     file = tmp_path / "credentials.json"
     if text is not None:
         file.write_text(text)
@@ -137,7 +137,7 @@ OTHER_KEY = generate_api_key(seed=b"another")
         ({"stamper": ApiKeyStamper(KEY.public_key, KEY.private_key)}, "not both"),
     ],
 )
-def test_arguments_that_will_not_do(arguments: dict[str, Any], says: str) -> None:
+def test_invalid_arguments_are_refused(arguments: dict[str, Any], says: str) -> None:
     given = {
         "base_url": BASE_URL,
         "api_public_key": KEY.public_key,

@@ -93,7 +93,7 @@ def test_refresh_finds_the_result(driven: Make) -> None:
     }
 
 
-def test_refresh_raises_what_became_of_it(driven: Make) -> None:
+def test_refresh_raises_the_failure_of_the_activity(driven: Make) -> None:
     server = StandIn(ok(activity("CONSENSUS_NEEDED")), ok(activity("REJECTED")))
     client = driven(server)
     waiting = client.call(create_wallet)
@@ -110,9 +110,7 @@ def test_refresh_raises_what_became_of_it(driven: Make) -> None:
         ({"createWalletResult": {"walletId": 7, "addresses": []}}, "Expected `str`, got `int`"),
     ],
 )
-def test_a_result_that_cannot_be_read_leaves_the_activity_at_hand(
-    driven: Make, result: dict[str, Any], says: str
-) -> None:
+def test_the_activity_stays_readable_if_its_result_is_not(driven: Make, result: dict[str, Any], says: str) -> None:
     made: Submitted[Any] = driven(StandIn(ok(activity(result=result)))).call(create_wallet)
     assert made.activity.result == result
     with pytest.raises(ProtocolError, match=says):

@@ -99,7 +99,7 @@ def test_health_does_not_fail(server: DevelopmentServer) -> None:
         ({"status": 200}, "at least 400"),
         ({"status": 600}, "at most 599"),
         ({"status": 599}, "HTTP has no status 599"),
-        ({"status": 503, "cut": True}, "give one of them"),
+        ({"status": 503, "cut": True}, "send only one of them"),
         ({"delayMs": -1}, "at least 0"),
     ],
 )

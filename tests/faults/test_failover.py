@@ -93,7 +93,7 @@ def test_primary_is_lost_and_the_standby_promoted(
     check_record(standby, installation.organization_id, load.acknowledged + again)
     standby.close()
     events = [line["event"].partition(":")[0] for line in server.log_lines() if "database is" in line["event"]]
-    assert (events[0], events[-1]) == ("the database is away", "the database is back")
+    assert (events[0], events[-1]) == ("the database does not answer", "the database answers again")
 
 
 def test_commits_that_no_standby_has_are_not_acknowledged(

@@ -22,7 +22,7 @@ from keystead.api.enums import OtpType
 from keystead.keys import master_key
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.server import concurrency_limit
-from keystead.server.concurrency_limit import ConcurrencyLimit
+from keystead.server.concurrency_limit import ConcurrencyLimit, RequestGroup
 from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
@@ -119,7 +119,7 @@ def test_a_quiet_organization_beside_a_flooding_one(
     async def run(flooding: Caller, quiet: Caller) -> list[httpx.Response]:
         async with serving(installation, path) as http:
             alone = await asyncio.gather(*(make_tag(http, flooding) for _ in range(20)))
-            assert most[flooding.organization_id] > concurrency_limit.LEAST, "alone, none waits"
+            assert most[flooding.organization_id] > concurrency_limit.LIMIT_MIN, "alone, none waits"
             most.clear()
             first = await make_tag(http, quiet)
             beside = await asyncio.gather(*(make_tag(http, flooding) for _ in range(20)), make_tag(http, quiet))
@@ -130,7 +130,7 @@ def test_a_quiet_organization_beside_a_flooding_one(
         made = installation.add_organization(user_with_key(key := generate_api_key()))
         answers = asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
     assert [answer.text for answer in answers if answer.status_code != 200] == []
-    assert most == {made.id: concurrency_limit.LEAST, quiet.organization_id: 1}
+    assert most == {made.id: concurrency_limit.LIMIT_MIN, quiet.organization_id: 1}
 
 
 def test_an_organization_whose_answers_are_kept_counts_as_another(
@@ -141,20 +141,22 @@ def test_an_organization_whose_answers_are_kept_counts_as_another(
     master_key.create(path, installation.master_key)
     waited: list[bool] = []
     submit = Lifecycle.submit
-    turn = ConcurrencyLimit.turn
+    slot = ConcurrencyLimit.slot
 
     async def slow(lifecycle: Lifecycle, *arguments: Any) -> Any:
         await asyncio.sleep(0.01)  # so that all arrive meanwhile
         return await submit(lifecycle, *arguments)
 
     @asynccontextmanager
-    async def seen(limit: ConcurrencyLimit, organization_id: str, **of_proxy: bool) -> AsyncIterator[bool]:
-        async with turn(limit, organization_id, **of_proxy) as has_waited:
+    async def recorded(
+        limit: ConcurrencyLimit, organization_id: str, group: RequestGroup = RequestGroup.DIRECT
+    ) -> AsyncIterator[bool]:
+        async with slot(limit, organization_id, group) as has_waited:
             waited.append(has_waited)
             yield has_waited
 
     monkeypatch.setattr(Lifecycle, "submit", slow)
-    monkeypatch.setattr(ConcurrencyLimit, "turn", seen)
+    monkeypatch.setattr(ConcurrencyLimit, "slot", recorded)
 
     async def send(http: httpx.AsyncClient, caller: Caller, path: str, body: bytes) -> None:
         answer = await http.post(f"/public/v1/{path}", content=body, headers=caller.stamped(body))
@@ -179,7 +181,7 @@ def test_an_organization_whose_answers_are_kept_counts_as_another(
         quiet = installation.caller(unused)
         made = installation.add_organization(user_with_key(key := generate_api_key()))
         asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
-    assert waited == [False] * concurrency_limit.LEAST + [True] * 3
+    assert waited == [False] * concurrency_limit.LIMIT_MIN + [True] * 3
 
 
 def test_strangers_at_a_proxy_take_no_turns_of_its_organization(

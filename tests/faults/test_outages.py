@@ -24,7 +24,7 @@ def ready_again(server: Server) -> None:
 
 
 def check_unavailable(server: Server) -> None:
-    """What callers are told while the database is away."""
+    """What callers are told while the database does not answer."""
     caller = server.caller
     responses: list[httpx.Response] = [
         caller.ask("whoami"),
@@ -66,8 +66,8 @@ def test_postgres_crashes_and_returns(own_postgres: PostgresServer, start: Calla
         check_record(database, installation.organization_id, load.acknowledged)
     database.close()
     events = [line["event"].partition(":")[0] for line in server.log_lines() if "database is" in line["event"]]
-    assert events[:2] == ["the database is away", "the database is back"]
-    assert (len(events) >= 4, events[-1]) == (True, "the database is back")
+    assert events[:2] == ["the database does not answer", "the database answers again"]
+    assert (len(events) >= 4, events[-1]) == (True, "the database answers again")
     assert "password" not in server.log.read_text()
     assert url.split(":")[2].split("@")[0] not in server.log.read_text()
 

@@ -205,4 +205,4 @@ def test_several_payloads_of_typed_data_are_refused_unread(server: Server, walle
     del asked["payload"]
     asked |= {"signWith": wallet["addresses"][0]}
     status, message = refusal(server.caller.submit("sign_raw_payloads", {**asked, "payloads": ["{", "{"]}))
-    assert (status, "one payload at a time" in message) == (400, True)
+    assert (status, "only one payload" in message) == (400, True)

@@ -300,4 +300,4 @@ def test_typed_data_is_signed_one_at_a_time(stage: Stage) -> None:
     with stage.policies(R17):
         stage.user.submitted("sign_raw_payloads", {**shared, **one, "payloads": [text]})
         status, message = refusal(stage.user.submit("sign_raw_payloads", {**shared, **one, "payloads": [text] * 2}))
-    assert (status, "one payload at a time" in message) == (400, True)
+    assert (status, "only one payload" in message) == (400, True)

@@ -211,7 +211,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         "create_private_keys",
         lambda c: {"privateKeys": [key("x", addressFormats=["ADDRESS_FORMAT_ETHEREUM"] * 2)]},
         400,
-        "names one twice",
+        "has a format twice",
     ),
     "too many keys": (
         "create_private_keys",

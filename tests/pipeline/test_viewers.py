@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from keystead.operations.activities import shown
+from keystead.operations.activities import shown_activity
 from keystead.pipeline.activity import Activity
 from tests.support.approval_flows import play
 from tests.support.organization_harness import OrganizationHarness, Person
@@ -99,5 +99,5 @@ def test_a_parents_user_reads_and_does_not_vote() -> None:
     (child,) = [one for one in people.database.organizations.values() if one.profile.parent_id == people.id]
     reading = people.reading("R2")
     below = replace(reading, organization=child)
-    seen = asyncio.run(shown(below, activity))
+    seen = asyncio.run(shown_activity(below, activity))
     assert (seen.can_approve, seen.can_reject) == (False, False)

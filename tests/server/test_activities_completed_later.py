@@ -66,7 +66,7 @@ def test_both_forms_of_a_vote(pair: Pair) -> None:
     assert [vote["userId"] for vote in read(pair.root, activity)["votes"]] == [pair.ana.user_id, pair.ben.user_id]
 
 
-def test_refused_when_it_would_be_done(pair: Pair) -> None:
+def test_an_activity_that_fails_when_it_is_executed(pair: Pair) -> None:
     """The name was free when Ana asked for it: the activity failed, and the failure tells why."""
     tag = {"userTagName": unique("tag"), "userIds": []}
     activity = pair.proposed("create_user_tag", tag)

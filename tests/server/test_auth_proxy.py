@@ -158,7 +158,7 @@ def test_preflight_allows_the_header_of_the_configuration(caller: Caller) -> Non
     assert "x-auth-proxy-config-id" in response.headers["access-control-allow-headers"].lower()
 
 
-PERSONAL = "prove the contact first; only then this application answers whether it has an account"
+PERSONAL = "this application says whether a contact has an account only to a caller who proves the contact"
 
 
 def test_whether_a_contact_has_an_account_is_not_told(caller: Caller) -> None:
@@ -281,7 +281,7 @@ def test_oauth_is_refused_in_the_words_that_clients_match(caller: Caller) -> Non
     ],
     ids=["none", "malformed", "unknown"],
 )
-def test_configurations_that_are_not_there(caller: Caller, config_id: str, status: int, message: str) -> None:
+def test_configurations_that_do_not_exist(caller: Caller, config_id: str, status: int, message: str) -> None:
     assert refusal(ask(caller, config_id, "wallet_kit_config")) == (status, message)
 
 

@@ -12,7 +12,7 @@ from tests.support.callers import Caller, answered, api_key_params, refusal
 from tests.support.codes import KEY, PUBLIC_KEY, Codes, signup_signature
 from tests.support.example_codes import an_address, claims, encrypted_attempt, login_signature
 
-OF_ANOTHER = "invalid verification token: it is of another organization or another contact"
+OF_ANOTHER = "invalid verification token: it is for another organization or another contact"
 
 
 def a_number() -> str:

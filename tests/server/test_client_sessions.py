@@ -22,7 +22,7 @@ def due(client: Client | AsyncClient, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make it time to renew; the key before."""
     stamper = client._stamper
     assert isinstance(stamper, SessionStamper)
-    monkeypatch.setattr(stamper, "_renewed_at_s", time.time() - 1)
+    monkeypatch.setattr(stamper, "_renew_at_s", time.time() - 1)
     return stamper.public_key
 
 

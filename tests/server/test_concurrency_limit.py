@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from keystead.server.concurrency_limit import INTERVAL_S, LEAST, SHARED_S, ConcurrencyLimit
+from keystead.server.concurrency_limit import INTERVAL_S, LIMIT_MIN, SHARED_S, ConcurrencyLimit, RequestGroup
 
 
 class Machine:
@@ -31,7 +31,7 @@ class Machine:
             await _settled()
 
     async def _request(self, name: str) -> None:
-        async with self.limit.turn(name[0]):
+        async with self.limit.slot(name[0]):
             self.under_way.append(name)
             try:
                 await self._answered[name].wait()
@@ -140,7 +140,7 @@ async def the_limit_falls_while_the_event_loop_is_busy(machine: Machine) -> None
     for name in ("a1", "a2"):
         await machine.answer(name)
     assert machine.under_way == ["b1", "a3", "a4"]
-    assert LEAST == 2
+    assert LIMIT_MIN == 2
 
 
 async def a_late_timer_shows_that_the_event_loop_is_busy(machine: Machine) -> None:
@@ -208,16 +208,16 @@ def test_concurrency_limit(case: Callable[[Machine], Awaitable[None]]) -> None:
 def test_a_request_cancelled_after_its_turn_came_gives_it_to_the_next() -> None:
     async def run() -> None:
         limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
-        other, first, second = (limit.turn(name) for name in ("b", "a", "a"))
+        other, first, second = (limit.slot(name) for name in ("b", "a", "a"))
         for turn in (other, first, second):
             await turn.__aenter__()
-        waits = asyncio.create_task(limit.turn("a").__aenter__())
+        waits = asyncio.create_task(limit.slot("a").__aenter__())
         await _settled()
         assert limit.waiting == 1
         await first.__aexit__(None, None, None)  # does not let the task run
         assert limit.waiting == 0
         waits.cancel()
-        async with asyncio.timeout(10), limit.turn("a"):
+        async with asyncio.timeout(10), limit.slot("a"):
             assert waits.cancelled()
 
     asyncio.run(run())
@@ -228,7 +228,7 @@ def test_a_failing_request_ends_its_turn() -> None:
         limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
         for name in ("a", "b", "a", "a", "a"):
             with pytest.raises(ValueError, match=name):
-                async with limit.turn(name):
+                async with limit.slot(name):
                     raise ValueError(name)
         assert limit.waiting == 0
 
@@ -246,7 +246,7 @@ def test_the_work_of_other_threads_counts() -> None:
     async def run() -> None:
         now_s = 0.0
         limit = ConcurrencyLimit(lambda: now_s)
-        turns = [limit.turn(name) for name in ("b", "a", "a", "a")]
+        turns = [limit.slot(name) for name in ("b", "a", "a", "a")]
         for turn in turns[:-1]:
             await turn.__aenter__()
         waits = asyncio.create_task(turns[-1].__aenter__())
@@ -256,5 +256,22 @@ def test_the_work_of_other_threads_counts() -> None:
         await asyncio.sleep(INTERVAL_S * 1.2)  # long enough for the timer
         assert limit.waiting == 1
         waits.cancel()
+
+    asyncio.run(run())
+
+
+def test_requests_that_wait_for_an_issuer_delay_no_others() -> None:
+    async def run() -> None:
+        limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
+        async with limit.slot("b"):
+            pass
+        for _ in range(LIMIT_MIN):
+            await limit.slot("a", RequestGroup.ISSUER).__aenter__()
+        third = asyncio.create_task(limit.slot("a", RequestGroup.ISSUER).__aenter__())
+        await _settled()
+        async with asyncio.timeout(10), limit.slot("a") as has_waited:
+            assert not has_waited
+        assert not third.done()
+        third.cancel()
 
     asyncio.run(run())

@@ -109,7 +109,7 @@ def test_a_user_of_the_parent_attaches_identities_with_the_address_of_the_user(c
         assert is_verified(codes, address, user)
     else:
         status, message = refusal(response)
-        assert (status, "attaches identities of Google only" in message) == (403, True), message
+        assert (status, "may attach only identities of Google" in message) == (403, True), message
         assert providers_of(user) == []
 
 

@@ -256,6 +256,25 @@ class TestPagesThatCostTheSigner:
 
         asyncio.run(call())
 
+    def test_a_failure_is_kept_although_something_has_failed(self) -> None:
+        """Every refusal of /readyz notes a failure of the database itself."""
+        checks = 0
+
+        async def check() -> bytes:
+            nonlocal checks
+            checks += 1
+            raise Unavailable("not ready")
+
+        async def call() -> None:
+            readiness = OncePerSecond(check)
+            for _ in range(3):
+                with pytest.raises(Unavailable):
+                    await readiness.answer()
+                readiness.forget()
+            assert checks == 1
+
+        asyncio.run(call())
+
     def test_a_caller_that_leaves_does_not_end_the_check(self) -> None:
         async def check() -> bytes:
             await asyncio.sleep(0.01)

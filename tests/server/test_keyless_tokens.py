@@ -133,5 +133,5 @@ def test_the_newest_sign_up_takes_no_token_without_a_key(codes: Codes) -> None:
     address = an_address()
     token = token_of(verified(codes, address))
     status, message = refusal(signed_up(codes, address, token, SIGN_UP_V8))
-    assert (status, "it names no key: this version takes a token of" in message) == (400, True), message
+    assert (status, "it names no key; this version needs a token of" in message) == (400, True), message
     answered(signed_up(codes, address, token, SIGN_UP_V7))

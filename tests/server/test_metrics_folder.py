@@ -44,14 +44,14 @@ def another_server(temporary: Path) -> Iterator[tuple[subprocess.Popen[str], Pat
         process.kill()
 
 
-def test_it_is_gone_afterwards(temporary: Path) -> None:
+def test_the_folder_is_removed_at_the_end(temporary: Path) -> None:
     with metrics_folder() as folder:
         assert folder.parent == temporary
         assert folder.stat().st_mode & 0o777 == 0o700
     assert list(temporary.iterdir()) == []
 
 
-def test_that_of_a_killed_server_is_removed_and_that_of_a_live_one_stays(temporary: Path) -> None:
+def test_the_folder_of_a_killed_server_is_removed_and_that_of_a_running_server_stays(temporary: Path) -> None:
     with another_server(temporary) as (killed, left), another_server(temporary) as (_, held):
         killed.kill()
         killed.wait()

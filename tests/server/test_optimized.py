@@ -40,4 +40,4 @@ def test_starts(flag: str, tmp_path: Path) -> None:
         process.terminate()
         process.wait()
     described = {path: what["post"]["summary"] for path, what in document["paths"].items() if "post" in what}
-    assert described["/public/v1/submit/create_wallet"].startswith("Make a wallet of a fresh mnemonic")
+    assert described["/public/v1/submit/create_wallet"].startswith("Make a wallet from a new mnemonic")

@@ -53,5 +53,5 @@ def test_what_has_expired_is_purged(
     with caplog.at_level(logging.WARNING, logger="keystead.server"):
         asyncio.run(story())
     assert [record.message for record in caplog.records] == [
-        "expired rows were not deleted: Unavailable"
+        "expired rows could not be deleted; the server tries again: Unavailable"
     ] * failures

@@ -245,7 +245,7 @@ def test_what_changed_is_found_by_its_new_value(
     assert listed(parent, filterType=kind, filterValue=new) == [sub.organization_id]
 
 
-def test_a_deleted_one_is_gone(parent: Caller) -> None:
+def test_a_deleted_sub_organization_is_not_found(parent: Caller) -> None:
     sub = new_sub_organization(parent)
     name = sub.asked("whoami")["organizationName"]
     made = sub.submitted("delete_sub_organization", {"deleteWithoutExport": True})

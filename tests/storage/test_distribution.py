@@ -13,7 +13,7 @@ from keystead.api.errors import Unavailable
 from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch
 from keystead.storage.distributed_commits import DistributedCommits
-from keystead.storage.distribution import COLUMNS, distributing, in_order
+from keystead.storage.distribution import COLUMNS, distribution_statement, in_distribution_order
 from keystead.storage.pending import Settled, pending_write
 from keystead.storage.postgres_distribution import NotDistributable
 from keystead.storage.schema import distribute, migrate
@@ -56,14 +56,14 @@ def test_every_unique_index_has_the_column(new_postgres: MakeDatabase) -> None:
 
 
 def test_tables_of_an_organization_follow_it() -> None:
-    tables = in_order(frozenset(COLUMNS))
+    tables = in_distribution_order(frozenset(COLUMNS))
     assert tables[0] == "organization"
-    assert "'id', colocate_with => 'none'" in distributing("organization")
-    assert "'organization_id', colocate_with => 'organization'" in distributing("record")
-    assert "'value', colocate_with => 'none'" in distributing("lookup")
-    assert distributing("instance") == "SELECT create_reference_table('instance')"
+    assert "'id', colocate_with => 'none'" in distribution_statement("organization")
+    assert "'organization_id', colocate_with => 'organization'" in distribution_statement("record")
+    assert "'value', colocate_with => 'none'" in distribution_statement("lookup")
+    assert distribution_statement("instance") == "SELECT create_reference_table('instance')"
     with pytest.raises(KeyError):
-        distributing("another")
+        distribution_statement("another")
 
 
 def test_statements_without_what_citus_lacks() -> None:
@@ -107,7 +107,7 @@ class Commits:
     async def run(self) -> None:
         commits = DistributedCommits(self._write, self._settle, {}, self._ask)
         sizes: list[int] = []
-        commits.written = lambda count, _: sizes.append(count)
+        commits.on_transaction = lambda count, _: sizes.append(count)
         pending = [pending_write(organization_id, WriteSet(), ()) for organization_id in "abcabc"]
         for one in pending:
             commits.add(one)

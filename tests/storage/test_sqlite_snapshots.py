@@ -12,7 +12,7 @@ import pytest
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
 from keystead.storage.sqlite import SqliteStore
-from keystead.storage.sqlite_snapshots import put_back, put_organization_back, take_snapshot
+from keystead.storage.sqlite_snapshots import restore_organization, restore_snapshot, take_snapshot
 from keystead.storage.tables import TABLES, Table
 
 TABLES_PUT_BACK = [table for table in TABLES if table.name not in ("instance", "process")]
@@ -70,7 +70,7 @@ def test_every_table_is_put_back(path: Path) -> None:
         snapshot = await take_snapshot(store)
         fill(path, "two", 1)
         fill(path, "one", 2)
-        await put_back(store, snapshot)
+        await restore_snapshot(store, snapshot)
         after = contents(path)
         assert [after[table.name] for table in TABLES_PUT_BACK] == [before[table.name] for table in TABLES_PUT_BACK]
         snapshot.close()
@@ -86,14 +86,14 @@ def test_one_organization_is_put_back(path: Path) -> None:
         snapshot = await take_snapshot(store)
         fill(path, "two", 1)
         fill(path, "one", 2)
-        assert await put_organization_back(store, snapshot, "one")
+        assert await restore_organization(store, snapshot, "one")
         after = contents(path)
         for table in TABLES_PUT_BACK:
             assert after[table.name] == {row(table, "one", 1), row(table, "two", 1)}, table.name
-        assert await put_organization_back(store, snapshot, "two")
+        assert await restore_organization(store, snapshot, "two")
         for table in TABLES_PUT_BACK:
             assert contents(path)[table.name] == {row(table, "one", 1)}, table.name
-        assert not await put_organization_back(store, snapshot, "two")
+        assert not await restore_organization(store, snapshot, "two")
         snapshot.close()
         await store.close()
 

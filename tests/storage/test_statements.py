@@ -16,7 +16,7 @@ from keystead.storage.statements import (
     SQL,
     Dialect,
     Statement,
-    compiled,
+    compile_statement,
     parse,
     postgres_statements,
     sqlite_statements,
@@ -33,7 +33,9 @@ def test_both_databases_have_the_same_statements() -> None:
     locks = {"lock_organization", "lock_organizations", "lock_activities", "lock_settings", "check_versions"}
     assert sqlite.keys() == postgresql.keys() - locks
     for name, sql in sqlite.items():
-        assert set(compiled(sql, "sqlite").names) == set(compiled(postgresql[name], "postgresql").names), name
+        assert set(compile_statement(sql, "sqlite").names) == set(
+            compile_statement(postgresql[name], "postgresql").names
+        ), name
     assert not sqlite.keys() & parse((SQL / "statements.sql").read_text()).keys()
 
 
@@ -51,7 +53,7 @@ PARAMETERS: list[tuple[Dialect, str, str, tuple[str, ...]]] = [
 
 @pytest.mark.parametrize(("dialect", "sql", "expected", "names"), PARAMETERS)
 def test_parameters(dialect: Dialect, sql: str, expected: str, names: tuple[str, ...]) -> None:
-    assert compiled(sql, dialect) == Statement(expected, names)
+    assert compile_statement(sql, dialect) == Statement(expected, names)
 
 
 def test_a_file_of_statements() -> None:

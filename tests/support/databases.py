@@ -151,5 +151,5 @@ def finished(database: Database) -> None:
     """Wait until the server has deleted every row of what is deleted, so that rows stay as they are from now on."""
     deadline = time.monotonic() + DELETIONS_END_S
     while database.counts()["unfinished_deletion"]:
-        assert time.monotonic() < deadline, "rows of what is deleted are left"
+        assert time.monotonic() < deadline, "rows of deleted wallets or organizations are left"
         time.sleep(0.02)

@@ -18,7 +18,7 @@ from keystead.api.enums import CredentialType, TagType
 from keystead.api.records import ApiKey, Authenticator, Credential, Tag, Timestamp, User
 from keystead.identities.issuers import KnownIssuers
 from keystead.operations import CATALOGUE, Reading
-from keystead.operations.activities import shown
+from keystead.operations.activities import shown_activity
 from keystead.organizations.ip_allowlists import EXEMPT
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.passkeys import Passkey
@@ -273,7 +273,7 @@ class OrganizationHarness:
 
     def seen(self, who: str, activity: Activity) -> records.Activity:
         """The activity as it is now, as this person sees it."""
-        return asyncio.run(shown(self.reading(who), self.database.activities[self.id][activity.id]))
+        return asyncio.run(shown_activity(self.reading(who), self.database.activities[self.id][activity.id]))
 
     def result(self, who: str, name: str, parameters: Mapping[str, Any], **envelope: Any) -> Any:
         """The one result of an activity that must be completed."""

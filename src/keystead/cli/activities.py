@@ -1,6 +1,7 @@
-"""`keystead activities`: who asked for what, to whom, how much, and what became of it.
+"""`keystead activities`: who asked for what, to whom, how much, and with what result.
 
-Here: filters, pages, the table, the lines of --follow. Not here: polling (`following`), the words (`describe`).
+Here: filters, pages, the table, the lines of --follow. Not here: polling (`following`), the descriptions
+(`describe`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from keystead.cli.columns import GREEN, RED, YELLOW, Column, Record, ends_of, id
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.instants import made_at_ms, read_instant
 from keystead.cli.names import names_in
-from keystead.cli.requests import calling
+from keystead.cli.requests import open_client
 from keystead.cli.tables import AsJson, show_table
 from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
@@ -32,7 +33,7 @@ from keystead.describe.voters import name_of
 PAGE = 100
 LIMIT = 20
 VERSIONS_MAX = 12
-"""Newest version of an activity type that a filter by its kind asks for."""
+"""The newest version of an activity type that a filter by its kind includes."""
 
 _COLOURS = {
     "COMPLETED": GREEN,
@@ -42,12 +43,11 @@ _COLOURS = {
     "AUTHENTICATORS_NEEDED": YELLOW,
 }
 
-
-_STATUSES = {each.value.removeprefix("ACTIVITY_STATUS_"): each.value for each in ActivityStatus}
+_STATUSES = {member.value.removeprefix("ACTIVITY_STATUS_"): member.value for member in ActivityStatus}
 
 
 def _complete_status(typed: str) -> list[str]:
-    return [word for each in _STATUSES for word in (each.lower(), each) if word.startswith(typed or word.lower())]
+    return [word for name in _STATUSES for word in (name.lower(), name) if word.startswith(typed or word.lower())]
 
 
 def activities(
@@ -70,7 +70,7 @@ def activities(
         list[str] | None, typer.Option("--type", help="Only of this type, such as create_wallet. Repeatable.")
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Then print what is new or changes, until Ctrl-C.")
+        bool, typer.Option("--follow", "-f", help="Then print new and changed activities, until Ctrl-C.")
     ] = False,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two polls of --follow.")] = 1.0,
 ) -> None:
@@ -79,35 +79,37 @@ def activities(
     filters = _filters(with_status or [], with_type or [])
     if follow and (filters or since or after):
         raise typer.BadParameter(
-            "--follow shows every activity: it does not go with --since, --after, --status, --type"
+            "--follow shows every activity: do not combine it with --since, --after, --status, --type"
         )
-    with calling(credentials) as client:
+    with open_client(credentials) as client:
         if follow:
             show = _print_json_line if as_json else _line_printer(client)
             following.follow(client, min(limit or LIMIT, following.PAGE), interval, show)
             return
         wanted = limit or (None if since else LIMIT)
-        found, is_more = _found(client, filters, since_ms, after, wanted)
+        records, is_more = _read_activities(client, filters, since_ms, after, wanted)
         if not as_json:
-            names = names_in(client, found)
-            found = [{**each, "described": describe_activity(each, names)} for each in found]
-    show_table(found, as_json, _COLUMNS)
+            names = names_in(client, records)
+            records = [{**record, "described": describe_activity(record, names)} for record in records]
+    show_table(records, as_json, _COLUMNS)
     if is_more:
-        print(f"older ones: keystead activities --after {found[-1]['id']}", file=sys.stderr)
+        print(f"older ones: keystead activities --after {records[-1]['id']}", file=sys.stderr)
 
 
 def _filters(statuses: list[str], types: list[str]) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     if statuses:
-        filters["filterByStatus"] = [_one_of(each, _STATUSES, "--status") for each in statuses]
+        filters["filterByStatus"] = [_one_of(text, _STATUSES, "--status") for text in statuses]
     if types:
-        kinds = {each: each for each in map(activity_kind, ACTIVITY_TYPES.values())}
-        filters["filterByType"] = [each for text in types for each in _versions(_one_of(text, kinds, "--type"))]
+        kinds = {name: name for name in map(activity_kind, ACTIVITY_TYPES.values())}
+        filters["filterByType"] = [
+            version for text in types for version in _versions(_one_of(text, kinds, "--type"))
+        ]
     return filters
 
 
 def _one_of(text: str, known: Mapping[str, str], option: str) -> str:
-    """The value of a word, in whatever letter case and with or without the prefix that the API writes."""
+    """The value of a word, which may have any letter case, and may lack the prefix that the API writes."""
     word = text.upper().replace("-", "_").removeprefix("ACTIVITY_STATUS_")
     word = activity_kind(word)
     if word not in known:
@@ -121,18 +123,18 @@ def _versions(activity_kind: str) -> list[str]:
     return [first, *(f"{first}_V{number}" for number in range(2, VERSIONS_MAX + 1))]
 
 
-def _found(
+def _read_activities(
     client: Client, filters: Mapping[str, Any], since_ms: int, after: str, wanted: int | None
 ) -> tuple[list[Record], bool]:
-    """The activities, newest first, and whether there may be more of them."""
-    found: list[Record] = []
+    """At most `wanted` activities, newest first, and whether there may be more of them."""
+    records: list[Record] = []
     for activity in _newest(client, filters, after, min(PAGE, wanted or PAGE)):
         if made_at_ms(activity["id"]) < since_ms:
-            return found, False
-        if len(found) == wanted:
-            return found, True
-        found.append(activity)
-    return found, False
+            return records, False
+        if len(records) == wanted:
+            return records, True
+        records.append(activity)
+    return records, False
 
 
 def _newest(client: Client, filters: Mapping[str, Any], after: str, page_size: int) -> Iterator[Record]:
@@ -145,7 +147,7 @@ def _newest(client: Client, filters: Mapping[str, Any], after: str, page_size: i
         options = {"limit": str(PAGE), "after": answer[-1]["id"]}
 
 
-def _by(activity: Record) -> str:
+def _submitter(activity: Record) -> str:
     return name_of(activity["votes"][0]) if activity["votes"] else ""
 
 
@@ -156,7 +158,7 @@ def _short_status(text: str) -> str:
 _COLUMNS = (
     id_column("activity", lambda activity: activity["id"]),
     Column(name="asked", cell=lambda activity: moment(activity["createdAt"]), optional=1),
-    Column(name="by", cell=_by, cut=True),
+    Column(name="by", cell=_submitter, cut=True),
     Column(name="what", cell=lambda activity: activity["described"].what, cut=True),
     Column(name="to", cell=lambda activity: activity["described"].recipient, cut=True, short=ends_of),
     Column(name="amount", cell=lambda activity: activity["described"].amount),
@@ -180,7 +182,7 @@ def _line_printer(client: Client) -> following.Show:
             f"{votes} vote{'' if votes == 1 else 's'}".ljust(8),
             printable(" ".join(filter(None, (described.what, described.amount)))),
             printable(f"to {described.recipient}" if described.recipient else ""),
-            printable(f"by {_by(activity)}" if votes else ""),
+            printable(f"by {_submitter(activity)}" if votes else ""),
         )
         print("  ".join(filter(None, cells)).rstrip(), flush=True)
 

@@ -1,4 +1,4 @@
-"""Asking before something is changed: on a terminal only; scripts say --yes."""
+"""Asks the user before something is changed, on a terminal only. Scripts use --yes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def confirm(question: str, yes: bool, command: str) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise Failure(f"nothing was done: standard input is not a terminal to ask on; {command} --yes does not ask")
+        raise Failure(f"nothing was done: standard input is not a terminal; {command} --yes does not ask")
     sys.stdout.flush()
     print(f"\n{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

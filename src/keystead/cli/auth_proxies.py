@@ -1,4 +1,4 @@
-"""`keystead auth-proxy`: making, changing, listing and ending authentication proxies, as a user who may.
+"""`keystead auth-proxy`: makes, changes, lists and deletes authentication proxies, as a user who is allowed to.
 
 Not here: what a proxy does (`operations.auth_proxy_endpoints`).
 """
@@ -13,26 +13,28 @@ from keystead.api.enums import ActivityStatus, AuthMethod
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
-from keystead.cli.requests import calling, formatted
+from keystead.cli.requests import format_json, open_client
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import printable, status
 from keystead.client.client import Client
 
 BASE_PATH = "/auth-proxy"
-"""Below the server's address: what clients call `authProxyUrl`."""
+"""The path below the server's address; clients call the whole address `authProxyUrl`."""
 
-app = group("Say what browsers may do that hold no key: sign up and log in.")
+app = group("Say what browsers without a key may do: sign up and log in.")
 
 Origins = Annotated[
     list[str] | None,
-    typer.Option("--origin", help="Origin whose pages may call, as in https://app.example; * for any. Repeatable."),
+    typer.Option(
+        "--origin", help="Origin whose pages may call, such as https://app.example; * for any. Repeatable."
+    ),
 ]
 Methods = Annotated[
     list[AuthMethod] | None,
     typer.Option("--method", help="A way to log in that is allowed. Repeatable; all if left out."),
 ]
 Name = Annotated[str, typer.Option("--app-name", help="The application's name in messages.")]
-Session = Annotated[int, typer.Option("--session-seconds", help="How long a session lasts; 0 leaves it as it is.")]
+Session = Annotated[int, typer.Option("--session-seconds", help="How long a session lasts; 0 does not change it.")]
 CodeLength = Annotated[int, typer.Option("--code-length", help="Characters of a one-time code, 6 to 9.")]
 CodeForm = Annotated[
     bool | None, typer.Option("--letters/--digits", help="Whether one-time codes have letters, or digits only.")
@@ -68,12 +70,12 @@ def create(
     parameters = _parameters(
         origin, method, app_name, session_seconds, code_length, letters, oauth_client, link_google, redirect_url
     )
-    with calling(credentials) as client:
+    with open_client(credentials) as client:
         config_id = _result(client, "enable_auth_proxy", {})["userId"]
         try:
             if parameters:
                 _result(client, "update_auth_proxy_config", {"configId": config_id, **parameters})
-        except Exception:  # a proxy without the settings that were asked for is not what was asked for
+        except Exception:  # a proxy with other settings than those of the options must not stay
             _result(client, "disable_auth_proxy", {"configId": config_id})
             raise
         print(f"configuration  {config_id}")
@@ -94,13 +96,13 @@ def update(
     redirect_url: Redirect = "",
     credentials: CredentialsFile = None,
 ) -> None:
-    """Change an authentication proxy. What is not given stays; a list replaces the list that was there."""
+    """Change an authentication proxy. Options that are not given change nothing. A list replaces the old list."""
     parameters = _parameters(
         origin, method, app_name, session_seconds, code_length, letters, oauth_client, link_google, redirect_url
     )
     if not parameters:
         raise typer.BadParameter("nothing to change: give an option")
-    with calling(credentials) as client:
+    with open_client(credentials) as client:
         _result(client, "update_auth_proxy_config", {"configId": config_id, **parameters})
         print(f"updated {config_id}")
 
@@ -108,17 +110,17 @@ def update(
 @app.command("list")
 def list_proxies(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
     """List the authentication proxies of the organization."""
-    with calling(credentials) as client:
-        found = client.query("list_auth_proxy_configs")["authProxyConfigs"]
+    with open_client(credentials) as client:
+        configs = client.query("list_auth_proxy_configs")["authProxyConfigs"]
         if as_json:
-            print(formatted(found))
+            print(format_json(configs))
             return
-        for one in found:
-            print(f"{one['configId']}  {printable(one['appName'])}")
+        for config in configs:
+            print(f"{config['configId']}  {printable(config['appName'])}")
             print(f"  base address  {client.base_url}{BASE_PATH}")
-            print(f"  origins       {printable(', '.join(one['allowedOrigins'])) or 'none: no page may call'}")
-            print(f"  logins        {', '.join(one['allowedAuthMethods'])}")
-            print(f"  sessions      {one['sessionExpirationSeconds']} s")
+            print(f"  origins       {printable(', '.join(config['allowedOrigins'])) or 'none: no page may call'}")
+            print(f"  logins        {', '.join(config['allowedAuthMethods'])}")
+            print(f"  sessions      {config['sessionExpirationSeconds']} s")
 
 
 @app.command("delete")
@@ -126,8 +128,8 @@ def delete(
     config_id: Annotated[str, typer.Argument(metavar="CONFIG_ID", help="Id of the configuration.")],
     credentials: CredentialsFile = None,
 ) -> None:
-    """End an authentication proxy, with its user and its policy."""
-    with calling(credentials) as client:
+    """Delete an authentication proxy, with its user and its policy."""
+    with open_client(credentials) as client:
         _result(client, "disable_auth_proxy", {"configId": config_id})
         print(f"deleted {config_id}")
 
@@ -143,17 +145,17 @@ def _parameters(
     linked_clients: list[str] | None,
     redirect_url: str,
 ) -> dict[str, Any]:
-    """The parameters of update_auth_proxy_config that these options ask for."""
-    kit: dict[str, Any] = {}
+    """The parameters of update_auth_proxy_config for these options; only those that change something."""
+    wallet_kit: dict[str, Any] = {}
     if oauth_clients:
         pairs = [text.partition("=") for text in oauth_clients]
         if not all(separator and provider and client_id for provider, separator, client_id in pairs):
             raise typer.BadParameter("expected PROVIDER=CLIENT_ID", param_hint="--oauth-client")
-        kit["oauthClientIds"] = {provider: client_id for provider, _, client_id in pairs}
-        kit["enabledSocialProviders"] = list(kit["oauthClientIds"])
+        wallet_kit["oauthClientIds"] = {provider: client_id for provider, _, client_id in pairs}
+        wallet_kit["enabledSocialProviders"] = list(wallet_kit["oauthClientIds"])
     if redirect_url:
-        kit["oauthRedirectUrl"] = redirect_url
-    given = {
+        wallet_kit["oauthRedirectUrl"] = redirect_url
+    parameters = {
         "allowedOrigins": origins,
         "allowedAuthMethods": [method.value for method in methods] if methods else None,
         "emailCustomizationParams": {"appName": app_name} if app_name else None,
@@ -161,13 +163,13 @@ def _parameters(
         "otpLength": code_length or None,
         "otpAlphanumeric": letters,
         "socialLinkingClientIds": linked_clients,
-        "walletKitSettings": kit or None,
+        "walletKitSettings": wallet_kit or None,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _result(client: Client, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The result of a submission. Raises Failure unless it was carried out."""
+    """The result of a submission. Raises Failure if it was not executed."""
     activity = client.submit(operation, parameters)["activity"]
     if activity["status"] != ActivityStatus.COMPLETED.value:
         raise Failure(

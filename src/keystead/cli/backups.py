@@ -34,7 +34,7 @@ def backup(
     """Copy a SQLite database to a file, while servers use it.
 
     The file has everything but the master key: keep a copy of that elsewhere. Can be stopped and run again. The
-    database then has the time of the backup on record, for `keystead status` and the metrics.
+    time of the backup is recorded in the database, for `keystead status` and the metrics.
     """
     began_ms = time.time_ns() // 1_000_000
     if made == (target is not None):

@@ -23,10 +23,10 @@ def development_banner(
     *,
     seeded: bool,
 ) -> str:
-    """The banner. `data`: the folder, None where everything is in memory. `credentials_file`: where the keys are.
-    `console_url` is a link that works once.
+    """The text of the banner. `data`: the folder, None if everything is in memory. `credentials_file`: the file
+    with the keys. `console_url`: a link that works once.
 
-    Its curl line stays valid: a query carries no time.
+    The curl line in it stays valid, because a query carries no time.
     """
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
@@ -78,7 +78,7 @@ For a published TypeScript client:
 
 
 def loaded_keys(keys: Sequence[LoadedKey]) -> str:
-    """The users of the fixtures with their keys, below the banner."""
+    """The text below the banner: the users of the fixtures, with their keys."""
     lines = ["", "Fixtures:", ""]
     for key in keys:
         lines += [

@@ -1,6 +1,6 @@
-"""Files of test cases and of policies: finding and decoding them (TOML, or JSON by the suffix).
+"""Finds and decodes files of test cases and of policies: TOML, or JSON by the suffix.
 
-Not here: what they may hold (`policies.testing`).
+Not here: what such a file may hold (`policies.testing`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MALFORMED: Final = 2
 
 @contextmanager
 def malformed_files() -> Iterator[None]:
-    """For a MalformedTable that is raised within: prints each problem to standard error, and ends the command."""
+    """If the block raises MalformedTable, print each of its problems to standard error, and end the command."""
     try:
         yield
     except MalformedTable as refused:
@@ -38,8 +38,8 @@ def malformed_files() -> Iterator[None]:
 
 
 def case_file(path: Path) -> CaseFile:
-    """Raises MalformedTable."""
-    return read(_decoded(path), CaseFile, str(path))
+    """The decoded file. Raises MalformedTable."""
+    return read(_decode(path), CaseFile, str(path))
 
 
 def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
@@ -49,15 +49,15 @@ def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
     """
     if file.policies is None:
         return None
-    given = (file.policies,) if isinstance(file.policies, str) else file.policies
+    entries = (file.policies,) if isinstance(file.policies, str) else file.policies
     documents: list[tuple[str, Any] | Path] = []
     malformed = MalformedTables()
-    for number, each in enumerate(given, 1):
-        if isinstance(each, str):
+    for number, entry in enumerate(entries, 1):
+        if isinstance(entry, str):
             with malformed.noted():
-                documents += _files(path.parent / each, path)
+                documents += _files(path.parent / entry, path)
         else:
-            documents.append((f"{path}, policy {number}", each))
+            documents.append((f"{path}, policy {number}", entry))
     return _policies(documents, malformed)
 
 
@@ -74,9 +74,9 @@ def policies_at(places: Iterable[Path]) -> list[Policy]:
 def _policies(documents: Iterable[tuple[str, Any] | Path], malformed: MalformedTables) -> list[Policy]:
     """The policies in documents and in files that are not read yet. Raises MalformedTable."""
     read_documents: list[tuple[str, Any]] = []
-    for each in documents:
+    for document in documents:
         with malformed.noted():
-            read_documents.append((str(each), _decoded(each)) if isinstance(each, Path) else each)
+            read_documents.append((str(document), _decode(document)) if isinstance(document, Path) else document)
     policies: list[Policy] = []
     with malformed.noted():
         policies = read_policies(read_documents)
@@ -99,7 +99,7 @@ def _files(place: Path, cases: Path | None) -> list[Path]:
     return files
 
 
-def _decoded(path: Path) -> Any:
+def _decode(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as refused:

@@ -1,4 +1,4 @@
-"""`keystead check`: says whether a database is whole and fits its master key.
+"""`keystead check`: checks that a database is whole and fits its master key.
 
 Here: flags and the output. Not here: the checks (`server.checking`, `storage.sqlite_backup`).
 """
@@ -21,7 +21,7 @@ from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import Master, MasterKeyError, MasterKeySources, open_master_keys, parse_source
 from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.sqlite_backup import BackupRefused, damage
+from keystead.storage.sqlite_backup import BackupRefused, integrity_problems
 
 
 def check(
@@ -31,10 +31,11 @@ def check(
     ],
     other_master_key_file: Annotated[
         str,
-        typer.Option(envvar="KEYSTEAD_OTHER_MASTER_KEY_FILE", help="The other one, while it is being rotated."),
+        typer.Option(envvar="KEYSTEAD_OTHER_MASTER_KEY_FILE", help="The second master key, during a rotation."),
     ] = "",
     finish_deletions: Annotated[
-        bool, typer.Option("--finish-deletions", help="Delete the rows that are left of what is deleted.")
+        bool,
+        typer.Option("--finish-deletions", help="Delete the remaining rows of deleted organizations and wallets."),
     ] = False,
 ) -> None:
     """Check that a database is whole and fits its master key.
@@ -51,9 +52,9 @@ def check(
         path = sqlite_path(database_url)
         if path is not None and not path.exists():
             raise Failure(f"there is no database file {path}")
-        damages = [] if path is None else damage(path)
-        for found in damages:
-            print(f"the database file: {found}")
+        damages = [] if path is None else integrity_problems(path)
+        for damage in damages:
+            print(f"the database file: {damage}")
         with database_failures(database_url):
             checked = asyncio.run(_check(database_url, master, finish=finish_deletions))
     except (MasterKeyError, BackupRefused, ValueError) as refused:

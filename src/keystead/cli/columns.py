@@ -1,8 +1,8 @@
-"""Tables that fit the terminal, and colours where they are wanted.
+"""Tables that fit the terminal, and colours for terminals that show them.
 
 A table that is too wide is made narrower in this order: columns in their short form, columns left out, texts cut.
-Output that is not a terminal is for another program: it has every column, whole. Not here: what is listed
-(`tables`).
+If the output is not a terminal, another program reads it: then every column is there, and no text is cut. Not here:
+what is listed (`tables`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Record = dict[str, Any]
 
 _GAP: Final = 2
 _TEXT_MIN: Final = 12
-"""Cells of a column that may be cut keep so many characters."""
+"""The least width of a column whose cells may be cut, in characters."""
 
 BOLD, RED, GREEN, YELLOW = "1", "31", "32", "33"
 
@@ -30,8 +30,8 @@ BOLD, RED, GREEN, YELLOW = "1", "31", "32", "33"
 class Column(msgspec.Struct, frozen=True, kw_only=True):
     """One column. `short`: a shorter form of its cells. `cut`: its cells may end in `…`.
 
-    `optional`: above 0, the column may be left out, the highest number first. `colour`: of a record's cell, "" for
-    none.
+    `optional`: above 0, the column may be left out, the highest number first. `colour`: gives the colour of a
+    record's cell, "" for none.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     colour: Callable[[Record], str] | None = None
 
 
-class _Filled(msgspec.Struct, frozen=True):
-    column: Column
+class _FilledColumn(msgspec.Struct, frozen=True):
+    definition: Column
     cells: tuple[str, ...]
 
     @property
     def width(self) -> int:
-        return max(map(width_of, (self.column.name, *self.cells)))
+        return max(map(width_of, (self.definition.name, *self.cells)))
 
 
 def id_column(name: str, cell: Callable[[Record], str]) -> Column:
@@ -57,47 +57,58 @@ def id_column(name: str, cell: Callable[[Record], str]) -> Column:
 
 
 def ends_of(address: str) -> str:
-    """Beginning and end of an address: neither alone tells it from one that was made to look like it."""
+    """The beginning and the end of an address. Both are shown, because addresses can be made that share one of
+    them."""
     return address if len(address) <= 13 else f"{address[:6]}…{address[-4:]}"
 
 
 def table(records: Sequence[Record], columns: Sequence[Column], width: int | None) -> Iterator[str]:
     """The lines of the table, its header first. `width`: of the terminal; None for no limit."""
-    filled = [_Filled(each, tuple(printable(each.cell(record)) for record in records)) for each in columns]
+    filled = [
+        _FilledColumn(definition, tuple(printable(definition.cell(record)) for record in records))
+        for definition in columns
+    ]
     if width is not None:
-        filled = _fitted(filled, width)
-    widths = [each.width for each in filled]
-    yield _line([_padded(each.column.name, size) for each, size in zip(filled, widths, strict=True)], bold=True)
+        filled = _fit(filled, width)
+    widths = [column.width for column in filled]
+    yield _line(
+        [_pad(column.definition.name, size) for column, size in zip(filled, widths, strict=True)],
+        bold=True,
+    )
     for row, record in enumerate(records):
         cells = []
-        for each, size in zip(filled, widths, strict=True):
-            text = _padded(each.cells[row], size)
-            colour = each.column.colour(record) if each.column.colour else ""
+        for column, size in zip(filled, widths, strict=True):
+            text = _pad(column.cells[row], size)
+            colour = column.definition.colour(record) if column.definition.colour else ""
             cells.append(coloured(text, colour) if colour else text)
         yield _line(cells, bold=False)
 
 
-def _fitted(filled: list[_Filled], width: int) -> list[_Filled]:
+def _fit(filled: list[_FilledColumn], width: int) -> list[_FilledColumn]:
+    """The columns made narrower, if need be, so that they fit the width. See the module's docstring for the
+    order."""
     if _total(filled) > width:
-        filled = [_shortened(each) for each in filled]
-    while _total(filled) > width and (optional := [each for each in filled if each.column.optional]):
-        filled.remove(max(optional, key=lambda each: each.column.optional))
+        filled = [_shorten(column) for column in filled]
+    while _total(filled) > width and (optional := [column for column in filled if column.definition.optional]):
+        filled.remove(max(optional, key=lambda column: column.definition.optional))
     while _total(filled) > width and (
-        cuttable := [each for each in filled if each.column.cut and each.width > _TEXT_MIN]
+        cuttable := [column for column in filled if column.definition.cut and column.width > _TEXT_MIN]
     ):
-        widest = max(cuttable, key=lambda each: each.width)
+        widest = max(cuttable, key=lambda column: column.width)
         size = max(_TEXT_MIN, widest.width - (_total(filled) - width))
-        filled[filled.index(widest)] = _Filled(widest.column, tuple(_cut(cell, size) for cell in widest.cells))
+        filled[filled.index(widest)] = _FilledColumn(
+            widest.definition, tuple(_cut(cell, size) for cell in widest.cells)
+        )
     return filled
 
 
-def _shortened(filled: _Filled) -> _Filled:
-    short = filled.column.short
-    return filled if short is None else _Filled(filled.column, tuple(map(short, filled.cells)))
+def _shorten(column: _FilledColumn) -> _FilledColumn:
+    short = column.definition.short
+    return column if short is None else _FilledColumn(column.definition, tuple(map(short, column.cells)))
 
 
-def _total(filled: Iterable[_Filled]) -> int:
-    widths = [each.width for each in filled]
+def _total(filled: Iterable[_FilledColumn]) -> int:
+    widths = [column.width for column in filled]
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
@@ -112,12 +123,12 @@ def _line(cells: Sequence[str], *, bold: bool) -> str:
     return coloured(line, BOLD) if bold else line
 
 
-def _padded(text: str, size: int) -> str:
+def _pad(text: str, size: int) -> str:
     return text + " " * (size - width_of(text))
 
 
 def width_of(text: str) -> int:
-    """Columns of a terminal: letters of East Asia take two, combining marks none."""
+    """The width of a text on a terminal: East Asian letters take two places, combining marks none."""
     if text.isascii():
         return len(text)
     return sum(
@@ -127,12 +138,13 @@ def width_of(text: str) -> int:
 
 
 def terminal_width() -> int | None:
-    """Of standard output; None if it is not a terminal."""
+    """The width of standard output; None if it is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def coloured(text: str, code: str) -> str:
-    """The text in this colour, where standard output is a terminal and NO_COLOR (no-color.org) is not set."""
+    """The text in this colour if standard output is a terminal and NO_COLOR (no-color.org) is not set; else as it
+    is."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{code}m{text}\x1b[0m"

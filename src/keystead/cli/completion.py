@@ -12,8 +12,7 @@ import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 COMPLETE_VARIABLE = "_KEYSTEAD_COMPLETE"
-"""Set by the script when it asks for words."""
-
+"""The script sets this variable when it asks for completions."""
 
 _ZSH_REGISTERS = "compdef _keystead_completion keystead"
 _ZSH_COMPLETES = f"""if [[ ${{funcstack[1]}} == _keystead ]]; then

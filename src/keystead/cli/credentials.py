@@ -31,7 +31,7 @@ CredentialsFile = Annotated[
 
 
 def write_credentials(path: Path, credentials: Credentials) -> None:
-    """Write the file, mode 0600, whole or not at all."""
+    """Write the file with mode 0600, completely or not at all. Raises Failure."""
     text = msgspec.json.format(msgspec.json.encode(credentials), indent=2) + b"\n"
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
@@ -47,7 +47,7 @@ def write_credentials(path: Path, credentials: Credentials) -> None:
 
 
 def read_credentials(path: Path) -> Credentials:
-    """Raises Failure if the file is missing or is not a credentials file."""
+    """The credentials in a file. Raises Failure if it is missing or is not a credentials file."""
     try:
         return credentials_in(path)
     except UsageError as refused:
@@ -55,8 +55,11 @@ def read_credentials(path: Path) -> Credentials:
 
 
 def chosen_file(given: Path | None, environment: Mapping[str, str]) -> Path | None:
-    """The file that a command reads: the given one; None if a variable of the key or the organization is set; else
-    the one that a variable names, else the default one."""
+    """The file that a command reads: the given file, or the one that KEYSTEAD_CREDENTIALS names, or the default
+    file.
+
+    None if no file is given and a variable of the key or of the organization is set: then the variables count.
+    """
     if given is not None:
         return given
     if not _is_base_url_alone(environment):
@@ -66,8 +69,8 @@ def chosen_file(given: Path | None, environment: Mapping[str, str]) -> Path | No
 
 
 def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Credentials:
-    """The credentials of `chosen_file`, or of the variables. Of the variables the base URL may be set alone: then
-    it replaces the one of the file. Raises Failure."""
+    """The credentials of `chosen_file`, or those of the variables. If only the variable of the base URL is set, it
+    replaces the base URL of the file. Raises Failure."""
     file = chosen_file(given, environment)
     if file is None:
         try:

@@ -1,4 +1,4 @@
-"""Turns what a database refuses into the failure of a command, in words for its user."""
+"""Turns an error of the database into the failure of a command, with a message for its user."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from keystead.storage.operator_messages import operator_message
 
 @contextmanager
 def database_failures(database_url: str, beginning: str = "") -> Iterator[None]:
-    """Raise Failure for a ServiceError of the block, and for the ValueError of a malformed URL. `beginning`: of the
-    message."""
+    """Raise Failure for a ServiceError of the block, and for the ValueError of a malformed URL. `beginning`: the
+    start of the message for a ServiceError."""
     try:
         yield
     except ServiceError as refused:

@@ -23,8 +23,9 @@ def _from_file() -> str:
         raise Failure(str(refused)) from None
 
 
-def _checked(context: typer.Context, value: str) -> str:
-    """Both variables would be two databases. An option that is given takes precedence over both."""
+def _require_one_variable(context: typer.Context, value: str) -> str:
+    """Raise Failure if both variables are set, because they may name two databases. The option takes precedence
+    over both."""
     source = context.get_parameter_source("database_url")
     if source is not None and source.name == "ENVIRONMENT" and os.environ.get(VARIABLE):
         raise Failure(f"set {_URL} or {VARIABLE}, not both")
@@ -35,7 +36,7 @@ DatabaseUrl = Annotated[
     str,
     typer.Option(
         envvar=_URL,
-        callback=_checked,
+        callback=_require_one_variable,
         default_factory=_from_file,
         show_default=False,
         help="postgresql://… or sqlite:///FILE. With a password: better in the variable, or in a file that "

@@ -38,7 +38,7 @@ from keystead.signer.confinement import keep_memory_private
 LOOPBACK = ("127.0.0.1", "::1")
 
 
-HostOption = Annotated[str, typer.Option(help="Address to listen on; both loopback addresses where not given.")]
+HostOption = Annotated[str, typer.Option(help="Address to listen on; if it is not given, both loopback addresses.")]
 PortOption = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")]
 DataOption = Annotated[
     Path | None, typer.Option(help=f"Folder that holds everything. [default: {DEFAULT}]", show_default=False)
@@ -55,7 +55,9 @@ CredentialsOption = Annotated[
 SeedOption = Annotated[
     str, typer.Option(help="Derive every identifier and key from this text. Such keys are public.")
 ]
-RemoteOption = Annotated[bool, typer.Option("--allow-remote", help="Let --host be an address that others reach.")]
+RemoteOption = Annotated[
+    bool, typer.Option("--allow-remote", help="Allow an address that other machines can reach as --host.")
+]
 KeysFileOption = Annotated[
     str,
     typer.Option(
@@ -68,7 +70,7 @@ IssuersOption = Annotated[
     str,
     typer.Option(
         envvar="KEYSTEAD_OIDC_ISSUERS",
-        help="OpenID Connect issuers, separated by commas, that are asked for their keys.",
+        help="OpenID Connect issuers, separated by commas, whose keys the server fetches.",
     ),
 ]
 ConsoleOption = Annotated[
@@ -80,7 +82,7 @@ ConsoleOption = Annotated[
 ]
 FixturesOption = Annotated[
     Path | None,
-    typer.Option("--fixtures", help="TOML or JSON file of organizations to make, where they are not there yet."),
+    typer.Option("--fixtures", help="TOML or JSON file with organizations. Those that do not exist yet are made."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log no requests.")]
 LogFormat = Literal["json", "pretty", "auto"]
@@ -110,8 +112,8 @@ def dev(
     if memory and data is not None:
         raise Failure("--memory and --data: give one of them")
     if credentials_file is not None and credentials_file.exists():
-        raise Failure(f"--credentials {credentials_file}: there is such a file already, and it is not overwritten")
-    fixtures = None if fixtures_file is None else _read(fixtures_file)
+        raise Failure(f"--credentials {credentials_file}: this file exists already and is not overwritten")
+    fixtures = None if fixtures_file is None else _read_fixtures(fixtures_file)
     if log_format == "auto":
         log_format = "pretty" if sys.stderr.isatty() else "json"
     os.umask(0o077)
@@ -119,10 +121,10 @@ def dev(
     with (
         memory_folder() if memory else nullcontext(data or DEFAULT) as place,
         DevelopmentFolder(place) as folder,
-        _removed_at_the_end(credentials_file),
+        _remove_at_end(credentials_file),
     ):
         credentials = folder.prepare(seed)
-        sockets = _bound(hosts, port)
+        sockets = _bind(hosts, port)
         base_url = f"http://localhost:{sockets[0].getsockname()[1]}"
         if credentials.base_url != base_url:
             credentials = folder.with_base_url(credentials, base_url)
@@ -169,14 +171,14 @@ def _serve(
         raise Failure(str(refused)) from None
 
 
-def _bound(hosts: Sequence[str], port: int) -> list[socket.socket]:
+def _bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
     try:
         return bind(hosts, port)
     except AddressInUse as refused:
         raise Failure(f"{refused}; choose another with --port") from None
 
 
-def _read(file: Path) -> Fixtures:
+def _read_fixtures(file: Path) -> Fixtures:
     try:
         return read_fixtures(file)
     except FixtureError as refused:
@@ -184,7 +186,7 @@ def _read(file: Path) -> Fixtures:
 
 
 @contextmanager
-def _removed_at_the_end(file: Path | None) -> Iterator[None]:
+def _remove_at_end(file: Path | None) -> Iterator[None]:
     try:
         yield
     finally:

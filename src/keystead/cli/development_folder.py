@@ -33,7 +33,7 @@ _MESSAGES_KEPT_S = 24 * 3_600
 
 
 class DevelopmentFolder:
-    """Used as a context manager it is locked: one development server at a time uses a folder."""
+    """The folder of one development server. As a context manager it is locked, so that no second server uses it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -75,6 +75,7 @@ class DevelopmentFolder:
         log_requests: bool = True,
         log_format: LogFormat = "json",
     ) -> Settings:
+        """The settings of a server with the data of this folder."""
         return Settings(
             database_url=self._database_url,
             mode="dev",
@@ -106,7 +107,7 @@ class DevelopmentFolder:
         return credentials
 
     def source(self, seed: str) -> KeySource:
-        """What this start of the server takes identifiers and keys from. `seed`: "" for none."""
+        """The source of identifiers and keys for this start of the server. `seed`: "" for none."""
         if not seed:
             return random_source()
         starts = int(self._starts.read_text()) + 1 if self._starts.exists() else 1
@@ -120,7 +121,7 @@ class DevelopmentFolder:
         return changed
 
     def _ignore_in_git(self) -> None:
-        """The folder holds private keys: `git add .` must not take them."""
+        """Write a .gitignore: the folder holds private keys, which `git add .` must not add."""
         ignore = self._path / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n")

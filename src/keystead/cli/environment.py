@@ -1,4 +1,4 @@
-"""`keystead env`: the settings of clients, to paste or to evaluate, under the names that published examples read.
+"""`keystead env`: prints the settings of clients, under the names that published examples read.
 
 Not here: where the credentials come from (`credentials`).
 """

@@ -1,6 +1,6 @@
 """A decision as text: the verdict, and the outcome of every policy with its clause and reason.
 
-Here: one form for decisions on record and for those of a test. Not here: where they are read from (`policies`).
+Here: one form for recorded decisions and for those of a test. Not here: reading them (`policies`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ FAILED_DENIAL = (
     "WARNING  a DENY policy that fails denies nothing (docs/policies.md): rewrite it, or set "
     "KEYSTEAD_DENY_POLICIES_FAIL_CLOSED on the server"
 )
-_FAILED_CLOSED = (
+_FAILED_DENIAL_DENIES = (
     "WARNING  it failed, and denies: a value cannot be read, or the server is set to deny on any failure"
 )
-_UNTOLD = (
+_FAILED_DENIAL_MAY_DENY = (
     "WARNING  a DENY policy that fails denies nothing, unless the server is set to deny then (docs/policies.md)"
 )
-_NOT_THIS = "it was not meant for this activity: its condition is false whatever the failed part is"
-
+_NOT_APPLICABLE = (
+    "it does not apply to this activity: its condition is false, whatever the value of the failed part"
+)
 
 _OF_ALLOW = frozenset(
     {
@@ -42,10 +43,11 @@ _OF_ALLOW = frozenset(
 
 
 class ShownPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The outcome of one policy. `decides`: the decision follows from it. `note`: how the policy changed since.
+    """The outcome of one policy. `decides`: the decision follows from it. `note`: whether the policy was changed or
+    deleted since.
 
-    `failed_closed`: it failed and denies nevertheless; None if that is not on record. `might_apply` is False if it
-    failed and the rest of its condition is false for this activity anyway.
+    `failed_closed`: it failed and denies nevertheless; None if that is not recorded. `might_apply` is False if it
+    failed, but the rest of its condition is false for this activity.
     """
 
     policy_id: str
@@ -65,7 +67,7 @@ class ShownPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 
 class ShownDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """`verdict` and `rule` are the sentences of `policies.authorize`."""
+    """A decision, ready to print. `verdict` and `rule`: the sentences of `policies.authorize`."""
 
     verdict: str
     rule: str
@@ -75,31 +77,31 @@ class ShownDecision(msgspec.Struct, frozen=True, kw_only=True):
 def decision_on_record(
     evaluation: Evaluation, policies: Mapping[str, Policy], activity_type: str | None
 ) -> ShownDecision:
-    """A recorded evaluation. `policies` are those of today, by id: one may have changed or been deleted since."""
+    """A recorded evaluation. `policies`: those of today, by id. They may have been changed or deleted since."""
     shown = []
-    for each in evaluation.policy_evaluations:
-        decides = each.policy_id in evaluation.policy_ids
+    for recorded in evaluation.policy_evaluations:
+        decides = recorded.policy_id in evaluation.policy_ids
         failed_closed: bool | None = False
-        if each.outcome == EvaluationOutcome.ERROR:
-            # Only a decision by denials tells which failures denied.
+        if recorded.outcome == EvaluationOutcome.ERROR:
+            # Only a decision by denials shows which failures denied.
             waits = evaluation.rule == Rule.ROOT_QUORUM_BELOW_THRESHOLD.value
             failed_closed = None if waits else decides and evaluation.rule == Rule.DENY_POLICY.value
-        policy = policies.get(each.policy_id)
+        policy = policies.get(recorded.policy_id)
         note = "deleted since"
         if policy is not None:
             note = "changed since" if policy.updated_at.epoch_ms > evaluation.created_at.epoch_ms else ""
         shown.append(
             ShownPolicy(
-                policy_id=each.policy_id,
+                policy_id=recorded.policy_id,
                 policy_name=None if policy is None else policy.policy_name,
-                effect=_effect(each.outcome) if policy is None else str(policy.effect),
-                outcome=each.outcome,
-                clause=each.clause,
-                reason=each.reason,
+                effect=_effect(recorded.outcome) if policy is None else str(policy.effect),
+                outcome=recorded.outcome,
+                clause=recorded.clause,
+                reason=recorded.reason,
                 decides=decides,
                 note=note,
                 failed_closed=failed_closed,
-                might_apply=each.outcome != EvaluationOutcome.ERROR
+                might_apply=recorded.outcome != EvaluationOutcome.ERROR
                 or not (
                     policy and not note and activity_type and is_settled_by_type(policy.condition, activity_type)
                 ),
@@ -109,24 +111,24 @@ def decision_on_record(
 
 
 def decision_of_test(decision: Decision, unsafe: Collection[str]) -> ShownDecision:
-    """The decision of a test, where a policy's id is its name. `unsafe`: policies that failed and might have
+    """The decision of a test. There, the id of a policy is its name. `unsafe`: policies that failed and might have
     applied."""
     return ShownDecision(
         verdict=decision.verdict.value,
         rule=decision.rule.value,
         policies=tuple(
             ShownPolicy(
-                policy_id=each.policy_id,
-                policy_name=each.policy_id,
-                effect=str(each.effect),
-                outcome=str(each.outcome),
-                clause=None if each.clause is None else str(each.clause),
-                reason=each.reason,
-                decides=each.policy_id in decision.policy_ids,
-                failed_closed=each.failed_closed,
-                might_apply=each.reason is None or each.failed_closed or each.policy_id in unsafe,
+                policy_id=evaluated.policy_id,
+                policy_name=evaluated.policy_id,
+                effect=str(evaluated.effect),
+                outcome=str(evaluated.outcome),
+                clause=None if evaluated.clause is None else str(evaluated.clause),
+                reason=evaluated.reason,
+                decides=evaluated.policy_id in decision.policy_ids,
+                failed_closed=evaluated.failed_closed,
+                might_apply=evaluated.reason is None or evaluated.failed_closed or evaluated.policy_id in unsafe,
             )
-            for each in decision.evaluations
+            for evaluated in decision.evaluations
         ),
     )
 
@@ -134,8 +136,8 @@ def decision_of_test(decision: Decision, unsafe: Collection[str]) -> ShownDecisi
 def headline(decision: ShownDecision) -> str:
     """A line such as "deny: a policy denies it ('No deletions')"."""
     word = decision.verdict.partition(":")[0]
-    by = ", ".join(repr(_name(each)) for each in decision.policies if each.decides)
-    return f"{word}: {decision.rule}" + (f" ({by})" if by else "")
+    deciding = ", ".join(repr(_name(policy)) for policy in decision.policies if policy.decides)
+    return f"{word}: {decision.rule}" + (f" ({deciding})" if deciding else "")
 
 
 def policy_lines(decision: ShownDecision) -> Iterator[str]:
@@ -143,29 +145,29 @@ def policy_lines(decision: ShownDecision) -> Iterator[str]:
     if not decision.policies:
         yield "no policy was evaluated"
         return
-    rows = [(_name(each), _short(each.effect or "?"), _short(each.outcome)) for each in decision.policies]
+    rows = [(_name(policy), _short(policy.effect or "?"), _short(policy.outcome)) for policy in decision.policies]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for each, row in zip(decision.policies, rows, strict=True):
+    for policy, row in zip(decision.policies, rows, strict=True):
         cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        note = f" [{each.note}]" if each.note else ""
-        yield f"{'>' if each.decides else ' '} {cells}  {_why(each)}{note}"
-        if each.is_failed_denial:
-            yield f"    {_warning(each)}"
+        note = f" [{policy.note}]" if policy.note else ""
+        yield f"{'>' if policy.decides else ' '} {cells}  {_explanation(policy)}{note}"
+        if policy.is_failed_denial:
+            yield f"    {_warning(policy)}"
 
 
 def _warning(shown: ShownPolicy) -> str:
     if not shown.might_apply:
-        return _NOT_THIS
+        return _NOT_APPLICABLE
     if shown.failed_closed is None:
-        return _UNTOLD
-    return _FAILED_CLOSED if shown.failed_closed else FAILED_DENIAL
+        return _FAILED_DENIAL_MAY_DENY
+    return _FAILED_DENIAL_DENIES if shown.failed_closed else FAILED_DENIAL
 
 
-def _why(shown: ShownPolicy) -> str:
+def _explanation(shown: ShownPolicy) -> str:
     clause = shown.clause or "clause"
     reason = printable(shown.reason or "")
     if shown.outcome not in set(EvaluationOutcome):
-        return reason  # of a newer server
+        return reason  # an outcome that only a newer server knows
     match outcome := EvaluationOutcome(shown.outcome):
         case EvaluationOutcome.ALLOW | EvaluationOutcome.DENY_EXPLICIT:
             return "applies: every clause is true"
@@ -194,14 +196,14 @@ def _short(word: str) -> str:
 
 
 def _effect(outcome: str) -> str | None:
-    """The effect of a deleted policy, as far as its outcome tells it."""
+    """The effect of a deleted policy, if its outcome shows it."""
     if outcome in _OF_ALLOW:
         return str(Effect.ALLOW)
     return str(Effect.DENY) if outcome == EvaluationOutcome.DENY_EXPLICIT else None
 
 
-def plain(decision: ShownDecision) -> dict[str, Any]:
-    """The decision as JSON, in the words of the wire."""
+def decision_as_json(decision: ShownDecision) -> dict[str, Any]:
+    """The decision as a JSON object, with the names that the API uses."""
     return {
         "verdict": decision.verdict,
         "rule": decision.rule,

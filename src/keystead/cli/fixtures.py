@@ -1,6 +1,6 @@
-"""`keystead fixtures export`: the organization of the credentials as a file for `keystead dev --fixtures`.
+"""`keystead fixtures export`: prints the organization of the credentials as a file for `keystead dev --fixtures`.
 
-Here: asking for everything, and opening the exported secrets. Not here: the form of the file
+Here: reading everything from the server, and opening the exported secrets. Not here: the form of the file
 (`server.development.fixture_file`).
 """
 
@@ -20,7 +20,7 @@ from keystead.api.enums import CredentialType
 from keystead.cli.credentials import CredentialsFile, chosen_credentials
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
-from keystead.cli.requests import calling
+from keystead.cli.requests import open_client
 from keystead.client.client import Client
 from keystead.client.credentials import Credentials
 from keystead.client.shapes import ApiKey, Pagination, PrivateKey, User, Wallet, WalletAccount
@@ -35,12 +35,12 @@ app = group("Keep an organization as a file that a server makes again: `keystead
 def export(credentials: CredentialsFile = None) -> None:
     """Print the organization as fixtures, in JSON.
 
-    They hold users, tags, wallets, keys, policies and contract interfaces. The mnemonics of wallets and the private
-    keys are in the output, and the wallets are marked as exported. What fixtures cannot hold is left out, and named
-    on standard error.
+    They hold users, tags, wallets, keys, policies and contract interfaces. The output includes the mnemonics of
+    wallets and the private keys, and the server marks the wallets as exported. Records that fixtures cannot hold
+    are left out, and named on standard error.
     """
     own_key = chosen_credentials(credentials, os.environ)
-    with calling(credentials) as client:
+    with open_client(credentials) as client:
         print(
             json.dumps({"organizations": [_Export(client, own_key).organization()]}, indent=2, ensure_ascii=False)
         )
@@ -56,7 +56,7 @@ class _Content(msgspec.Struct, rename="camel"):
 
 
 class _Export:
-    """Of one organization, by one of its root users."""
+    """The export of one organization, by one of its root users."""
 
     def __init__(self, client: Client, own_key: Credentials) -> None:
         self._client = client
@@ -65,11 +65,12 @@ class _Export:
         self._target = self._secret.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
     def organization(self) -> dict[str, Any]:
+        """The organization in the form of a fixture file. Raises Failure and KeysteadError."""
         me = self._client.whoami()
         proxies = self._client.list_auth_proxy_configs().auth_proxy_configs
-        of_proxies = {one.user_id for one in proxies} | {one.policy_id for one in proxies}
-        users = [one for one in self._client.list_users().users if one.user_id not in of_proxies]
-        users.sort(key=lambda one: one.user_id != me.user_id)  # the first one makes everything
+        of_proxies = {proxy.user_id for proxy in proxies} | {proxy.policy_id for proxy in proxies}
+        users = [user for user in self._client.list_users().users if user.user_id not in of_proxies]
+        users.sort(key=lambda user: user.user_id != me.user_id)  # the first user makes everything
         tags = self._client.list_user_tags().user_tags
         names = {user.user_id: ("user", user.user_name) for user in users}
         quorum = self._client.get_organization_configs().configs.quorum
@@ -101,13 +102,13 @@ class _Export:
             "policies": list(self._policies(names, of_proxies)),
             "smartContractInterfaces": [
                 {
-                    "label": one.label,
-                    "smartContractAddress": one.smart_contract_address,
-                    "type": one.type,
-                    "smartContractInterface": one.smart_contract_interface,
-                    "notes": one.notes,
+                    "label": interface.label,
+                    "smartContractAddress": interface.smart_contract_address,
+                    "type": interface.type,
+                    "smartContractInterface": interface.smart_contract_interface,
+                    "notes": interface.notes,
                 }
-                for one in self._client.list_smart_contract_interfaces().smart_contract_interfaces
+                for interface in self._client.list_smart_contract_interfaces().smart_contract_interfaces
             ],
         }
 
@@ -120,16 +121,16 @@ class _Export:
             exported["userPhoneNumber"] = user.user_phone_number
         for what, left_out in (("passkeys", user.authenticators), ("OAuth providers", user.oauth_providers)):
             if left_out:
-                _say_left_out(f"{what} of user {user.user_name}")
+                _report_left_out(f"{what} of user {user.user_name}")
         if not keys:
             del exported["apiKeys"]
-            _say_left_out(f"every credential of user {user.user_name}; fixtures make a key")
+            _report_left_out(f"every credential of user {user.user_name}; fixtures make a key")
         return exported
 
     def _is_kept(self, user: User, key: ApiKey) -> bool:
         is_kept = key.credential.type == CredentialType.API_KEY_P256 and key.expiration_seconds is None
         if not is_kept:
-            _say_left_out(f"API key {key.api_key_name} of user {user.user_name}: it expires, or is not P-256")
+            _report_left_out(f"API key {key.api_key_name} of user {user.user_name}: it expires, or is not P-256")
         return is_kept
 
     def _api_key(self, key: ApiKey) -> dict[str, str]:
@@ -139,10 +140,10 @@ class _Export:
         return {"apiKeyName": key.api_key_name, "publicKey": public_key}
 
     def _wallet(self, wallet: Wallet) -> dict[str, Any]:
-        made = self._client.export_wallet(wallet_id=wallet.wallet_id, target_public_key=self._target.hex())
+        exported = self._client.export_wallet(wallet_id=wallet.wallet_id, target_public_key=self._target.hex())
         return {
             "walletName": wallet.wallet_name,
-            "mnemonic": self._opened(made.export_bundle).decode(),
+            "mnemonic": self._open(exported.export_bundle).decode(),
             "accounts": [
                 {
                     "curve": account.curve,
@@ -156,27 +157,27 @@ class _Export:
         }
 
     def _accounts(self, wallet_id: str) -> Iterator[WalletAccount]:
-        """Oldest first. Pages begin with the newest."""
-        found: list[WalletAccount] = []
+        """All accounts of a wallet, oldest first. The server sends the newest first."""
+        accounts: list[WalletAccount] = []
         before = None
         while True:
             options = Pagination(limit=str(PAGE), before=before)
             page = self._client.list_wallet_accounts(wallet_id=wallet_id, pagination_options=options).accounts
-            found += page
+            accounts += page
             if len(page) < PAGE:
-                yield from sorted(found, key=lambda account: account.wallet_account_id)
+                yield from sorted(accounts, key=lambda account: account.wallet_account_id)
                 return
             before = min(account.wallet_account_id for account in page)
 
     def _private_key(self, key: PrivateKey) -> dict[str, Any]:
-        made = self._client.export_private_key(
+        exported = self._client.export_private_key(
             private_key_id=key.private_key_id, target_public_key=self._target.hex()
         )
         return {
             "privateKeyName": key.private_key_name,
             "curve": key.curve,
             "addressFormats": [address.format for address in key.addresses],
-            "privateKey": self._opened(made.export_bundle).hex(),
+            "privateKey": self._open(exported.export_bundle).hex(),
         }
 
     def _policies(self, names: Mapping[str, tuple[str, str]], of_proxies: set[str]) -> Iterator[dict[str, Any]]:
@@ -193,8 +194,10 @@ class _Export:
                 exported["time"] = policy.time
             yield exported
 
-    def _opened(self, bundle: str) -> bytes:
-        """What is in an export bundle. The connection is trusted: the bundle's own signature is not looked at."""
+    def _open(self, bundle: str) -> bytes:
+        """The plaintext of an export bundle. Raises Failure.
+
+        The bundle's signature is not verified, because this client trusts its connection to the server."""
         envelope = msgspec.json.decode(bundle, type=_ExportEnvelope)
         content = msgspec.json.decode(bytes.fromhex(envelope.data), type=_Content)
         scalar = self._secret.private_numbers().private_value.to_bytes(32)
@@ -206,5 +209,5 @@ class _Export:
             raise Failure(f"an export bundle of the server does not open: {broken}") from None
 
 
-def _say_left_out(what: str) -> None:
+def _report_left_out(what: str) -> None:
     print(f"left out: {what}", file=sys.stderr)

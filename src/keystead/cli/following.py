@@ -23,12 +23,14 @@ from keystead.client.errors import (
 
 PAGE = 100
 OPEN_PAGES_MAX = 2
-"""Of the activities that wait, each poll reads only the newest: so many pages of them."""
+"""How many pages of the newest waiting activities each poll reads."""
+
 OVERLAP_MS = 10_000
-"""An id is made before its activity is committed, so it may appear below a newer one: polls look back so far."""
+"""How far back each poll reads: an id is made before its activity is committed, so it may appear after a newer
+one."""
 
 _OPEN = [status.value for status in ActivityStatus if status not in FINAL_STATUSES]
-_PASSING = (ConnectionFailed, RequestTimedOut, ServerError, LimitReached)
+_TEMPORARY = (ConnectionFailed, RequestTimedOut, ServerError, LimitReached)
 
 Record = dict[str, Any]
 Ask = Callable[[str, Mapping[str, Any]], Record]
@@ -36,7 +38,8 @@ Show = Callable[[Record], None]
 
 
 def follow(client: Client, limit: int, interval_s: float, show: Show) -> None:
-    """Show the newest activities, then each new or changed one, until Ctrl-C. Waits for a server that is away.
+    """Show the newest activities, then each new or changed one, until Ctrl-C. If the server does not answer, it
+    waits.
 
     Raises KeysteadError if the first poll fails, or a later one with an error that is not temporary.
     """
@@ -48,8 +51,8 @@ def follow(client: Client, limit: int, interval_s: float, show: Show) -> None:
         while True:
             time.sleep(interval_s)
             try:
-                news = feed.look()
-            except _PASSING as failed:
+                changes = feed.poll()
+            except _TEMPORARY as failed:
                 if not lost:
                     _note(f"{failed}; waiting for the server")
                 lost = True
@@ -57,7 +60,7 @@ def follow(client: Client, limit: int, interval_s: float, show: Show) -> None:
             if lost:
                 _note("the server answers again")
             lost = False
-            for activity in news:
+            for activity in changes:
                 show(activity)
     except KeyboardInterrupt:
         return
@@ -68,8 +71,8 @@ def _note(text: str) -> None:
 
 
 class Feed:
-    """The known activities of an organization; each poll returns those that are new. A poll that fails changes
-    nothing."""
+    """Remembers the activities of an organization, so that each poll returns those that are new or changed. A poll
+    that fails changes nothing."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -85,23 +88,23 @@ class Feed:
         self._learn([*newest, *waiting])
         return newest[::-1]
 
-    def look(self) -> list[Record]:
+    def poll(self) -> list[Record]:
         """The activities that are new or changed since the last poll, in the order of their changes."""
-        found = {activity["id"]: activity for activity in self._newer()}
+        activities = {activity["id"]: activity for activity in self._newer()}
         waiting, oldest = self._waiting()
         for activity in waiting:
-            found.setdefault(activity["id"], activity)
-        # It waited, and is no longer among those that wait: it is final, or beyond the last page.
-        for activity_id in sorted(self._open - found.keys()):
-            if activity_id >= oldest and (ended := self._one(activity_id)) is not None:
-                found[activity_id] = ended
-        news = [activity for activity in found.values() if self._is_news(activity)]
-        self._learn(list(found.values()))
-        return sorted(news, key=_changed_at)
+            activities.setdefault(activity["id"], activity)
+        # An activity that waited, and is not in these pages: it is final now, or beyond the last page.
+        for activity_id in sorted(self._open - activities.keys()):
+            if activity_id >= oldest and (ended := self._get(activity_id)) is not None:
+                activities[activity_id] = ended
+        changes = [activity for activity in activities.values() if self._is_change(activity)]
+        self._learn(list(activities.values()))
+        return sorted(changes, key=_changed_at)
 
-    def _is_news(self, activity: Record) -> bool:
+    def _is_change(self, activity: Record) -> bool:
         known = self._known.get(activity["id"])
-        # An unknown one below the cursor has waited for long, beyond the pages that were read.
+        # An unknown activity below the cursor is old: it waited beyond the pages that earlier polls read.
         return activity["id"] > self._cursor if known is None else known != _mark(activity)
 
     def _learn(self, activities: list[Record]) -> None:
@@ -111,10 +114,10 @@ class Feed:
             (self._open.add if activity["status"] in _OPEN else self._open.discard)(activity_id)
         if not self._known:
             return
-        # The cursor is the newest activity that is so old that none can still appear below it.
+        # The cursor is the newest id below which no new id can appear any more.
         settled_ms = made_at_ms(max(self._known)) - OVERLAP_MS
-        self._cursor = max([self._cursor, *(each for each in self._known if made_at_ms(each) <= settled_ms)])
-        for activity_id in [each for each in self._known if each < self._cursor and each not in self._open]:
+        self._cursor = max([self._cursor, *(known for known in self._known if made_at_ms(known) <= settled_ms)])
+        for activity_id in [known for known in self._known if known < self._cursor and known not in self._open]:
             del self._known[activity_id]
 
     def _newer(self) -> Iterator[Record]:
@@ -126,11 +129,11 @@ class Feed:
             yield from page
             if len(page) < PAGE:
                 return
-            # The newest come first: the next page begins at the end that is away from where this one began.
+            # The newest come first, so newer pages continue from the first record, and older pages from the last.
             cursor = page[0]["id"] if beyond == "before" else page[-1]["id"]
 
     def _waiting(self) -> tuple[list[Record], str]:
-        """The newest of those that wait, and the id below which more may wait; "" if these are all."""
+        """The newest waiting activities, and the id below which there may be more of them; "" if these are all."""
         waiting: list[Record] = []
         options = {"limit": str(PAGE)}
         for _ in range(OPEN_PAGES_MAX):
@@ -146,7 +149,7 @@ class Feed:
         activities: list[Record] = answer["activities"]
         return activities
 
-    def _one(self, activity_id: str) -> Record | None:
+    def _get(self, activity_id: str) -> Record | None:
         try:
             activity: Record = self._ask("query/get_activity", {"activityId": activity_id})["activity"]
         except NotFound:

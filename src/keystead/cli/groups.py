@@ -8,11 +8,11 @@ from keystead.cli.plain_help import PlainTyper
 
 
 def group(help_text: str) -> typer.Typer:
-    """A group, with the sentence that its help begins with."""
-    made = PlainTyper(no_args_is_help=True, rich_markup_mode=None, add_completion=False, help=help_text)
+    """A new group of commands. `help_text`: the first sentence of its help."""
+    app = PlainTyper(no_args_is_help=True, rich_markup_mode=None, add_completion=False, help=help_text)
 
-    @made.callback()
-    def nothing() -> None:
-        """A callback makes a group of one command a group."""
+    @app.callback()
+    def no_options() -> None:
+        """Does nothing: without a callback, typer would not make a group of a single command."""
 
-    return made
+    return app

@@ -43,7 +43,7 @@ from keystead.storage.schema import migrate
 
 
 class Distribution(Enum):
-    """What can distribute the tables."""
+    """The software that can distribute the tables."""
 
     CITUS = "citus"
 
@@ -55,14 +55,14 @@ def init(
         str,
         typer.Option(
             envvar="KEYSTEAD_MASTER_KEY_FILE",
-            help="Made, readable by its owner only, if missing. Or the PKCS#11 URI of a key that exists.",
+            help="If it is missing, it is made, readable by its owner only. Or the PKCS#11 URI of an existing key.",
         ),
     ],
     user_name: Annotated[str, typer.Option(help="Name of the root user.")] = "Root user",
     user_email: Annotated[str, typer.Option(help="E-mail address of the root user.")] = "",
     api_public_key: Annotated[
         str,
-        typer.Option(help="P-256 public key of the root user, compressed hex. Missing: a pair is made."),
+        typer.Option(help="P-256 public key of the root user, compressed hex. If it is missing, a pair is made."),
     ] = "",
     credentials: Annotated[
         Path | None, typer.Option(help="Where to write the credentials of a key that is made here.")
@@ -85,7 +85,7 @@ def init(
         check_base_url(base_url)
     except UsageError as refused:
         raise typer.BadParameter(str(refused).removeprefix("base_url: "), param_hint="--base-url") from None
-    os.umask(0o077)  # a SQLite file is for the operator's user alone
+    os.umask(0o077)  # only the operator may read a SQLite file
     with database_failures(database_url):
         migrated = migrate(database_url)
         distributed = distribute is not None and schema.distribute(database_url)
@@ -96,11 +96,11 @@ def init(
         print("The tables are distributed over the nodes of the cluster.")
     if existing is not None:
         print(f"Nothing to do: this database is initialised already, with organization {existing.id}.")
-        for line in _ignored(existing, organization_name, credentials):
+        for line in _ignored_options(existing, organization_name, credentials):
             print(line)
         return
     if credentials is not None and credentials.exists():
-        raise Failure(f"{credentials} exists already and is left as it is: give another file to --credentials")
+        raise Failure(f"{credentials} exists already and is not overwritten: give another file to --credentials")
     key = _master_key(master_key_file)
     pair = None if api_public_key else generate_api_key()
     first = OrganizationParams(
@@ -113,7 +113,7 @@ def init(
         api_public_key=pair.public_key if pair else api_public_key,
     )
     if pair is not None and credentials is not None:
-        # Before the organization, so that its only key is never lost.
+        # They are written before the organization is made, so that its only key is never lost.
         write_credentials(
             credentials,
             Credentials(
@@ -143,7 +143,7 @@ def init(
 
 
 class _Existing(NamedTuple):
-    """`name` is empty for an organization that was deleted."""
+    """The first organization. `name` is empty if it was deleted."""
 
     id: str
     name: str
@@ -163,8 +163,8 @@ async def _first_organization(database_url: str) -> _Existing | None:
         await store.close()
 
 
-def _ignored(existing: _Existing, organization_name: str, credentials: Path | None) -> Iterator[str]:
-    """What was asked for and not done, a line each. Nothing for a command that is repeated as it was."""
+def _ignored_options(existing: _Existing, organization_name: str, credentials: Path | None) -> Iterator[str]:
+    """A line for each option that has no effect, because the organization exists. None for an unchanged command."""
     if existing.name and organization_name != existing.name:
         name = printable(existing.name)
         yield f"--organization-name is ignored: the organization exists, and its name stays {name!r}."
@@ -173,7 +173,7 @@ def _ignored(existing: _Existing, organization_name: str, credentials: Path | No
 
 
 async def _bootstrap(database_url: str, key: Master, first: OrganizationParams) -> bool:
-    """False if another process was faster."""
+    """Make the first organization. Returns False if another process has made it at the same time."""
     store = await open_store(database_url)
     try:
         made = await bootstrap(

@@ -1,4 +1,4 @@
-"""Instants: as people type them on a command line, and as ids of records hold them."""
+"""Reads instants: those that people type on a command line, and those in the ids of records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def read_instant(text: str, now_ms: int) -> int:
-    """Milliseconds since the epoch, of "12h" (before now), a date, or a date and time; UTC where no zone is given.
+    """Milliseconds since the epoch, of "12h" (before now), a date, or a date and time; UTC if no zone is given.
 
     Raises BadParameter.
     """

@@ -27,15 +27,15 @@ app.command("rotate-master")(rotate)
 
 DatabaseUrl = Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")]
 MasterKeyFile = Annotated[str, typer.Option(help="File that holds the master key.")]
-Data = Annotated[Path, typer.Option(help="Folder of a development server, used where no database is given.")]
+Data = Annotated[Path, typer.Option(help="Folder of a development server, used if no database is given.")]
 
 
 @app.command("list")
 def list_keys(database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT) -> None:
     """Print the public keys of the installation, as JSON.
 
-    Each with its use, as GET /installation-keys answers. Every setting is also a variable KEYSTEAD_…, as for
-    `keystead serve`.
+    Each has its use beside it, as in the answer to GET /installation-keys. Every setting is also a variable
+    KEYSTEAD_…, as for `keystead serve`.
     """
     signer = _signer(database_url, master_key_file, data)
     print(msgspec.json.format(encode({"keys": asyncio.run(signer.installation_keys())})).decode())
@@ -47,7 +47,7 @@ def bundle_signer(
 ) -> None:
     """Print the public key that signs bundles, as JSON.
 
-    Clients of exports and imports have to expect it. Every setting is also a variable KEYSTEAD_…, as for
+    Clients of exports and imports must be configured with it. Every setting is also a variable KEYSTEAD_…, as for
     `keystead serve`.
     """
     signer = _signer(database_url, master_key_file, data)
@@ -56,8 +56,8 @@ def bundle_signer(
 
 def _signer(database_url: str, master_key_file: str, data: Path) -> Signer:
     """The installation's signer, in this process. Raises Failure."""
-    given = {"database_url": database_url, "master_key_file": master_key_file}
-    flags = {PREFIX + name.upper(): value for name, value in given.items() if value}
+    options = {"database_url": database_url, "master_key_file": master_key_file}
+    flags = {PREFIX + name.upper(): value for name, value in options.items() if value}
     variables = dict(os.environ)
     if database_url:
         variables.pop(VARIABLE, None)  # the flag takes precedence
@@ -67,12 +67,12 @@ def _signer(database_url: str, master_key_file: str, data: Path) -> Signer:
             settings = folder.settings()
         else:
             settings = from_environment({**variables, **flags})
-        return asyncio.run(_opened_signer(settings))
+        return asyncio.run(_open_signer(settings))
     except (SettingsError, NotReady) as refused:
         raise Failure(str(refused)) from None
 
 
-async def _opened_signer(settings: Settings) -> Signer:
+async def _open_signer(settings: Settings) -> Signer:
     opened = await open_checked(settings)
     await opened.close()
     return opened.signer

@@ -1,7 +1,7 @@
-"""The command `keystead`: its commands, and how a failure reads (one line on standard error, exit code 1).
+"""The command `keystead`: its commands, and how a failure is reported (one line on standard error, exit code 1).
 
-Here: the list of commands, each imported only when it is called: help and completion load none of them, and a
-server is not loaded to list wallets. Not here: what each does, one module a subject.
+Here: the list of commands. The module of a command is imported only when it is called, so help, completion and
+`keystead wallets` load no server. Not here: the commands, one module for each subject.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from keystead.cli.plain_help import PlainTyper
 
 
 class Command(NamedTuple):
-    """Where a command is, as module:function or module:group of this package; and its line in the help of
-    `keystead`, with which its own help begins."""
+    """The place of a command: module:function or module:group of this package. `help`: its line in the help of
+    `keystead`; the command's own help begins with the same words."""
 
     place: str
     help: str
@@ -46,13 +46,13 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "users": Command("tables:users", "List the users."),
     "interfaces": Command("tables:interfaces", "List the contract interfaces."),
     "activities": Command("activities:activities", "List the newest activities: who, what, to whom, how much."),
-    "show": Command("showing:show", "Say what an activity asks."),
+    "show": Command("showing:show", "Describe what an activity asks for."),
     "approve": Command("votes:approve", "Approve an activity that waits, after showing it."),
     "reject": Command("votes:reject", "Reject an activity that waits, after showing it."),
     "policy": Command("policies:app", "List, compare, apply, test and explain policies."),
     "outbox": Command("outbox:outbox", "Show the e-mails and SMS that `keystead dev` has kept."),
     "api-key": Command("api_keys:app", "Make key pairs that stamp requests."),
-    "auth-proxy": Command("auth_proxies:app", "Say what browsers may do that hold no key."),
+    "auth-proxy": Command("auth_proxies:app", "Say what browsers without a key may do."),
     "keys": Command("keys:app", "Show and change the keys of the installation itself."),
     "completion": Command("completion:completion", "Print the completion of a shell."),
 }
@@ -70,12 +70,12 @@ class _Commands(TyperGroup):
         if self._is_listing or cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         module, _, name = COMMANDS[cmd_name].place.partition(":")
-        found = getattr(import_module(f"keystead.cli.{module}"), name)
-        if isinstance(found, typer.Typer):
-            return typer.main.get_command(found)
-        alone = PlainTyper(add_completion=False, rich_markup_mode=None)
-        alone.command(cmd_name)(found)
-        return typer.main.get_command(alone)
+        member = getattr(import_module(f"keystead.cli.{module}"), name)
+        if isinstance(member, typer.Typer):
+            return typer.main.get_command(member)
+        single = PlainTyper(add_completion=False, rich_markup_mode=None)
+        single.command(cmd_name)(member)
+        return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with self._listing():
@@ -87,7 +87,7 @@ class _Commands(TyperGroup):
 
     @contextmanager
     def _listing(self) -> Iterator[None]:
-        """While commands are listed, their names and lines of help suffice."""
+        """While commands are listed, do not import their modules: names and lines of help suffice."""
         self._is_listing = True
         try:
             yield

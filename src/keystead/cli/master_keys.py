@@ -1,4 +1,4 @@
-"""`keystead keys new-master` and `rotate-master`: create a master key; replace one by another.
+"""`keystead keys new-master` and `rotate-master`: create a master key, and replace one by another.
 
 Here: the flags and what is printed. Not here: how a key is read (`signer`), the rotation (`server.rotation`).
 """
@@ -34,10 +34,10 @@ def new_master(
     """Create a master key, in a file or in a token."""
     keep_memory_private()
     try:
-        made = create_master_key(parse_source(place, os.environ.get("KEYSTEAD_PKCS11_PIN", "")))
+        key = create_master_key(parse_source(place, os.environ.get("KEYSTEAD_PKCS11_PIN", "")))
     except MasterKeyError as refused:
         raise Failure(str(refused)) from None
-    print(f"Master key {made.key_id}: {place}. Without it every key that it seals is lost: keep a copy elsewhere.")
+    print(f"Master key {key.key_id}: {place}. Without it every key that it seals is lost: keep a copy elsewhere.")
 
 
 def rotate(
@@ -45,7 +45,7 @@ def rotate(
     master_key_file: Annotated[
         str, typer.Option(envvar="KEYSTEAD_MASTER_KEY_FILE", help="The old master key: a file, or a PKCS#11 URI.")
     ],
-    new_master_key_file: Annotated[str, typer.Option(help="The new one.")],
+    new_master_key_file: Annotated[str, typer.Option(help="The new master key.")],
 ) -> None:
     """Seal everything under a new master key, while servers run.
 

@@ -1,4 +1,4 @@
-"""The folder of `keystead dev --memory`: in memory where the system has a place for that, and gone afterwards.
+"""The folder of `keystead dev --memory`: in memory if the system has a file system there, and removed at the end.
 
 Not here: what is in the folder (`development_folder`).
 """
@@ -21,18 +21,18 @@ _PREFIX = "keystead-memory-"
 def memory_folder() -> Iterator[Path]:
     """An empty folder that its owner alone can read. It is removed at the end.
 
-    A server that was killed leaves its folder: the next one removes it.
+    A server that was killed leaves its folder; the next server removes it.
     """
     place = _MEMORY if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
-    for left in place.glob(f"{_PREFIX}*"):
-        _remove_if_left(left)
+    for abandoned in place.glob(f"{_PREFIX}*"):
+        _remove_if_unlocked(abandoned)
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
-def _remove_if_left(folder: Path) -> None:
-    """A running server holds the lock in its folder (`DevelopmentFolder`). A folder without one is just being made,
-    or is another user's."""
+def _remove_if_unlocked(folder: Path) -> None:
+    """Remove the folder of a server that has ended. A running server holds the lock in its folder
+    (`DevelopmentFolder`). A folder without a lock file is being made now, or belongs to another user."""
     try:
         lock = os.open(folder / "lock", os.O_RDWR)
     except OSError:
@@ -41,6 +41,6 @@ def _remove_if_left(folder: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(folder, ignore_errors=True)
     except BlockingIOError:
-        pass
+        pass  # its server runs
     finally:
         os.close(lock)

@@ -24,23 +24,23 @@ def migrate_database(
     ] = False,
 ) -> None:
     """Bring the tables of a database to this version."""
-    os.umask(0o077)  # a SQLite file is the operator's alone
+    os.umask(0o077)  # only the operator may read a SQLite file
     with database_failures(database_url):
         if check:
             needed = pending_migrations(database_url)
             if needed:
                 raise Failure(f"the database needs {len(needed)} migration(s): run keystead migrate")
             print("The database needs no migration.")
-        elif _migrated(database_url):
+        elif _migrate(database_url):
             print("The database is migrated.")
         else:
             print("Nothing to do: the database needs no migration.")
 
 
-def _migrated(database_url: str) -> bool:
+def _migrate(database_url: str) -> bool:
     with ProgressLine() as line:
 
-        def begins(number: int, last: int) -> None:
+        def show_beginning(number: int, last: int) -> None:
             line.show(f"migration {number} of {last}")
 
-        return migrate(database_url, begins)
+        return migrate(database_url, show_beginning)

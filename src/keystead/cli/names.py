@@ -1,4 +1,5 @@
-"""What the ids and contracts in activities stand for, asked of the server: only what these activities name."""
+"""Reads from the server what the ids and contracts in activities stand for: only those that the activities
+mention."""
 
 from __future__ import annotations
 
@@ -33,18 +34,20 @@ _CHANGE_POLICIES: Final = frozenset({"UPDATE_POLICY", "DELETE_POLICY", "DELETE_P
 def names_in(client: Client, activities: Iterable[Record]) -> Names:
     """The names of what the activities mention. Raises KeysteadError."""
     activities = list(activities)
-    wanted = {each for activity in activities for each in mentioned_ids(intent_of(activity))}
+    wanted = {mentioned for activity in activities for mentioned in mentioned_ids(intent_of(activity))}
     of_ids: dict[str, str] = {}
     policies: dict[str, Record] = {}
-    if any(activity_kind(each["type"]) in _CHANGE_POLICIES for each in activities):
-        policies = {each["policyId"]: each for each in _listed(client, "list_policies", "policies")}
-        of_ids |= {id_: each["policyName"] for id_, each in policies.items() if id_ in wanted}
+    if any(activity_kind(activity["type"]) in _CHANGE_POLICIES for activity in activities):
+        policies = {policy["policyId"]: policy for policy in _read_list(client, "list_policies", "policies")}
+        of_ids |= {id_: policy["policyName"] for id_, policy in policies.items() if id_ in wanted}
     for query, member, id_name, name in _SOURCES:
         if wanted <= of_ids.keys():
             break
         if query != "list_policies" or not policies:
             of_ids |= {
-                each[id_name]: each[name] for each in _listed(client, query, member) if each[id_name] in wanted
+                record[id_name]: record[name]
+                for record in _read_list(client, query, member)
+                if record[id_name] in wanted
             }
     contracts = {contract for activity in activities for contract in _contracts(activity)}
     return Names(of_ids=of_ids, policies=policies, interfaces=_interfaces(client, contracts))
@@ -54,7 +57,7 @@ def _contracts(activity: Record) -> tuple[str, ...]:
     try:
         view = transaction_of(activity)
     except ServiceError:
-        return ()  # its description says why it cannot be read
+        return ()  # the description of the activity says why it cannot be read
     return view.contracts if view else ()
 
 
@@ -62,15 +65,17 @@ def _interfaces(client: Client, contracts: set[str]) -> dict[str, ParsedInterfac
     if not contracts:
         return {}
     by_key = {address_key(contract): contract for contract in contracts}
-    found = _listed(client, "list_smart_contract_interfaces", "smartContractInterfaces")
+    interfaces = _read_list(client, "list_smart_contract_interfaces", "smartContractInterfaces")
     return {
-        by_key[key]: read_interface(SmartContractInterfaceType(each["type"]), each["smartContractInterface"])
-        for each in found
-        if (key := address_key(each["smartContractAddress"])) in by_key
+        by_key[key]: read_interface(
+            SmartContractInterfaceType(interface["type"]), interface["smartContractInterface"]
+        )
+        for interface in interfaces
+        if (key := address_key(interface["smartContractAddress"])) in by_key
     }
 
 
-def _listed(client: Client, query: str, member: str) -> list[Record]:
+def _read_list(client: Client, query: str, member: str) -> list[Record]:
     """The records of a list; none if the server does not know the query."""
     try:
         records: list[Record] = client.query(query)[member]

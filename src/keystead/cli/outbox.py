@@ -1,6 +1,6 @@
-"""`keystead outbox`: the messages that a development server kept in place of sending them.
+"""`keystead outbox`: the messages that a development server kept instead of sending them.
 
-Here: asking for them, and how they are shown. Not here: keeping them (`delivery.kept`).
+Here: reading them from the server, and printing them. Not here: keeping them (`delivery.kept`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _PAUSE_S = 0.5
 
 
 def outbox(
-    follow: Annotated[bool, typer.Option("--follow", help="Go on showing messages as they come.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Continue, and show new messages when they come.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     credentials: CredentialsFile = None,
 ) -> None:
@@ -31,10 +33,10 @@ def outbox(
     shown: set[str] = set()
     try:
         while True:
-            for kept in _kept(base_url):
+            for kept in _read_messages(base_url):
                 if kept["message"]["id"] not in shown:
                     shown.add(kept["message"]["id"])
-                    print(json.dumps(kept) if as_json else _text(kept), flush=True)
+                    print(json.dumps(kept) if as_json else _message_text(kept), flush=True)
             if not follow:
                 if not shown and not as_json:
                     print(NONE)
@@ -44,9 +46,9 @@ def outbox(
         return
 
 
-def _kept(base_url: str) -> list[dict[str, Any]]:
+def _read_messages(base_url: str) -> list[dict[str, Any]]:
     try:
-        # Not through a proxy of the environment: it cannot reach this machine.
+        # A proxy of the environment cannot reach this machine.
         verify = certificates_for(base_url, is_direct=True)
         answer = httpx.get(f"{base_url}/dev/v1/outbox", timeout=10, trust_env=False, verify=verify)
     except httpx.HTTPError as failed:
@@ -57,7 +59,7 @@ def _kept(base_url: str) -> list[dict[str, Any]]:
     return messages
 
 
-def _text(kept: dict[str, Any]) -> str:
+def _message_text(kept: dict[str, Any]) -> str:
     message = kept["message"]
     at = time.strftime("%H:%M:%S", time.localtime(kept["sentAtMs"] / 1000))
     subject = f"  {message['subject']}" if message.get("subject") else ""

@@ -1,6 +1,7 @@
-"""How help names values: `--port NUMBER`, `Usage: keystead backup [OPTIONS] FILE`; how a wrong choice is refused.
+"""How help names values (`--port NUMBER`, `Usage: keystead backup [OPTIONS] FILE`), and how a wrong choice is
+refused.
 
-Not here: the texts of help, which stand beside each option; typer writes the names of Python's types into it.
+typer would show the names of Python's types. Not here: the texts of help, which are written at each option.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _NAMES: Final = {
     "file": "PATH",
     "directory": "PATH",
 }
-"""What typer calls the type of a value, and what help says. Choices are not here: they name themselves."""
+"""The name in help, by typer's name of the type. Choices are not here: help lists them."""
 
 
 def _value_name(option: Any, context: Any) -> str:
@@ -37,8 +38,8 @@ def _value_name(option: Any, context: Any) -> str:
 _NO_CHOICE: Final = re.compile(r"(?:Value error, )?'(?P<given>.*)' is not one of (?P<choices>'.*')\.?", re.DOTALL)
 
 
-def _in_words(refusal: str) -> str:
-    """The refusal of a value that is no choice, as other messages say it."""
+def _reword(refusal: str) -> str:
+    """The refusal of a value that is not one of the choices, in the style of the other messages."""
     match = _NO_CHOICE.fullmatch(refusal)
     if match is None:
         return refusal
@@ -48,33 +49,35 @@ def _in_words(refusal: str) -> str:
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help has no name of a Python type, and its refusals none of a library's exceptions."""
+    """A command whose help names no Python type, and whose refusals name no exception of a library."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as refused:
-            refused.message = _in_words(refused.message)
+            refused.message = _reword(refused.message)
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         pieces = [self.options_metavar or ""]
         parameters: list[Any] = self.get_params(ctx)
-        for each in parameters:
-            if each.param_type_name == "argument":
-                name = each.display_name_raw
-                pieces.append((name if each.required else f"[{name}]") + ("..." if each.nargs != 1 else ""))
+        for parameter in parameters:
+            if parameter.param_type_name == "argument":
+                name = parameter.display_name_raw
+                pieces.append(
+                    (name if parameter.required else f"[{name}]") + ("..." if parameter.nargs != 1 else "")
+                )
         return pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         arguments, options = [], []
         parameters: list[Any] = self.get_params(ctx)
-        for each in parameters:
-            if each.param_type_name == "option":
-                each.metavar = each.metavar or _value_name(each, ctx)
-                options.append(each.get_help_record(ctx))
+        for parameter in parameters:
+            if parameter.param_type_name == "option":
+                parameter.metavar = parameter.metavar or _value_name(parameter, ctx)
+                options.append(parameter.get_help_record(ctx))
             else:
-                name, text = each.get_help_record(ctx)
+                name, text = parameter.get_help_record(ctx)
                 arguments.append((name.partition(" <")[0], text))
         for title, rows in (("Arguments", arguments), ("Options", options)):
             if rows := [row for row in rows if row is not None]:
@@ -83,7 +86,7 @@ class PlainCommand(TyperCommand):
 
 
 class PlainTyper(typer.Typer):
-    """Makes plain commands."""
+    """An application whose commands are PlainCommands."""
 
     def command(self, name: str | None = None, **attributes: Any) -> Any:
         return super().command(name, cls=PlainCommand, **attributes)

@@ -1,4 +1,4 @@
-"""`keystead policy`: its commands; `explain` and `test` themselves.
+"""`keystead policy`: the list of its commands, and the commands `explain` and `test`.
 
 Not here: `list`, `diff`, `apply` (`policy_changes`), `lint` (`policy_warnings`), the text of a decision
 (`explaining`), reading files (`case_files`), running cases (`policies.testing`).
@@ -21,24 +21,25 @@ from keystead.cli.case_files import case_file, malformed_files, policies_of
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.explaining import (
     FAILED_DENIAL,
+    ShownDecision,
+    decision_as_json,
     decision_of_test,
     decision_on_record,
     headline,
-    plain,
     policy_lines,
 )
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
 from keystead.cli.policy_changes import apply, diff, list_policies
 from keystead.cli.policy_warnings import lint, print_warnings
-from keystead.cli.request_values import value_lines, values_compared
-from keystead.cli.requests import calling, formatted
+from keystead.cli.request_values import value_lines, values_in_activity
+from keystead.cli.requests import format_json, open_client
 from keystead.cli.rules import OrganizationRules, live_warnings, rules_of
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound
-from keystead.client.leniency import converted
+from keystead.client.leniency import convert_leniently
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, WarningCode, policy_warnings
@@ -71,32 +72,53 @@ def explain(
 
     For each policy: its outcome, the clause that decided, and the values that were compared.
     """
-    with calling(credentials) as client:
+    with open_client(credentials) as client:
         answer = client.query("get_policy_evaluations", activityId=activity_id)["policyEvaluations"]
         activity = _activity(client, activity_id)
         rules = rules_of(client)
         warnings = live_warnings(client)
         try:
-            evaluations: tuple[Evaluation, ...] = converted(answer, tuple[Evaluation, ...])
+            evaluations: tuple[Evaluation, ...] = convert_leniently(answer, tuple[Evaluation, ...])
         except msgspec.ValidationError as refused:
             raise Failure(f"the answer to query/get_policy_evaluations cannot be read: {refused}") from refused
-        looked_at = {each.policy_id for one in evaluations for each in one.policy_evaluations}
-        asked = [policy for policy in rules.policies if policy.policy_id in looked_at]
-        values = values_compared(client, activity, asked) if activity else {}
+        policy_ids = {recorded.policy_id for each in evaluations for recorded in each.policy_evaluations}
+        evaluated_policies = [policy for policy in rules.policies if policy.policy_id in policy_ids]
+        values = values_in_activity(client, activity, evaluated_policies) if activity else {}
     policies = {policy.policy_id: policy for policy in rules.policies}
     decisions = [
-        (each, decision_on_record(each, policies, activity["type"] if activity else None)) for each in evaluations
+        (evaluation, decision_on_record(evaluation, policies, activity["type"] if activity else None))
+        for evaluation in evaluations
     ]
-    warnings = [warning for warning in warnings if warning.policy_id in looked_at]
+    warnings = [warning for warning in warnings if warning.policy_id in policy_ids]
     if as_json:
-        told = [
-            {"id": each.id, "voteId": each.vote_id, "createdAt": each.created_at, **plain(decision)}
-            for each, decision in decisions
-        ]
-        told_values = {path: list(each) for path, each in values.items()}
-        explained = {"activityId": activity_id, "activity": activity, "values": told_values, "evaluations": told}
-        print(formatted(explained | {"warnings": msgspec.to_builtins(warnings)}))
+        explanation = {
+            "activityId": activity_id,
+            "activity": activity,
+            "values": {path: list(compared) for path, compared in values.items()},
+            "evaluations": [
+                {
+                    "id": evaluation.id,
+                    "voteId": evaluation.vote_id,
+                    "createdAt": evaluation.created_at,
+                    **decision_as_json(decision),
+                }
+                for evaluation, decision in decisions
+            ],
+            "warnings": msgspec.to_builtins(warnings),
+        }
+        print(format_json(explanation))
         return
+    _print_explanation(activity_id, activity, values, decisions, rules, warnings)
+
+
+def _print_explanation(
+    activity_id: str,
+    activity: dict[str, Any] | None,
+    values: dict[str, tuple[Any, ...]],
+    decisions: list[tuple[Evaluation, ShownDecision]],
+    rules: OrganizationRules,
+    warnings: list[PolicyWarning],
+) -> None:
     if activity is None:
         print(f"submission {printable(activity_id)}, denied: it left no activity")
     else:
@@ -105,13 +127,14 @@ def explain(
         print("\nvalues that the conditions compare")
         for line in value_lines(values):
             print(f"  {line}")
-    for number, (each, decision) in enumerate(decisions):
-        print(f"\n{_occasion(each, number, activity, rules)}, {moment(msgspec.to_builtins(each.created_at))}")
+    for number, (evaluation, decision) in enumerate(decisions):
+        when = moment(msgspec.to_builtins(evaluation.created_at))
+        print(f"\n{_occasion(evaluation, number, activity, rules)}, {when}")
         print(f"  {headline(decision)}")
         for line in policy_lines(decision):
             print(f"  {line}")
     print_warnings(warnings)
-    evaluated = {each.vote_id for each in evaluations}
+    evaluated = {evaluation.vote_id for evaluation, _ in decisions}
     for vote in activity["votes"] if activity else ():
         if vote["selection"] == VoteSelection.REJECTED.value and vote["id"] not in evaluated:
             print(f"\nrejected by {printable(rules.user_name(vote['userId']))}, {moment(vote['createdAt'])}")
@@ -128,14 +151,15 @@ def _activity(client: Client, activity_id: str) -> dict[str, Any] | None:
 def _occasion(
     evaluation: Evaluation, number: int, activity: dict[str, Any] | None, rules: OrganizationRules
 ) -> str:
-    """Whose vote was evaluated. The first one is the submission; a later vote of the same user replaces one."""
-    what = "approved" if number else "submitted"
+    """Whose vote was evaluated, in words. The first evaluation is that of the submission. A vote that its user
+    replaced later is not in the activity."""
+    action = "approved" if number else "submitted"
     for vote in activity["votes"] if activity else ():
         if vote["id"] == evaluation.vote_id:
             if vote["selection"] == VoteSelection.REJECTED.value:
-                what = "rejected"
-            return f"{what} by {printable(rules.user_name(vote['userId']))}"
-    return what
+                action = "rejected"
+            return f"{action} by {printable(rules.user_name(vote['userId']))}"
+    return action
 
 
 @app.command("test")
@@ -168,14 +192,14 @@ def run_cases(
             run_case(case) for case in read_cases(cases, organization, time.time_ns() // 1_000_000, str(file))
         ]
     if as_json:
-        print(formatted([_plain(result) for result in results]))
+        print(format_json([_result_as_json(result) for result in results]))
     else:
         for result in results:
-            _show(result)
+            _print_result(result)
         failed = sum(not result.holds for result in results)
         print(f"\n{len(results) - failed} of {len(results)} cases hold")
     warnings = _warnings(cases, policies, organization, rules)
-    _warn(results, warnings)
+    _print_all_warnings(results, warnings)
     if not all(result.holds for result in results) or (warnings and not allow_warnings):
         raise typer.Exit(1)
 
@@ -183,7 +207,7 @@ def run_cases(
 def _warnings(
     file: CaseFile, policies: list[Policy], organization: OrganizationUnderTest, rules: OrganizationRules | None
 ) -> list[PolicyWarning]:
-    """The warnings about the policies that are tested. Of ids, those of users and of their tags are known."""
+    """The warnings about the tested policies. Only the ids of users and of their tags are known."""
     users = organization.users.values() if file.users is not None or rules is not None else None
     known = Known(
         users=None if users is None else frozenset(user.user_id for user in users),
@@ -200,14 +224,14 @@ def _warnings(
 
 
 def _rules(credentials: Path | None) -> OrganizationRules:
-    with calling(credentials) as client:
+    with open_client(credentials) as client:
         return rules_of(client)
 
 
 def _organization(
     file: CaseFile, path: Path, rules: OrganizationRules | None
 ) -> tuple[OrganizationUnderTest, list[Policy]]:
-    """The organization of the file, completed by `rules` if they were asked for. Raises MalformedTable with the
+    """The organization of the file, completed by `rules` with --live. Raises MalformedTable with the
     problems of policies and users."""
     where = str(path)
     policies: list[Policy] = []
@@ -235,7 +259,7 @@ def _organization(
 
 
 def _policies(file: CaseFile, path: Path, rules: OrganizationRules | None) -> list[Policy]:
-    """Those of the file, else those of the organization. Raises MalformedTable."""
+    """The policies of the file, or if it has none, those of the organization. Raises MalformedTable."""
     policies = policies_of(file, path)
     if policies is not None:
         return policies
@@ -244,7 +268,7 @@ def _policies(file: CaseFile, path: Path, rules: OrganizationRules | None) -> li
     return list(rules.policies)
 
 
-def _show(result: CaseResult) -> None:
+def _print_result(result: CaseResult) -> None:
     case, decision = result.case, decision_of_test(result.decision, result.unsafe)
     name = printable(case.name)
     if result.holds:
@@ -254,20 +278,20 @@ def _show(result: CaseResult) -> None:
         print(f"✗ {name} → {headline(decision)}; expected {case.expect}{printable(by)}")
         for line in policy_lines(decision):
             print(f"    {line}")
-    for called in result.uncounted:
-        print(f"    the approval of {printable(called)} would be refused: no open consensus counts it")
+    for user_name in result.uncounted:
+        print(f"    the approval of {printable(user_name)} would be refused: no open consensus counts it")
 
 
-def _plain(result: CaseResult) -> dict[str, Any]:
+def _result_as_json(result: CaseResult) -> dict[str, Any]:
     case = result.case
     by = {"expectedBy": case.by} if case.by else {}
-    told = {"name": case.name, "holds": result.holds, "expected": case.expect, **by, "outcome": result.outcome}
+    record = {"name": case.name, "holds": result.holds, "expected": case.expect, **by, "outcome": result.outcome}
     uncounted = {"uncountedApprovals": result.uncounted} if result.uncounted else {}
-    return told | plain(decision_of_test(result.decision, result.unsafe)) | uncounted
+    return record | decision_as_json(decision_of_test(result.decision, result.unsafe)) | uncounted
 
 
-def _warn(results: list[CaseResult], warnings: list[PolicyWarning]) -> None:
-    """The warnings about the policies, and about those that failed in a case, on standard error."""
+def _print_all_warnings(results: list[CaseResult], warnings: list[PolicyWarning]) -> None:
+    """Print the warnings about the policies, and about those that failed in a case, on standard error."""
     print_warnings(warnings)
     warned = {warning.policy_name for warning in warnings if warning.code is WarningCode.DENIES_NOTHING}
     for name in sorted({name for result in results for name in result.unsafe} - warned):

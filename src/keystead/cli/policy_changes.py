@@ -1,7 +1,8 @@
-"""`keystead policy list`, `diff` and `apply`: the policies of an organization, and files of policies made to stand.
+"""`keystead policy list`, `diff` and `apply`: the policies of an organization, and bringing them to the state of
+files.
 
-Here: comparing files with what stands, asking, submitting the changes. Not here: reading files (`case_files`), the
-lines of a difference (`describe.policy_changes`), tests (`policies`).
+Here: comparing files with the organization, asking the user, submitting the changes. Not here: reading files
+(`case_files`), the lines of a difference (`describe.policy_changes`), tests (`policies`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from keystead.cli.columns import GREEN, RED, Column, coloured, id_column
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
 from keystead.cli.policy_warnings import print_warnings
-from keystead.cli.requests import calling
+from keystead.cli.requests import open_client
 from keystead.cli.rules import known_ids, policy_record
 from keystead.cli.tables import AsJson, show_table
 from keystead.cli.texts import printable, status
@@ -33,8 +34,8 @@ from keystead.policies.linting.warnings import ServerSettings, policy_warnings
 
 Record = dict[str, Any]
 
-AT_ONCE = 100
-"""Policies of one request."""
+BATCH_MAX = 100
+"""The most policies in one request."""
 
 Places = Annotated[
     list[Path],
@@ -46,8 +47,8 @@ Prune = Annotated[
 
 
 class PolicyChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of one policy. `before`: as it stands, None for a new one; `after`: None for one that is
-    deleted."""
+    """A change of one policy. `before`: the policy of the organization, None for a new one. `after`: None for one
+    that is deleted."""
 
     name: str
     before: Record | None
@@ -59,8 +60,10 @@ class PolicyChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """Between files and an organization. `others`: policies that stand and are in no file. Policies of
-    authentication proxies are left out: they belong to their proxies."""
+    """The difference between files and an organization. `others`: policies of the organization that are in no file.
+
+    Policies of authentication proxies are left out: they belong to their proxies.
+    """
 
     created: tuple[PolicyChange, ...]
     updated: tuple[PolicyChange, ...]
@@ -69,10 +72,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_policies(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
     """List the policies of the organization."""
-    with calling(credentials) as client:
-        found = client.query("list_policies")["policies"]
+    with open_client(credentials) as client:
+        policies = client.query("list_policies")["policies"]
     show_table(
-        found,
+        policies,
         as_json,
         [
             id_column("policy", lambda policy: policy["policyId"]),
@@ -87,11 +90,11 @@ def list_policies(credentials: CredentialsFile = None, as_json: AsJson = False) 
 
 def diff(places: Places, prune: Prune = False, credentials: CredentialsFile = None) -> None:
     """Show what `apply` would change. Exit code 0 if nothing, 1 if something, 2 if a file is malformed."""
-    wanted = _read(places)
-    with calling(credentials) as client:
+    wanted = _read_files(places)
+    with open_client(credentials) as client:
         difference = _difference(client, wanted)
         _warn(client, wanted, difference, prune)
-    changes = _shown(difference, prune)
+    changes = _print_changes(difference, prune)
     if changes:
         raise typer.Exit(1)
 
@@ -99,18 +102,18 @@ def diff(places: Places, prune: Prune = False, credentials: CredentialsFile = No
 def apply(places: Places, prune: Prune = False, yes: Yes = False, credentials: CredentialsFile = None) -> None:
     """Make the organization have the policies of the files.
 
-    What changes is shown first. A policy is known by its name. Applied again, it changes nothing. Policies that are
+    The changes are shown first. Policies are compared by name. Running it again changes nothing. Policies that are
     in no file stay, unless --prune is given. Exit code 1 if a change waits for approvals, 2 if a file is malformed.
     """
-    wanted = _read(places)
-    with calling(credentials) as client:
+    wanted = _read_files(places)
+    with open_client(credentials) as client:
         difference = _difference(client, wanted)
         _warn(client, wanted, difference, prune)
-        changes = _shown(difference, prune)
+        changes = _print_changes(difference, prune)
         if not changes:
             return
         confirm(f"Make {len(changes)} change{'s' if len(changes) > 1 else ''}?", yes, "keystead policy apply")
-        waiting = [activity for activity in _submitted(client, difference, prune) if not _is_done(activity)]
+        waiting = [activity for activity in _submit_changes(client, difference, prune) if not _is_done(activity)]
     if waiting:
         first = waiting[0]
         raise Failure(
@@ -119,13 +122,14 @@ def apply(places: Places, prune: Prune = False, yes: Yes = False, credentials: C
         )
 
 
-def _read(places: Sequence[Path]) -> list[Policy]:
+def _read_files(places: Sequence[Path]) -> list[Policy]:
     with malformed_files():
         return policies_at(places)
 
 
 def _warn(client: Client, wanted: list[Policy], difference: Difference, prune: bool) -> None:
-    """Print the warnings about the policies of the files, beside those that stay and with the ids that exist."""
+    """Print the warnings about the policies of the files, given the other policies that stay and the ids that
+    exist."""
     kept = () if prune else difference.others
     stay = [policy_record(change.before) for change in kept if change.before is not None]
     ids = {policy.policy_id for policy in wanted}
@@ -134,31 +138,31 @@ def _warn(client: Client, wanted: list[Policy], difference: Difference, prune: b
 
 
 def _difference(client: Client, wanted: list[Policy]) -> Difference:
-    proxied = _of_proxies(client)
-    standing = {
-        each["policyName"]: each
-        for each in client.query("list_policies")["policies"]
-        if each["policyId"] not in proxied
+    of_proxies = _policy_ids_of_proxies(client)
+    existing = {
+        policy["policyName"]: policy
+        for policy in client.query("list_policies")["policies"]
+        if policy["policyId"] not in of_proxies
     }
     after = {policy.policy_name: _record(policy) for policy in wanted}
-    changes = [PolicyChange(name=name, before=standing.get(name), after=record) for name, record in after.items()]
+    changes = [PolicyChange(name=name, before=existing.get(name), after=record) for name, record in after.items()]
     return Difference(
-        created=tuple(each for each in changes if each.before is None),
-        updated=tuple(each for each in changes if each.before is not None and each.lines),
+        created=tuple(change for change in changes if change.before is None),
+        updated=tuple(change for change in changes if change.before is not None and change.lines),
         others=tuple(
             PolicyChange(name=name, before=record, after=None)
-            for name, record in standing.items()
+            for name, record in existing.items()
             if name not in after
         ),
     )
 
 
-def _of_proxies(client: Client) -> frozenset[str]:
+def _policy_ids_of_proxies(client: Client) -> frozenset[str]:
     try:
-        found = client.query("list_auth_proxy_configs")["authProxyConfigs"]
+        configs = client.query("list_auth_proxy_configs")["authProxyConfigs"]
     except (NotFound, NotImplementedByServer):
         return frozenset()
-    return frozenset(each["policyId"] for each in found)
+    return frozenset(config["policyId"] for config in configs)
 
 
 def _record(policy: Policy) -> Record:
@@ -172,26 +176,27 @@ def _record(policy: Policy) -> Record:
     }
 
 
-def _shown(difference: Difference, prune: bool) -> tuple[PolicyChange, ...]:
+def _print_changes(difference: Difference, prune: bool) -> tuple[PolicyChange, ...]:
     """Print the changes, and return them."""
     changes = (*difference.created, *difference.updated, *(difference.others if prune else ()))
     for change in changes:
-        what = "new" if change.before is None else "deleted" if change.after is None else "changed"
-        print(f"policy {printable(change.name)!r}, {what}")
+        action = "new" if change.before is None else "deleted" if change.after is None else "changed"
+        print(f"policy {printable(change.name)!r}, {action}")
         for line in change.lines:
             colour = {"+": GREEN, "-": RED}.get(line[:1], "")
             text = f"  {printable(line)}"
             print(coloured(text, colour) if colour else text)
     if not changes:
-        print("Nothing to do: the policies of the files stand as they are.")
+        print("Nothing to do: the organization has the policies of the files.")
     if difference.others and not prune:
-        names = ", ".join(repr(printable(each.name)) for each in difference.others)
-        print(f"in no file, and left as they are without --prune: {names}")
+        names = ", ".join(repr(printable(change.name)) for change in difference.others)
+        print(f"in no file, and not deleted without --prune: {names}")
     return changes
 
 
-def _submitted(client: Client, difference: Difference, prune: bool) -> Iterator[Record]:
-    """Submit the changes; new policies first, so that nothing is without its rules in between."""
+def _submit_changes(client: Client, difference: Difference, prune: bool) -> Iterator[Record]:
+    """Submit the changes, and yield each activity. New policies come first, so that there is no time with too few
+    rules."""
     for batch in _batches(difference.created):
         policies = [{name: change.after[name] for name in FIELDS} for change in batch if change.after]
         yield _submit(client, "create_policies", {"policies": policies}, f"{len(policies)} created")
@@ -204,8 +209,8 @@ def _submitted(client: Client, difference: Difference, prune: bool) -> Iterator[
 
 
 def _batches(changes: Sequence[PolicyChange]) -> Iterator[Sequence[PolicyChange]]:
-    for start in range(0, len(changes), AT_ONCE):
-        yield changes[start : start + AT_ONCE]
+    for start in range(0, len(changes), BATCH_MAX):
+        yield changes[start : start + BATCH_MAX]
 
 
 def _update(policy_id: str, after: Record) -> Record:

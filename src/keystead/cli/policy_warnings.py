@@ -15,7 +15,7 @@ import typer
 
 from keystead.cli.case_files import malformed_files, policies_at
 from keystead.cli.credentials import CredentialsFile
-from keystead.cli.requests import calling, formatted
+from keystead.cli.requests import format_json, open_client
 from keystead.cli.rules import live_warnings
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import NONE, printable
@@ -39,8 +39,8 @@ def lint(
     """Print warnings about policies.
 
     There is one for a policy that never applies, that denies nothing, or that can be bypassed. Without a path, the
-    policies of the organization are checked. Files are checked without a server: whether an id exists, `diff` and
-    `apply` say. Exit code 0 if there is no warning, 1 if there is one, 2 if a file is malformed.
+    policies of the organization are checked. Files are checked without a server; `diff` and `apply` also check
+    whether ids exist. Exit code 0 if there is no warning, 1 if there is one, 2 if a file is malformed.
     """
     if places:
         with malformed_files():
@@ -48,10 +48,10 @@ def lint(
         steps = policy_warnings(policies, Known(are_uuids=True), ServerSettings())
         warnings = [warning for step in steps for warning in step]
     else:
-        with calling(credentials) as client:
+        with open_client(credentials) as client:
             warnings = live_warnings(client)
     if as_json:
-        print(formatted(msgspec.to_builtins(warnings)))
+        print(format_json(msgspec.to_builtins(warnings)))
     else:
         for warning in warnings:
             print(f"{printable(warning.message)} [{warning.code}]")

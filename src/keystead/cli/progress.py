@@ -1,4 +1,5 @@
-"""How far a long command is: one line on the terminal, written over and over. Nothing if there is no terminal."""
+"""Shows the progress of a long command: one line on the terminal, which is overwritten. Without a terminal,
+nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import time
 from types import TracebackType
 from typing import Final, Self
 
-_EVERY_S: Final = 0.1
+_PERIOD_S: Final = 0.1
 _CLEAR: Final = "\r\x1b[K"
 
 
@@ -30,5 +31,5 @@ class ProgressLine:
     def show(self, text: str) -> None:
         """Show the text, at most ten times a second."""
         if self._is_shown and time.monotonic() >= self._next_s:
-            self._next_s = time.monotonic() + _EVERY_S
+            self._next_s = time.monotonic() + _PERIOD_S
             print(f"{_CLEAR}{text}", end="", file=sys.stderr, flush=True)

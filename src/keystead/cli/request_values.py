@@ -1,7 +1,7 @@
-"""The values of an activity that its policies compared, from the request on record.
+"""The values of an activity that its policies compared, from the recorded request.
 
-Here: what can be known from the request itself. Not here: fields of records, such as a wallet's label, which a
-request does not hold.
+Here: values in the request itself. Not here: fields of records, such as a wallet's label, which a request does not
+hold.
 """
 
 from __future__ import annotations
@@ -27,25 +27,26 @@ Record = dict[str, Any]
 _OF_THE_KIND = frozenset({"activity.kind", "activity.type", "activity.resource", "activity.action"})
 
 
-def values_compared(client: Client, activity: Record, policies: Iterable[Policy]) -> dict[str, tuple[Any, ...]]:
-    """By the path of each field that a condition of these policies compares: its values in this activity.
+def values_in_activity(client: Client, activity: Record, policies: Iterable[Policy]) -> dict[str, tuple[Any, ...]]:
+    """The values in this activity of each field that a condition of these policies compares, by the field's path.
 
-    The kind of the activity, its type, resource and action are left out.
+    The kind of the activity, its type, resource and action are left out. Raises KeysteadError.
     """
     intent = dict(_snake_case(intent_of(activity)))
     requested = RequestedActivity(type=activity["type"], params=visible_params(activity["type"], intent))
     keywords = condition_values(requested, _keywords(client, activity))
-    found: dict[str, tuple[Any, ...]] = {}
+    values: dict[str, tuple[Any, ...]] = {}
     for policy in policies:
         compared = compared_values(policy.condition, keywords)
-        found |= {path: values for path, values in compared.items() if values and path not in _OF_THE_KIND}
-    return found
+        values |= {path: found for path, found in compared.items() if found and path not in _OF_THE_KIND}
+    return values
 
 
-def value_lines(found: dict[str, tuple[Any, ...]]) -> Iterator[str]:
-    width = max(map(len, found), default=0)
-    for path, values in found.items():
-        yield printable(f"{path.ljust(width)}  {', '.join(map(_text, values))}")
+def value_lines(values: dict[str, tuple[Any, ...]]) -> Iterator[str]:
+    """A line for each path, with its values."""
+    width = max(map(len, values), default=0)
+    for path, compared in values.items():
+        yield printable(f"{path.ljust(width)}  {', '.join(map(_text, compared))}")
 
 
 def _text(value: Any) -> str:

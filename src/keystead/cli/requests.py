@@ -1,4 +1,7 @@
-"""`keystead request`: any request, stamped and sent, or as a curl line."""
+"""`keystead request`: stamps any request, and sends it or prints it as a curl line.
+
+Here also: the client of the other commands.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,8 @@ from keystead.client.requests import Prepared, short_path
 
 
 @contextmanager
-def calling(credentials: Path | None) -> Iterator[Client]:
-    """A client with the chosen credentials; what it raises reads as one line."""
+def open_client(credentials: Path | None) -> Iterator[Client]:
+    """A client with the chosen credentials. Its errors become Failure, with a hint where one helps."""
     chosen, file = chosen_credentials(credentials, os.environ), chosen_file(credentials, os.environ)
     try:
         with _client(chosen, file) as client:
@@ -36,32 +39,38 @@ def calling(credentials: Path | None) -> Iterator[Client]:
         hint = f"; `keystead policy explain {evaluated}` says which policies were evaluated" if evaluated else ""
         raise Failure(f"{denied}{hint}") from denied
     except ApiError as failed:
-        is_strange = failed.machine_code == "ORGANIZATION_NOT_FOUND" and chosen.organization_id in failed.message
+        is_unknown_here = (
+            failed.machine_code == "ORGANIZATION_NOT_FOUND" and chosen.organization_id in failed.message
+        )
         source = "the KEYSTEAD_… variables" if file is None else str(file)
-        hint = f"; do the address {chosen.base_url} and the key in {source} belong together?" if is_strange else ""
+        hint = (
+            f"; do the address {chosen.base_url} and the key in {source} belong together?"
+            if is_unknown_here
+            else ""
+        )
         raise Failure(f"{failed}{hint}") from failed
     except KeysteadError as failed:
         raise Failure(str(failed)) from failed
 
 
 def client_paths() -> list[str]:
-    """Of every operation that the client knows, as query/list_wallets."""
+    """The paths of the operations that the client knows, such as query/list_wallets."""
     return [*(f"query/{name}" for name in QUERIES), *(f"submit/{name}" for name in ACTIVITY_TYPES)]
 
 
 def _known_paths() -> list[str]:
-    """Of every operation of the client and of the public schema."""
-    public = (each for operations in PUBLIC_SCHEMA.operations.values() for each in operations)
+    """The paths of the operations that the client or the public schema knows."""
+    public = (path for operations in PUBLIC_SCHEMA.operations.values() for path in operations)
     return list(dict.fromkeys([*client_paths(), *public]))
 
 
 def _complete_operation(typed: str) -> list[str]:
     paths = client_paths()
-    return [each for each in (*(path.partition("/")[2] for path in paths), *paths) if each.startswith(typed)]
+    return [word for word in (*(path.partition("/")[2] for path in paths), *paths) if word.startswith(typed)]
 
 
 def _client(credentials: Credentials, file: Path | None) -> Client:
-    """Raises Failure, which names the file that the settings are from, if there is one."""
+    """A client with these credentials. Raises Failure, which names their file if they come from one."""
     try:
         return Client(
             credentials.base_url,
@@ -79,7 +88,7 @@ def request(
         str,
         typer.Argument(
             metavar="OPERATION",
-            help="Such as list_wallets or create_wallet, or a path: submit/create_wallet.",
+            help="For example list_wallets or create_wallet, or a path: submit/create_wallet.",
             autocompletion=_complete_operation,
         ),
     ],
@@ -91,18 +100,18 @@ def request(
 ) -> None:
     """Stamp a request and send it.
 
-    organizationId is filled in; for a submission also type and timestampMs, and a body without `parameters` is
-    taken for them.
+    organizationId is filled in, and for a submission also type and timestampMs. The BODY of a submission may be its
+    parameters alone.
     """
     path = _path_of(path)
     fields = _fields(path, body)
     if "type" not in fields:
         _require_known(path)
-    with calling(credentials) as client:
+    with open_client(credentials) as client:
         if curl:
             print(curl_line(client.prepare(path, fields)))
         else:
-            print(formatted(client.request(path, fields)))
+            print(format_json(client.request(path, fields)))
 
 
 def _path_of(operation: str) -> str:
@@ -142,7 +151,8 @@ def _fields(path: str, body: str) -> dict[str, Any]:
     return fields
 
 
-def formatted(answer: Any) -> str:
+def format_json(answer: Any) -> str:
+    """The answer as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode()
 
 

@@ -10,14 +10,14 @@ from keystead.api.records import Policy, User
 from keystead.cli.failure import Failure
 from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
-from keystead.client.leniency import converted
+from keystead.client.leniency import convert_leniently
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.linting.literals import Known
 from keystead.policies.linting.warnings import PolicyWarning, WarningCode
 
 
 class OrganizationRules(msgspec.Struct, frozen=True, kw_only=True):
-    """In order of creation."""
+    """The users, policies and root quorum of an organization, in the order of their creation."""
 
     users: tuple[User, ...]
     policies: tuple[Policy, ...]
@@ -28,7 +28,7 @@ class OrganizationRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rules_of(client: Client) -> OrganizationRules:
-    """Raises Failure if the server's answer cannot be read, KeysteadError if it gives none."""
+    """Read the rules. Raises Failure if the server's answer cannot be read, KeysteadError if there is none."""
     quorum = client.query("get_organization_configs")["configs"]["quorum"]
     return OrganizationRules(
         users=_records(client, "list_users", "users", tuple[User, ...]),
@@ -38,7 +38,7 @@ def rules_of(client: Client) -> OrganizationRules:
 
 
 def known_ids(client: Client) -> Known:
-    """The ids that policies can name. Those that the server does not list are not known."""
+    """The ids that policies can name. A kind of id is None if the server does not list it."""
     return Known(
         users=_ids(client, "list_users", "users", "userId"),
         user_tags=_ids(client, "list_user_tags", "userTags", "tagId"),
@@ -51,23 +51,23 @@ def known_ids(client: Client) -> Known:
 
 def _ids(client: Client, query: str, member: str, name: str) -> frozenset[str] | None:
     try:
-        return frozenset(each[name] for each in client.query(query)[member])
+        return frozenset(record[name] for record in client.query(query)[member])
     except (NotFound, NotImplementedByServer):
         return None
 
 
-def policy_record(answered: dict[str, Any]) -> Policy:
+def policy_record(answer: dict[str, Any]) -> Policy:
     """A policy as `list_policies` answers it. Raises Failure if it cannot be read."""
-    return cast("Policy", _read(answered, Policy, "list_policies"))
+    return cast("Policy", _convert(answer, Policy, "list_policies"))
 
 
 def _records(client: Client, query: str, member: str, kind: Any) -> Any:
-    return _read(client.query(query).get(member), kind, query)
+    return _convert(client.query(query).get(member), kind, query)
 
 
-def _read(answered: Any, kind: Any, query: str) -> Any:
+def _convert(answer: Any, kind: Any, query: str) -> Any:
     try:
-        return converted(answered, kind)
+        return convert_leniently(answer, kind)
     except msgspec.ValidationError as refused:
         raise Failure(
             f"the answer to query/{query} cannot be read: {refused}; is the server of another version, or set to "
@@ -82,6 +82,6 @@ def live_warnings(client: Client) -> list[PolicyWarning]:
     except (NotFound, NotImplementedByServer):
         return []
     return [
-        PolicyWarning(each["policyId"], each["policyName"], WarningCode(each["code"]), each["message"])
-        for each in answer
+        PolicyWarning(warning["policyId"], warning["policyName"], WarningCode(warning["code"]), warning["message"])
+        for warning in answer
     ]

@@ -25,11 +25,11 @@ def serve(
     database_url: Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")] = "",
     master_key_file: Annotated[str, typer.Option(help="File that holds the master key, or its PKCS#11 URI.")] = "",
     other_master_key_file: Annotated[
-        str, typer.Option(help="A second master key while keys change: it opens what it sealed, and seals nothing.")
+        str, typer.Option(help="A second master key during a rotation: it opens what it sealed, and seals nothing.")
     ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = "",
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on. [default: 8080]")] = None,
-    tls_cert: Annotated[str, typer.Option(help="Certificate chain (PEM), to speak TLS without a proxy.")] = "",
+    tls_cert: Annotated[str, typer.Option(help="Certificate chain (PEM), to use TLS without a proxy.")] = "",
     tls_key: Annotated[str, typer.Option(help="Its private key (PEM).")] = "",
     workers: Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")] = None,
     trusted_proxies: Annotated[
@@ -38,7 +38,7 @@ def serve(
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error. [default: info]")] = "",
 ) -> None:
     """Serve an installation that `init` made. Every setting is also a variable KEYSTEAD_…."""
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "database_url": database_url,
         "master_key_file": master_key_file,
         "other_master_key_file": other_master_key_file,
@@ -52,7 +52,7 @@ def serve(
     }
     # The worker processes read their settings from the environment, so the values of flags are put there too.
     os.environ.update(
-        {PREFIX + name.upper(): str(value) for name, value in given.items() if value not in ("", None)}
+        {PREFIX + name.upper(): str(value) for name, value in options.items() if value not in ("", None)}
     )
     if database_url:
         os.environ.pop(f"{PREFIX}DATABASE_URL_FILE", None)  # the flag takes precedence

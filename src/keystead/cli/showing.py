@@ -1,6 +1,6 @@
-"""`keystead show`: what an activity asks, who asked, who voted, and what it waits for.
+"""`keystead show`: what an activity asks for, who asked, who voted, and what it waits for.
 
-Here: finding the activity, the lines that are printed. Not here: the words (`describe`), the votes that are missing
+Here: finding the activity, the lines that are printed. Not here: the descriptions (`describe`), the missing votes
 (`waiting`).
 """
 
@@ -19,7 +19,7 @@ from keystead.cli.columns import BOLD, YELLOW, coloured
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
 from keystead.cli.names import names_in
-from keystead.cli.requests import calling, formatted
+from keystead.cli.requests import format_json, open_client
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import kind, moment, printable, status
 from keystead.cli.waiting import waits_for
@@ -35,7 +35,7 @@ _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 _END_OF_ID = re.compile(r"[0-9a-f]{8,12}")
 PAGE = 100
 PAGES_SEARCHED = 10
-"""A fingerprint, or the end of an id, is looked for among the newest activities: so many pages of them."""
+"""How many pages of the newest activities are searched for a fingerprint or the end of an id."""
 
 LABEL_WIDTH = 13
 
@@ -48,20 +48,20 @@ Target = Annotated[
 
 
 def show(activity: Target, credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
-    """Say what an activity asks: in words, with who asked, the votes so far and those that are missing."""
-    with calling(credentials) as client:
-        found = activity_named(client, activity)
-        description = described(client, found)
-        waits = waits_for(client, found)
+    """Describe what an activity asks for: in words, with who asked, the votes so far and those that are missing."""
+    with open_client(credentials) as client:
+        record = find_activity(client, activity)
+        description = describe(client, record)
+        waits = waits_for(client, record)
     if as_json:
-        print(formatted({"activity": found, "description": msgspec.to_builtins(description), "waitsFor": waits}))
+        print(format_json({"activity": record, "description": msgspec.to_builtins(description), "waitsFor": waits}))
         return
-    for line in (*description_lines(description), "", *record_lines(found, waits)):
+    for line in (*description_lines(description), "", *record_lines(record, waits)):
         print(line)
 
 
-def activity_named(client: Client, target: str) -> Record:
-    """The activity of an id, the end of an id, or a fingerprint. Raises Failure unless it is exactly one."""
+def find_activity(client: Client, target: str) -> Record:
+    """The activity with this id, end of an id, or fingerprint. Raises Failure unless there is exactly one."""
     if re.match(UUID_PATTERN, target):
         activity: Record = client.query("get_activity", activityId=target)["activity"]
         return activity
@@ -70,12 +70,14 @@ def activity_named(client: Client, target: str) -> Record:
             f"{target!r}: expected an activity's id, the last 8 to 12 digits of one, or sha256: and 64 hex digits",
             param_hint="ACTIVITY",
         )
-    found = [each for each in _newest(client) if each["fingerprint"] == target or each["id"].endswith(target)]
-    if not found:
+    matches = [
+        record for record in _newest(client) if record["fingerprint"] == target or record["id"].endswith(target)
+    ]
+    if not matches:
         raise Failure(f"none of the newest {PAGE * PAGES_SEARCHED} activities is {target}: give the whole id")
-    if len(found) > 1:
-        raise Failure(f"{len(found)} activities end in {target}: give the whole id")
-    return found[0]
+    if len(matches) > 1:
+        raise Failure(f"{len(matches)} activities end in {target}: give the whole id")
+    return matches[0]
 
 
 def _newest(client: Client) -> Iterator[Record]:
@@ -88,8 +90,9 @@ def _newest(client: Client) -> Iterator[Record]:
         options["after"] = page[-1]["id"]
 
 
-def described(client: Client, activity: Record) -> ActivityDescription:
-    """With a caution first where the server shows something else than was stamped."""
+def describe(client: Client, activity: Record) -> ActivityDescription:
+    """The description of an activity. Its first caution is that the server shows something else than was stamped,
+    if so."""
     description = describe_activity(activity, names_in(client, [activity]))
     difference = difference_from_stamped(activity)
     if difference is None:
@@ -98,7 +101,7 @@ def described(client: Client, activity: Record) -> ActivityDescription:
 
 
 def description_lines(description: ActivityDescription) -> Iterator[str]:
-    """The headline, the facts, the cautions."""
+    """The lines of the headline, the facts and the cautions."""
     yield coloured(printable(description.headline), BOLD)
     labels = [printable(fact.label) for fact in description.facts]
     width = min(max((len(label) for label in labels), default=0), 30)
@@ -112,25 +115,25 @@ def description_lines(description: ActivityDescription) -> Iterator[str]:
 
 
 def record_lines(activity: Record, waits: list[str]) -> Iterator[str]:
-    """The activity's own record: its id, type and status, who asked, the votes, what it waits for."""
-    yield _labelled("activity", f"{activity['id']}  {kind(activity)}")
-    yield _labelled("fingerprint", activity["fingerprint"])
-    yield _labelled("asked", moment(activity["createdAt"]))
-    yield _labelled("status", status(activity))
+    """The lines of the activity's record: its id, type and status, who asked, the votes, what it waits for."""
+    yield _label_line("activity", f"{activity['id']}  {kind(activity)}")
+    yield _label_line("fingerprint", activity["fingerprint"])
+    yield _label_line("asked", moment(activity["createdAt"]))
+    yield _label_line("status", status(activity))
     if failure := activity.get("failure"):
-        yield _labelled("failure", printable(failure["message"]))
+        yield _label_line("failure", printable(failure["message"]))
     for index, vote in enumerate(activity["votes"]):
-        yield _labelled("" if index else "votes", vote_line(vote, asked=index == 0))
+        yield _label_line("" if index else "votes", vote_line(vote, asked=index == 0))
     for index, line in enumerate(waits):
-        yield _labelled("or" if index else "waits for", line)
+        yield _label_line("or" if index else "waits for", line)
 
 
 def vote_line(vote: Record, *, asked: bool) -> str:
     is_rejection = vote["selection"] == VoteSelection.REJECTED.value
-    what = "rejected" if is_rejection else "asked" if asked else "approved"
+    action = "rejected" if is_rejection else "asked" if asked else "approved"
     credential = credential_of(vote)
-    return printable(f"{name_of(vote)} {what}" + (f", with {credential}" if credential else ""))
+    return printable(f"{name_of(vote)} {action}" + (f", with {credential}" if credential else ""))
 
 
-def _labelled(label: str, text: str) -> str:
+def _label_line(label: str, text: str) -> str:
     return f"{label:<{LABEL_WIDTH}}{text}"

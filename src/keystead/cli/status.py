@@ -1,6 +1,6 @@
-"""`keystead status`: one screen about an installation, for the operator.
+"""`keystead status`: shows the state of an installation on one screen, for the operator.
 
-Here: flags and the output. Not here: what is read, and what is a problem (`server.status`).
+Here: flags and the output. Not here: reading the state, and what is a problem (`server.status`).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def status(
         path = sqlite_path(database_url)
         if path is not None and not path.exists():
             raise Failure(f"there is no database file {path}")
-        found = asyncio.run(_read(database_url, now_ms))
+        state = asyncio.run(_read(database_url, now_ms))
     if as_json:
-        print(msgspec.json.format(msgspec.json.encode(found)).decode())
+        print(msgspec.json.format(msgspec.json.encode(state)).decode())
     else:
-        for line in screen(found, now_ms):
+        for line in screen(state, now_ms):
             print(line)
-    sys.exit(1 if found.problems else 0)
+    sys.exit(1 if state.problems else 0)
 
 
 async def _read(database_url: str, now_ms: int) -> InstallationStatus:
@@ -55,34 +55,36 @@ async def _read(database_url: str, now_ms: int) -> InstallationStatus:
         await store.close()
 
 
-def screen(found: InstallationStatus, now_ms: int) -> list[str]:
-    """The lines for a person. The same for the same status and moment (milliseconds since the epoch)."""
+def screen(state: InstallationStatus, now_ms: int) -> list[str]:
+    """The lines for a person. `now_ms`: milliseconds since the epoch. Equal arguments give equal lines."""
 
     def ago(then_ms: int | None) -> str:
         return "unknown" if then_ms is None else f"{_moment(then_ms)}, {span(now_ms - then_ms)} ago"
 
-    backup = "none on record" if found.last_backup_ms is None else ago(found.last_backup_ms)
-    oldest = "" if found.oldest_due_ms is None else f", the oldest due {ago(found.oldest_due_ms)}"
+    backup = "none on record" if state.last_backup_ms is None else ago(state.last_backup_ms)
+    oldest = "" if state.oldest_due_ms is None else f", the oldest due {ago(state.oldest_due_ms)}"
     lines = [
-        f"version      {found.version}",
-        f"database     {found.database}, {found.database_size / 1_000_000:.1f} MB",
-        f"answers in   {found.answered_in_ms} ms",
-        f"tables       version {found.tables}" + _compared(found),
-        f"contents     {_organizations(found.organizations)}",
-        f"master key   {found.master_key_id or 'none'}, in use since {ago(found.master_key_since_ms)}",
-        f"messages     {found.due_messages} wait{oldest}",
+        f"version      {state.version}",
+        f"database     {state.database}, {state.database_size / 1_000_000:.1f} MB",
+        f"answers in   {state.answered_in_ms} ms",
+        f"tables       version {state.tables}" + _version_note(state),
+        f"contents     {_organizations(state.organizations)}",
+        f"master key   {state.master_key_id or 'none'}, in use since {ago(state.master_key_since_ms)}",
+        f"messages     {state.due_messages} wait{oldest}",
         f"last backup  {backup}",
-        f"servers      {counted(len(found.processes), 'process', 'processes')}" + _late(found, now_ms),
+        f"servers      {counted(len(state.processes), 'process', 'processes')}" + _late_note(state, now_ms),
         "",
     ]
-    if found.processes:
+    if state.processes:
         lines += [
             *table(
-                [msgspec.structs.asdict(one) for one in found.processes], _columns(found, now_ms), terminal_width()
+                [msgspec.structs.asdict(process) for process in state.processes],
+                _columns(state, now_ms),
+                terminal_width(),
             )
         ]
         lines.append("")
-    lines += [f"problem: {problem}" for problem in found.problems] or ["No problem found."]
+    lines += [f"problem: {problem}" for problem in state.problems] or ["No problem found."]
     return lines
 
 
@@ -92,22 +94,23 @@ def _organizations(number: int) -> str:
     return counted(number, "organization", "organizations")
 
 
-def _compared(found: InstallationStatus) -> str:
-    return "" if found.tables == found.newest_tables else f"; this program knows version {found.newest_tables}"
+def _version_note(state: InstallationStatus) -> str:
+    return "" if state.tables == state.newest_tables else f"; this program knows version {state.newest_tables}"
 
 
-def _late(found: InstallationStatus, now_ms: int) -> str:
-    late = sum(_unseen_ms(one.seen_at_ms, now_ms) > 0 for one in found.processes)
+def _late_note(state: InstallationStatus, now_ms: int) -> str:
+    late = sum(_unseen_ms(process.seen_at_ms, now_ms) > 0 for process in state.processes)
     return f", {late} of them late: killed, or cut off from the database" if late else ""
 
 
 def _unseen_ms(seen_at_ms: int, now_ms: int) -> int:
-    """How long ago a process was seen that should have been seen since; 0 for one that renews its row."""
+    """The milliseconds since a late process renewed its row; 0 for a process that is not late."""
     return now_ms - seen_at_ms if now_ms - seen_at_ms > LATE_AFTER_MS else 0
 
 
-def _columns(found: InstallationStatus, now_ms: int) -> list[Column]:
-    """`last seen` is a column where a process is late; such a one ran at least until then."""
+def _columns(state: InstallationStatus, now_ms: int) -> list[Column]:
+    """The columns of the table of processes. `last seen` is there if a process is late; it ran at least until
+    then."""
 
     def certificate(process: Record) -> str:
         ends_ms = process["certificate_ends_ms"]
@@ -120,7 +123,7 @@ def _columns(found: InstallationStatus, now_ms: int) -> list[Column]:
     def runs_for(process: Record) -> str:
         return span(now_ms - process["started_at_ms"] - _unseen_ms(process["seen_at_ms"], now_ms))
 
-    seen = [Column(name="last seen", cell=last_seen)] if _late(found, now_ms) else []
+    seen = [Column(name="last seen", cell=last_seen)] if _late_note(state, now_ms) else []
     return [
         Column(name="host", cell=lambda process: process["host"]),
         Column(name="process", cell=lambda process: str(process["pid"])),
@@ -138,7 +141,8 @@ def _moment(at_ms: int) -> str:
 
 
 def span(ms: int) -> str:
-    """A length of time in its largest unit: `3 d`, `20 min`. "0 s" for a negative one, of clocks that differ."""
+    """A length of time in its largest unit: `3 d`, `20 min`. "0 s" for a negative one, which comes from differing
+    clocks."""
     seconds = max(ms // 1000, 0)
     for size, unit in _UNITS:
         if seconds >= size:

@@ -1,4 +1,4 @@
-"""`keystead wallets`, `users`, `interfaces`: an organization's lists, to read or as JSON."""
+"""`keystead wallets`, `users`, `interfaces`: prints an organization's lists, as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from keystead.cli.columns import Column, Record, ends_of, id_column, table, terminal_width
 from keystead.cli.credentials import CredentialsFile
-from keystead.cli.requests import calling, formatted
+from keystead.cli.requests import format_json, open_client
 from keystead.cli.texts import NONE, moment
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -17,27 +17,27 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def wallets(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
     """List the wallets."""
-    with calling(credentials) as client:
-        found = client.request("query/list_wallets", {})["wallets"]
+    with open_client(credentials) as client:
+        records = client.request("query/list_wallets", {})["wallets"]
     show_table(
-        found,
+        records,
         as_json,
         [
             id_column("wallet", lambda wallet: wallet["walletId"]),
             Column(name="name", cell=lambda wallet: wallet["walletName"], cut=True),
             Column(name="created", cell=lambda wallet: moment(wallet["createdAt"]), optional=1),
-            Column(name="exported", cell=lambda wallet: _yes(wallet["exported"])),
-            Column(name="imported", cell=lambda wallet: _yes(wallet["imported"])),
+            Column(name="exported", cell=lambda wallet: _yes_or_no(wallet["exported"])),
+            Column(name="imported", cell=lambda wallet: _yes_or_no(wallet["imported"])),
         ],
     )
 
 
 def users(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
     """List the users."""
-    with calling(credentials) as client:
-        found = client.request("query/list_users", {})["users"]
+    with open_client(credentials) as client:
+        records = client.request("query/list_users", {})["users"]
     show_table(
-        found,
+        records,
         as_json,
         [
             id_column("user", lambda user: user["userId"]),
@@ -53,10 +53,10 @@ def users(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
 
 def interfaces(credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
     """List the contract interfaces."""
-    with calling(credentials) as client:
-        found = client.request("query/list_smart_contract_interfaces", {})["smartContractInterfaces"]
+    with open_client(credentials) as client:
+        records = client.request("query/list_smart_contract_interfaces", {})["smartContractInterfaces"]
     show_table(
-        found,
+        records,
         as_json,
         [
             id_column("interface", lambda interface: interface["smartContractInterfaceId"]),
@@ -76,7 +76,7 @@ def interfaces(credentials: CredentialsFile = None, as_json: AsJson = False) -> 
 def show_table(records: Sequence[Record], as_json: bool, columns: Sequence[Column]) -> None:
     """Print the records as JSON, or as a table that fits the terminal."""
     if as_json:
-        print(formatted(records))
+        print(format_json(records))
         return
     for line in table(records, columns, terminal_width()):
         print(line)
@@ -84,5 +84,5 @@ def show_table(records: Sequence[Record], as_json: bool, columns: Sequence[Colum
         print(NONE)
 
 
-def _yes(value: bool) -> str:
+def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"

@@ -1,4 +1,4 @@
-"""Text on a terminal: other people's text made safe to print, short forms of moments and words of the wire."""
+"""Text for a terminal: makes other people's text safe to print, and shortens times and names of the API."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ def printable(text: str) -> str:
 
 
 def counted(number: int, singular: str, plural: str) -> str:
+    """The number and its noun: "1 process", "2 processes"."""
     return f"{number} {singular if number == 1 else plural}"
 
 
 def moment(timestamp: Any) -> str:
-    """A record's time, to the second. A server set to the documented form gives text: that stays as it is."""
+    """A record's time, to the second. A server with the documented form of answers sends text, which is not
+    changed."""
     if not isinstance(timestamp, Mapping):
         return printable(str(timestamp))
     then = datetime.datetime.fromtimestamp(int(timestamp["seconds"]), datetime.UTC)
@@ -28,8 +30,10 @@ def moment(timestamp: Any) -> str:
 
 
 def status(activity: Mapping[str, Any]) -> str:
+    """The status without its prefix, such as COMPLETED."""
     return printable(activity["status"].removeprefix("ACTIVITY_STATUS_"))
 
 
 def kind(activity: Mapping[str, Any]) -> str:
+    """The type without its prefix, such as CREATE_WALLET."""
     return printable(activity["type"].removeprefix("ACTIVITY_TYPE_"))

@@ -1,4 +1,4 @@
-"""What `keystead --version` says: the versions of the program, of the public API and of the database's tables."""
+"""The text of `keystead --version`: the versions of the program, of the public API and of the database's tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keystead.storage.migrations import newest
 
 
 def version_line() -> str:
-    """In one line. The public API has the version of its published schema."""
+    """All versions in one line. The version of the public API is that of its published schema."""
     api = PUBLIC_SCHEMA.sources[0].rpartition("version ")[2]
     return (
         f"keystead {version('keystead')}, public API {api}, database tables {newest()}, "

@@ -11,8 +11,8 @@ from keystead.api.enums import ActivityStatus
 from keystead.cli.asking import Yes, confirm
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
-from keystead.cli.requests import calling, formatted
-from keystead.cli.showing import Target, activity_named, described, description_lines, record_lines
+from keystead.cli.requests import format_json, open_client
+from keystead.cli.showing import Target, describe, description_lines, find_activity, record_lines
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import status
 from keystead.cli.waiting import waits_for
@@ -24,7 +24,7 @@ _OPEN = frozenset({ActivityStatus.CONSENSUS_NEEDED, ActivityStatus.AUTHENTICATOR
 def approve(
     activity: Target, yes: Yes = False, credentials: CredentialsFile = None, as_json: AsJson = False
 ) -> None:
-    """Approve an activity that waits, after showing it. If yours is the last approval it needs, it is executed."""
+    """Approve an activity that waits, after showing it. If no other approval is missing, it is then executed."""
     _vote("approve_activity", activity, yes, credentials, as_json)
 
 
@@ -36,22 +36,22 @@ def reject(
 
 
 def _vote(operation: str, target: str, yes: bool, credentials: CredentialsFile, as_json: bool) -> None:
-    with calling(credentials) as client:
-        asked = activity_named(client, target)
-        if asked["status"] not in _OPEN:
-            raise Failure(f"activity {asked['id']} has status {status(asked)}: it waits for no vote")
-        # With --json, standard output holds the answer alone.
-        for line in (*description_lines(described(client, asked)), "", *record_lines(asked, [])):
+    with open_client(credentials) as client:
+        record = find_activity(client, target)
+        if record["status"] not in _OPEN:
+            raise Failure(f"activity {record['id']} has status {status(record)}: it waits for no vote")
+        # With --json, only the answer is on standard output.
+        for line in (*description_lines(describe(client, record)), "", *record_lines(record, [])):
             print(line, file=sys.stderr if as_json else sys.stdout)
-        if operation == "approve_activity" and (difference := difference_from_stamped(asked)) is not None:
+        if operation == "approve_activity" and (difference := difference_from_stamped(record)) is not None:
             raise Failure(f"not approved: {difference}")
         word = operation.partition("_")[0]
         confirm(f"{word.capitalize()} it?", yes, f"keystead {word}")
         activity = client.submit(
-            operation, {"fingerprint": asked["fingerprint"]}, activity_type=f"ACTIVITY_TYPE_{operation.upper()}"
+            operation, {"fingerprint": record["fingerprint"]}, activity_type=f"ACTIVITY_TYPE_{operation.upper()}"
         )["activity"]
         if as_json:
-            print(formatted(activity))
+            print(format_json(activity))
             return
         print()
         for line in record_lines(activity, waits_for(client, activity)):

@@ -13,7 +13,7 @@ import msgspec
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Activity, Wire
 from keystead.client.errors import ActivityFailed, ActivityNotCompleted, ProtocolError
-from keystead.client.leniency import converted
+from keystead.client.leniency import convert_leniently
 
 ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
 
@@ -50,15 +50,15 @@ class Submitted(Generic[ResultT]):
 
     @cached_property
     def result(self) -> ResultT:
-        """The result. Raises ActivityNotCompleted if it is not there yet, ProtocolError if it cannot be read."""
+        """The result. Raises ActivityNotCompleted if there is none yet, ProtocolError if it cannot be read."""
         if not self.completed:
             raise ActivityNotCompleted(self.activity)
         try:
-            return converted(self.activity.result[self.result_key], self.result_struct)  # type: ignore[no-any-return]
+            return convert_leniently(self.activity.result[self.result_key], self.result_struct)  # type: ignore[no-any-return]
         except KeyError:
-            found = ", ".join(self.activity.result) or "nothing"
+            result_keys = ", ".join(self.activity.result) or "nothing"
             raise ProtocolError(
-                f"the result of activity {self.activity.id} lacks `{self.result_key}`; it holds {found}"
+                f"the result of activity {self.activity.id} lacks `{self.result_key}`; it holds {result_keys}"
             ) from None
         except msgspec.ValidationError as refused:
             raise ProtocolError(
@@ -66,8 +66,8 @@ class Submitted(Generic[ResultT]):
             ) from refused
 
     def __repr__(self) -> str:
-        says = ", needs approval" if self.needs_approval else ""
-        return f"<{type(self).__name__}: activity {self.activity.id}, {self.activity.status.value}{says}>"
+        note = ", needs approval" if self.needs_approval else ""
+        return f"<{type(self).__name__}: activity {self.activity.id}, {self.activity.status.value}{note}>"
 
 
 SubmittedT = TypeVar("SubmittedT", bound=Submitted[Wire])

@@ -1,4 +1,4 @@
-"""From an HTTP answer to a typed value, or to an error.
+"""Reads an HTTP answer: the result is a typed value or an error.
 
 Pure, and the same for both clients. Not here: which requests are repeated (`retries`), sending (`client`).
 """
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from keystead.client import errors
-from keystead.client.leniency import converted
+from keystead.client.leniency import convert_leniently
 
 T = TypeVar("T")
 
@@ -58,13 +58,13 @@ def read_answer(path: str, body: bytes, kind: type[T]) -> T:
         try:
             answer: T = _decoder(kind).decode(body)  # type: ignore[arg-type]  # a class is hashable
         except msgspec.ValidationError:
-            answer = converted(msgspec.json.decode(body), kind)
+            answer = convert_leniently(msgspec.json.decode(body), kind)
     except msgspec.ValidationError as refused:
         raise errors.ProtocolError(
             f"the answer to {path} cannot be read: {refused}; client and server may have different versions"
         ) from refused
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
-        raise errors.ProtocolError(f"the answer to {path} is not JSON: {broken}: {_shown(body)}") from broken
+        raise errors.ProtocolError(f"the answer to {path} is not JSON: {broken}: {_excerpt(body)}") from broken
     return answer
 
 
@@ -84,7 +84,7 @@ def refusal(
     try:
         error = _refusals.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        error = _Refusal(code=2, message=f"{path}: the refusal is not one of this API: {_shown(body)}")
+        error = _Refusal(code=2, message=f"{path}: the refusal is not one of this API: {_excerpt(body)}")
     return _refusal_class(status, error.code)(
         error.message,
         http_status=status,
@@ -124,7 +124,7 @@ def _retry_after_s(header: str | None, now: datetime.datetime) -> float | None:
     return max((then - now).total_seconds(), 0.0)
 
 
-def _shown(body: bytes) -> str:
+def _excerpt(body: bytes) -> str:
     text = body[: SHOWN_CHARS_MAX + 1].decode(errors="replace")
     return repr(text[:SHOWN_CHARS_MAX]) + ("…" if len(text) > SHOWN_CHARS_MAX else "") if text else "it is empty"
 

@@ -13,7 +13,7 @@ from keystead.api.enums import ApiKeyCurve
 from keystead.client.credentials import Credentials, credentials_in, environment_credentials
 from keystead.client.errors import UsageError
 from keystead.client.operations import ACTIVITY_TYPES
-from keystead.client.requests import Prepared, ServerAddress, fields_given, short_path, stamped, whole_body
+from keystead.client.requests import Prepared, ServerAddress, short_path, stamp_request, whole_body, without_none
 from keystead.client.retries import Retries
 from keystead.stamps.signing import ApiKeyStamper, Stamper
 
@@ -80,9 +80,9 @@ class BaseClient(Generic[HttpClientT]):
         self._stamper = _stamper(api_public_key, api_private_key, curve, stamper)
         self._timeout_s = options.get("timeout", 30.0)
         self._retries = options.get("retries", Retries())
-        given = options.get("http_client")
-        self._closes_http_client = given is None
-        self._http_client = self._new_http_client() if given is None else given
+        http_client = options.get("http_client")
+        self._closes_http_client = http_client is None
+        self._http_client = self._new_http_client() if http_client is None else http_client
 
     @classmethod
     def from_env(cls, *, curve: ApiKeyCurve = ApiKeyCurve.P256, **options: Unpack[Options[HttpClientT]]) -> Self:
@@ -140,7 +140,7 @@ class BaseClient(Generic[HttpClientT]):
         """
         short = short_path(path)
         whole = whole_body(short, body, self._address.organization_id, ACTIVITY_TYPES)
-        return stamped(self._address, short, whole, self._stamper)
+        return stamp_request(self._address, short, whole, self._stamper)
 
     def __repr__(self) -> str:
         return (
@@ -162,7 +162,7 @@ def submission(
     return {
         "type": activity_type,
         "organizationId": organization_id,
-        "parameters": fields_given(parameters),
+        "parameters": without_none(parameters),
         "generateAppProofs": generate_app_proofs or None,
     }
 

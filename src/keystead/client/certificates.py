@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 
 def certificates_for(base_url: str, *, is_direct: bool) -> ssl.SSLContext | bool:
-    """What httpx is to verify with. `is_direct`: no proxy is between, to which it might speak TLS.
+    """The value for the parameter `verify` of httpx. `is_direct`: there is no proxy, to which httpx might use TLS.
 
-    To load the authorities' certificates takes longer than most requests, so that is not done for a server without
-    TLS. A connection with TLS would be refused then.
+    Loading the certificates of the authorities takes longer than most requests. It is therefore not done for a
+    server without TLS; the returned context refuses every connection with TLS.
     """
     if is_direct and urlsplit(base_url).scheme == "http":
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -22,7 +22,7 @@ from keystead.client.calls import AnswerT
 from keystead.client.certificates import certificates_for
 from keystead.client.errors import ConnectionFailed, KeysteadError, ProtocolError, RequestTimedOut
 from keystead.client.operations import AsyncOperations, Operations
-from keystead.client.requests import Prepared, ServerAddress, in_wire_names
+from keystead.client.requests import Prepared, ServerAddress, to_wire_names
 from keystead.client.retries import Tries
 from keystead.client.sessions import SessionStamper, login_parameters, read_session_token
 from keystead.stamps.signing import ApiKeyStamper, generate_api_key
@@ -52,8 +52,8 @@ class Client(BaseClient[httpx.Client], Operations):
         asks for further proofs first, and the errors of the operations.
         """
         session, key = SessionStamper(expiration_seconds, session_profile_id), generate_api_key()
-        made = self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
-        token = read_session_token(made.session)
+        answer = self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
+        token = read_session_token(answer.session)
         session.replace_key(key, token)
         return Client(
             self.base_url,
@@ -64,16 +64,18 @@ class Client(BaseClient[httpx.Client], Operations):
         )
 
     def _renew(self) -> None:
-        """Start the next session if it is due. Other threads continue with the present one, and so does this one if
-        the next session does not start: it may be all that the present one may not do."""
+        """Start the next session if it is due. Meanwhile, other threads continue with the present session.
+
+        If the next session does not start, this thread continues with the present one too: the session's profile
+        may allow everything else that the caller needs."""
         session = self._stamper
         if not isinstance(session, SessionStamper) or not session.is_due:
             return
         if session.renewing.acquire(blocking=False):
             try:
                 key = generate_api_key()
-                made = self.stamp_login(**login_parameters(session, key))
-                session.replace_key(key, read_session_token(made.session))
+                answer = self.stamp_login(**login_parameters(session, key))
+                session.replace_key(key, read_session_token(answer.session))
             except KeysteadError as failure:
                 session.postpone(failure)
             finally:
@@ -113,8 +115,8 @@ class Client(BaseClient[httpx.Client], Operations):
     def refresh(self, submitted: SubmittedT) -> SubmittedT:
         """The same activity as it is now. Raises ActivityFailed if it has failed or was rejected."""
         activity = submitted.activity
-        found = self.get_activity(activity_id=activity.id, organization_id=activity.organization_id)
-        return type(submitted)(found.activity)
+        answer = self.get_activity(activity_id=activity.id, organization_id=activity.organization_id)
+        return type(submitted)(answer.activity)
 
     def send(self, prepared: Prepared) -> bytes:
         """Send a prepared request, and again after a temporary failure. Returns the body of the answer. Raises the
@@ -158,7 +160,7 @@ class Client(BaseClient[httpx.Client], Operations):
         self, name: str, answer: type[AnswerT], organization_id: str | None, fields: Mapping[str, Any]
     ) -> AnswerT:
         self._renew()
-        body = {"organizationId": organization_id, **in_wire_names(fields)}
+        body = {"organizationId": organization_id, **to_wire_names(fields)}
         prepared = self.prepare(f"query/{name}", body)
         return read_answer(prepared.path, self.send(prepared), answer)
 
@@ -170,12 +172,12 @@ class Client(BaseClient[httpx.Client], Operations):
         parameters: Mapping[str, Any],
     ) -> SubmittedT:
         self._renew()
-        body = submission(in_wire_names(parameters), submitted.activity_type, organization_id, generate_app_proofs)
+        body = submission(to_wire_names(parameters), submitted.activity_type, organization_id, generate_app_proofs)
         prepared = self.prepare(f"submit/{submitted.operation}", body)
         return submitted(read_answer(prepared.path, self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.Client:
-        return httpx.Client(mounts=_direct(self._address), verify=_certificates(self._address))
+        return httpx.Client(mounts=_direct_mounts(self._address), verify=_certificates(self._address))
 
 
 class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
@@ -194,8 +196,8 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
     ) -> AsyncClient:
         """See `Client.login`."""
         session, key = SessionStamper(expiration_seconds, session_profile_id), generate_api_key()
-        made = await self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
-        token = read_session_token(made.session)
+        answer = await self.stamp_login(**login_parameters(session, key), invalidate_existing=invalidate_existing)
+        token = read_session_token(answer.session)
         session.replace_key(key, token)
         return AsyncClient(
             self.base_url,
@@ -213,8 +215,8 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         if session.renewing.acquire(blocking=False):
             try:
                 key = generate_api_key()
-                made = await self.stamp_login(**login_parameters(session, key))
-                session.replace_key(key, read_session_token(made.session))
+                answer = await self.stamp_login(**login_parameters(session, key))
+                session.replace_key(key, read_session_token(answer.session))
             except KeysteadError as failure:
                 session.postpone(failure)
             finally:
@@ -246,8 +248,8 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
     async def refresh(self, submitted: SubmittedT) -> SubmittedT:
         """See `Client.refresh`."""
         activity = submitted.activity
-        found = await self.get_activity(activity_id=activity.id, organization_id=activity.organization_id)
-        return type(submitted)(found.activity)
+        answer = await self.get_activity(activity_id=activity.id, organization_id=activity.organization_id)
+        return type(submitted)(answer.activity)
 
     async def send(self, prepared: Prepared) -> bytes:
         """See `Client.send`."""
@@ -296,7 +298,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
     ) -> AnswerT:
         await self._renew()
         prepared = await self._prepare(
-            f"query/{name}", {"organizationId": organization_id, **in_wire_names(fields)}
+            f"query/{name}", {"organizationId": organization_id, **to_wire_names(fields)}
         )
         return read_answer(prepared.path, await self.send(prepared), answer)
 
@@ -308,15 +310,15 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         parameters: Mapping[str, Any],
     ) -> SubmittedT:
         await self._renew()
-        body = submission(in_wire_names(parameters), submitted.activity_type, organization_id, generate_app_proofs)
+        body = submission(to_wire_names(parameters), submitted.activity_type, organization_id, generate_app_proofs)
         prepared = await self._prepare(f"submit/{submitted.operation}", body)
         return submitted(read_answer(prepared.path, await self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(mounts=_direct(self._address), verify=_certificates(self._address))
+        return httpx.AsyncClient(mounts=_direct_mounts(self._address), verify=_certificates(self._address))
 
 
-def _direct(address: ServerAddress) -> dict[str, None]:
+def _direct_mounts(address: ServerAddress) -> dict[str, None]:
     """The mounts for httpx: requests to this machine do not use a proxy from the environment."""
     host = address.loopback
     if host is None:
@@ -335,12 +337,12 @@ def _refusal(prepared: Prepared, response: httpx.Response) -> KeysteadError | No
 def _no_answer(prepared: Prepared, failed: httpx.RequestError, timeout_s: float) -> KeysteadError:
     """The error of this client for an error of httpx, which is its cause."""
     failure: KeysteadError
-    why = str(failed) or type(failed).__name__
+    reason = str(failed) or type(failed).__name__
     if isinstance(failed, httpx.TimeoutException):
-        failure = RequestTimedOut(f"{prepared.url} did not answer within {timeout_s:g} s: {why}")
+        failure = RequestTimedOut(f"{prepared.url} did not answer within {timeout_s:g} s: {reason}")
     elif isinstance(failed, httpx.TransportError):
-        failure = ConnectionFailed(f"no answer from {prepared.url}: {why}")
+        failure = ConnectionFailed(f"no answer from {prepared.url}: {reason}")
     else:
-        failure = ProtocolError(f"the answer of {prepared.url} cannot be read: {why}")
+        failure = ProtocolError(f"the answer of {prepared.url} cannot be read: {reason}")
     failure.__cause__ = failed
     return failure

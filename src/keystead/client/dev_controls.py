@@ -52,11 +52,11 @@ class StampSeen(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RequestSeen(msgspec.Struct, frozen=True, rename="camel"):
-    """A request that the server got. `at_ms`: milliseconds since the epoch. `operation`: as in create_wallet.
+    """A request that the server got. `at_ms`: milliseconds since the epoch. `operation`: for example create_wallet.
 
     `status` 0: the connection was cut. `reason`: the message of a refusal. `fault`: it failed because a developer
-    chose that. `body` and `answer` are text, cut after 16 KiB. `form`: of an answer that is no refusal, `sdk` or
-    `documented`.
+    had ordered that. `body` and `answer` are text, cut after 16 KiB. `form`: `sdk` or `documented`; "" for a
+    refusal.
     """
 
     number: int
@@ -99,33 +99,35 @@ class DevClock:
         return self._controls.get("clock", _ClockState).frozen
 
     def set(self, moment: datetime.datetime) -> datetime.datetime:
-        """Set the time; it runs on from there unless it is frozen. Raises UsageError for a time without a zone."""
+        """Set the time. The clock continues from there unless it is frozen. Raises UsageError for a time without a
+        zone."""
         return self._change(nowMs=_epoch_ms(moment))
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
     ) -> datetime.datetime:
-        """Move the time on; back where negative."""
+        """Move the clock forwards by the sum of the arguments, or backwards if it is negative."""
         distance = datetime.timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         return self._change(advanceMs=distance // datetime.timedelta(milliseconds=1))
 
     def freeze(self, moment: datetime.datetime | None = None) -> datetime.datetime:
-        """Stop the clock, now or at a moment. Raises UsageError for a time without a zone."""
+        """Stop the clock, at its present time or at `moment`. Raises UsageError for a time without a zone."""
         if moment is None:
             return self._change(frozen=True)
         return self._change(frozen=True, nowMs=_epoch_ms(moment))
 
     def resume(self) -> datetime.datetime:
-        """Let a frozen clock run on from where it stands."""
+        """Start a frozen clock again, from the time that it shows."""
         return self._change(frozen=False)
 
     def reset(self) -> datetime.datetime:
-        """Back to the system's time."""
+        """Set the clock to the system's time."""
         return self._change(system=True, systemTimeAccepted=True)
 
     def accept_system_time(self, accepted: bool) -> datetime.datetime:
-        """Whether a submission's `timestampMs` may be near the system's time while the clock is elsewhere. It may
-        at the start, because published clients stamp with the system's time."""
+        """Choose whether a submission's `timestampMs` may be near the system's time while the clock shows another.
+
+        At the start it may, because published clients use the system's time."""
         return self._change(systemTimeAccepted=accepted)
 
     def _change(self, **change: int | bool) -> datetime.datetime:
@@ -133,13 +135,13 @@ class DevClock:
 
 
 class DevFaults:
-    """Requests that fail by choice. `count`: of so many next requests; `path`: of those whose path contains it."""
+    """Makes requests fail on purpose: the next `count` requests whose path contains `path`."""
 
     def __init__(self, controls: DevControls) -> None:
         self._controls = controls
 
     def fail(self, status: int = 503, *, count: int = 1, path: str = "") -> None:
-        """Answer with this HTTP status, 400 to 599, in place of what was asked for."""
+        """Answer with this HTTP status, 400 to 599, instead of executing the request."""
         self._add(status=status, count=count, path=path)
 
     def cut(self, *, count: int = 1, path: str = "") -> None:
@@ -147,10 +149,11 @@ class DevFaults:
         self._add(cut=True, count=count, path=path)
 
     def slow(self, seconds: float, *, count: int = 1, path: str = "") -> None:
-        """Answer as usual, so much later."""
+        """Answer as usual, after a delay of `seconds`."""
         self._add(delayMs=int(seconds * 1000), count=count, path=path)
 
     def clear(self) -> None:
+        """Remove all faults."""
         self._add(clear=True)
 
     def _add(self, **fault: Any) -> None:
@@ -158,15 +161,15 @@ class DevFaults:
 
 
 class DevControls:
-    """The developer's controls of a server. `base_url`: where it is, as in http://localhost:8080.
+    """The developer's controls of a server. `base_url`: for example http://localhost:8080.
 
-    Every method raises ApiError if the server refuses, and says why; ConnectionFailed if it does not answer.
-    Several threads may use it. Close it, or use it as a context manager.
+    Every method raises ApiError, with the reason, if the server refuses, and ConnectionFailed if it does not
+    answer. Several threads may use it. Close it, or use it as a context manager.
     """
 
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url.rstrip("/")
-        # Not through a proxy of the environment: it cannot reach this machine.
+        # A proxy of the environment cannot reach this machine.
         self._http = httpx.Client(
             base_url=f"{self.base_url}/dev/v1/",
             timeout=_TIMEOUT_S,
@@ -188,10 +191,10 @@ class DevControls:
         self._http.close()
 
     def new_organization(self, name: str = "Test", *, wallet: bool = False) -> Credentials:
-        """Make an organization of one's own, with a root user and an API key.
+        """Make a new organization, with a root user and an API key.
 
-        wallet: with the wallet "Development", of the public test mnemonic of local chains, and an authentication
-        proxy.
+        wallet: also make an authentication proxy, and the wallet "Development", which has the public test mnemonic
+        of local chains.
         """
         made = self.post("organizations", {"name": name, "wallet": wallet}, _Organization)
         return Credentials(
@@ -203,45 +206,52 @@ class DevControls:
         )
 
     def next_outcome(self, activity_type: str, status: ActivityStatus, *, count: int = 1) -> None:
-        """The next activities of a type end in this status, whatever is decided. activity_type: any version, as in
-        ACTIVITY_TYPE_CREATE_WALLET."""
+        """The next `count` activities of a type end in this status, regardless of policies and votes.
+
+        activity_type: any version of it, for example ACTIVITY_TYPE_CREATE_WALLET."""
         self.post("outcomes", {"type": activity_type, "status": status, "count": count}, msgspec.Raw)
 
     def clear_outcomes(self) -> None:
+        """Remove the statuses chosen with `next_outcome`."""
         self.post("outcomes", {"clear": True}, msgspec.Raw)
 
     def limit_rate(self, per_second: int) -> None:
-        """So many requests a second are answered, all callers together, and the others with 429. 0: no limit."""
+        """Answer at most this number of requests per second, of all callers together; refuse the others with 429.
+
+        0: no limit."""
         self.post("rate-limit", {"perSecond": per_second}, msgspec.Raw)
 
     def requests(self) -> list[RequestSeen]:
-        """The requests that came lately, oldest first; at most 200."""
+        """The last requests, at most 200, oldest first."""
         return list(self.get("requests", _Requests).requests)
 
     def forget_requests(self) -> None:
+        """Empty the list of `requests`."""
         self.post("requests", {"clear": True}, msgspec.Raw)
 
     def snapshot(self, name: str) -> None:
-        """Remember everything that is stored under a name."""
+        """Take a snapshot of everything that is stored, and keep it under this name."""
         self.post("snapshots", {"name": name}, msgspec.Raw)
 
     def snapshots(self) -> list[str]:
+        """The names of the snapshots."""
         return list(self.get("snapshots", _Snapshots).snapshots)
 
     def restore(self, name: str) -> None:
-        """Make everything that is stored as it was when the snapshot was taken."""
+        """Restore everything that was stored when the snapshot was taken."""
         self.post("restore", {"name": name}, msgspec.Raw)
 
     def reset(self, organization_id: str | None = None) -> None:
-        """Make everything as it was when the server started; or one organization with its sub-organizations."""
+        """Restore everything that was stored when the server started, or only one organization with its
+        sub-organizations."""
         self.post("reset", {} if organization_id is None else {"organizationId": organization_id}, msgspec.Raw)
 
     def get(self, control: str, kind: type[T]) -> T:
-        """What GET /dev/v1/CONTROL answers."""
+        """The answer to GET /dev/v1/CONTROL."""
         return msgspec.json.decode(self._answer("GET", control), type=kind)
 
     def post(self, control: str, change: Mapping[str, Any], kind: type[T]) -> T:
-        """What POST /dev/v1/CONTROL answers to this change."""
+        """The answer to POST /dev/v1/CONTROL with this change."""
         return msgspec.json.decode(self._answer("POST", control, msgspec.json.encode(change)), type=kind)
 
     def _answer(self, method: str, control: str, body: bytes = b"") -> bytes:
@@ -249,15 +259,15 @@ class DevControls:
             answer = self._http.request(method, control, content=body, headers=_HEADERS)
         except httpx.TransportError as failed:
             raise ConnectionFailed(f"{self.base_url}: {failed}: is keystead dev running?") from failed
-        refused = refusal(f"/dev/v1/{control}", answer.status_code, answer.headers, answer.content)
-        if refused is not None:
-            raise refused
+        error = refusal(f"/dev/v1/{control}", answer.status_code, answer.headers, answer.content)
+        if error is not None:
+            raise error
         return answer.content
 
 
 def _epoch_ms(moment: datetime.datetime) -> int:
     if moment.tzinfo is None:
-        raise UsageError("the time has no zone: give one, as in datetime(2030, 1, 1, tzinfo=UTC)")
+        raise UsageError("the time has no zone: give one, for example datetime(2030, 1, 1, tzinfo=UTC)")
     return int(moment.timestamp() * 1000)
 
 

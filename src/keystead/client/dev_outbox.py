@@ -1,4 +1,4 @@
-"""The messages that a development server kept in place of sending them.
+"""The messages that a development server kept instead of sending them.
 
 Not here: the developer's other controls (`dev_controls`), the server's half.
 """
@@ -34,33 +34,34 @@ class _Outbox(msgspec.Struct, frozen=True):
 
 
 class DevelopmentOutbox:
-    """`base_url`: where the server is. `http`: a client to ask with; without one, each question makes one anew.
+    """The outbox of the server at `base_url`. `http`: the client that sends the requests; without one, each request
+    makes its own.
 
-    Every method raises httpx.HTTPError if the server does not answer, or is no development server.
+    Every method raises httpx.HTTPError if the server does not answer, or is not a development server.
     """
 
     def __init__(self, base_url: str, http: httpx.Client | None = None) -> None:
         self._url = f"{base_url}/dev/v1/outbox"
-        # Not through a proxy of the environment: it cannot reach this machine.
+        # A proxy of the environment cannot reach this machine.
         verify = certificates_for(base_url, is_direct=True)
         self._get = partial(httpx.get, trust_env=False, verify=verify) if http is None else http.get
 
     def messages(self, recipient: str | None = None) -> list[SentMessage]:
-        """Oldest first; those to one e-mail address or phone number, if one is given."""
+        """All messages, or those to one e-mail address or phone number; oldest first."""
         answer = self._get(self._url, timeout=10).raise_for_status()
-        kept = msgspec.json.decode(answer.content, type=_Outbox).messages
+        messages = [entry.message for entry in msgspec.json.decode(answer.content, type=_Outbox).messages]
         return [
-            one.message for one in kept if recipient is None or one.message.recipient.lower() == recipient.lower()
+            message for message in messages if recipient is None or message.recipient.lower() == recipient.lower()
         ]
 
     def wait_for(self, recipient: str, *, count: int = 1, timeout_s: float = 10.0) -> SentMessage:
         """The newest message to a recipient, once there are `count` of them. Raises TimeoutError."""
         deadline = time.monotonic() + timeout_s
-        while len(found := self.messages(recipient)) < count:
+        while len(messages := self.messages(recipient)) < count:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{len(found)} of {count} messages to {recipient} after {timeout_s:g} s")
+                raise TimeoutError(f"{len(messages)} of {count} messages to {recipient} after {timeout_s:g} s")
             time.sleep(0.02)
-        return found[-1]
+        return messages[-1]
 
     def code(self, recipient: str, *, count: int = 1) -> str:
         """The one-time code in the newest message to a recipient; see `wait_for`."""

@@ -1,4 +1,4 @@
-"""The webhooks that a development server sent, and what became of each attempt.
+"""The webhooks that a development server sent, with the result of each attempt.
 
 Not here: the developer's other controls (`dev_controls`), the server's half.
 """
@@ -41,9 +41,9 @@ class _Webhooks(msgspec.Struct, frozen=True):
 
 
 class DevWebhooks:
-    """`base_url`: where the server is. `http`: a client to ask with.
+    """The webhooks of the server at `base_url`. `http`: the client that sends the requests.
 
-    Every method raises httpx.HTTPError if the server does not answer, or is no development server.
+    Every method raises httpx.HTTPError if the server does not answer, or is not a development server.
     """
 
     def __init__(self, base_url: str, http: httpx.Client) -> None:
@@ -51,20 +51,21 @@ class DevWebhooks:
         self._http = http
 
     def sent(self, endpoint_id: str | None = None) -> list[SentWebhook]:
-        """The newest thousand attempts, oldest first; those to one endpoint, if one is given. The id of the older
-        feature's endpoint is that of its organization."""
+        """The newest thousand attempts, or those of them to one endpoint; oldest first.
+
+        The endpoint of the older feature (FEATURE_NAME_WEBHOOK) has the id of its organization."""
         answer = self._http.get(self._url).raise_for_status()
-        found = msgspec.json.decode(answer.content, type=_Webhooks).webhooks
-        return [one for one in found if endpoint_id in (None, one.endpoint_id)]
+        webhooks = msgspec.json.decode(answer.content, type=_Webhooks).webhooks
+        return [webhook for webhook in webhooks if endpoint_id in (None, webhook.endpoint_id)]
 
     def wait_for(self, activity_id: str, *, count: int = 1, timeout_s: float = 10.0) -> SentWebhook:
         """The newest attempt with an event of this activity, once there are `count` of them. Raises
         TimeoutError."""
         deadline = time.monotonic() + timeout_s
-        while len(found := [one for one in self.sent() if one.activity["id"] == activity_id]) < count:
+        while len(webhooks := [sent for sent in self.sent() if sent.activity["id"] == activity_id]) < count:
             if time.monotonic() > deadline:
                 raise TimeoutError(
-                    f"{len(found)} of {count} webhooks of activity {activity_id} after {timeout_s:g} s"
+                    f"{len(webhooks)} of {count} webhooks of activity {activity_id} after {timeout_s:g} s"
                 )
             time.sleep(0.02)
-        return found[-1]
+        return webhooks[-1]

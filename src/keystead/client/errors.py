@@ -55,12 +55,12 @@ class ApiError(KeysteadError):
         request_id: str | None = None,
         retry_after_s: float | None = None,
     ) -> None:
-        named = [f"HTTP {http_status}", f"code {code}"]
+        codes = [f"HTTP {http_status}", f"code {code}"]
         if machine_code:
-            named.append(machine_code)
+            codes.append(machine_code)
         if request_id:
-            named.append(f"request {request_id}")
-        super().__init__(f"{message} ({', '.join(named)})")
+            codes.append(f"request {request_id}")
+        super().__init__(f"{message} ({', '.join(codes)})")
         self.message = message
         self.http_status = http_status
         self.code = code
@@ -71,7 +71,7 @@ class ApiError(KeysteadError):
 
 
 class InvalidRequest(ApiError):
-    """The request is malformed, or what it asks for breaks a rule of the organization.
+    """The request is malformed, or its effect would break a rule of the organization.
 
     HTTP 400, and every other 4xx that has no class of its own.
     """
@@ -82,7 +82,7 @@ class Unauthenticated(ApiError):
 
 
 class PermissionDenied(ApiError):
-    """The stamp is good, but its user may not do this; HTTP 403."""
+    """The stamp is valid, but its user may not do this; HTTP 403."""
 
 
 class NotFound(ApiError):
@@ -90,15 +90,15 @@ class NotFound(ApiError):
 
 
 class AlreadyExists(ApiError):
-    """What the request would make is there already; HTTP 409."""
+    """The record that the request would make exists already; HTTP 409."""
 
 
 class Conflict(ApiError):
-    """Others changed the organization at the same time; HTTP 409. Asking again is safe."""
+    """Others changed the organization at the same time; HTTP 409. Sending the request again is safe."""
 
 
 class LimitReached(ApiError):
-    """A limit on resources or on the rate of requests; HTTP 429."""
+    """A limit on resources or on the rate of requests is reached; HTTP 429."""
 
 
 class NotImplementedByServer(ApiError):
@@ -110,20 +110,22 @@ class ServerError(ApiError):
 
 
 class Unavailable(ServerError):
-    """The server, or a part it depends on, does not answer now; HTTP 502, 503, 504. Asking again is safe."""
+    """The server, or a part it depends on, does not answer now; HTTP 502, 503, 504. Sending the request
+    again is safe."""
 
 
 class ActivityFailed(KeysteadError):
     """The activity ended without a result: it failed, or somebody rejected it. `activity` is its record."""
 
     def __init__(self, activity: Activity) -> None:
-        why = f": {activity.failure.message}" if activity.failure is not None else ""
-        super().__init__(f"activity {activity.id} ({activity.type}) is {activity.status.value}{why}")
+        reason = f": {activity.failure.message}" if activity.failure is not None else ""
+        super().__init__(f"activity {activity.id} ({activity.type}) is {activity.status.value}{reason}")
         self.activity = activity
 
 
 class ActivityNotCompleted(KeysteadError):
-    """A result was read that is not there yet; it may wait for approval. `activity` is its record as last read."""
+    """The program read a result that does not exist yet: the activity may wait for approval. `activity` is its
+    record as last read."""
 
     def __init__(self, activity: Activity) -> None:
         super().__init__(

@@ -1,6 +1,6 @@
-"""Reading the answers of a newer server: unknown members are skipped, unknown words of an enumeration are kept.
+"""Reads the answers of a newer server: skips unknown members, keeps unknown words of an enumeration.
 
-Strict decoding is tried first; this slower conversion is for what it refuses.
+Strict decoding is tried first. This slower conversion is for the answers that it refuses.
 Not here: bytes (`answers`).
 """
 
@@ -15,22 +15,22 @@ import msgspec
 WordT = TypeVar("WordT", bound=StrEnum)
 
 
-def converted(value: Any, kind: Any) -> Any:
+def convert_leniently(value: Any, kind: Any) -> Any:
     """Decoded JSON as a value of `kind`. Unknown words of enumerations are kept. Raises msgspec.ValidationError."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:
-        return _built(value, kind)
+        return _build(value, kind)
 
 
-def _built(value: Any, kind: Any) -> Any:
+def _build(value: Any, kind: Any) -> Any:
     if get_origin(kind) in (Union, types.UnionType):
         members = [member for member in get_args(kind) if member is not types.NoneType]
         if value is not None and len(members) == 1:
-            return _built(value, members[0])
+            return _build(value, members[0])
     elif get_origin(kind) is tuple and isinstance(value, list):
-        item = get_args(kind)[0]
-        return tuple(_built(each, item) for each in value)
+        item_kind = get_args(kind)[0]
+        return tuple(_build(item, item_kind) for item in value)
     elif isinstance(kind, type) and issubclass(kind, StrEnum) and isinstance(value, str):
         return _word(value, kind)
     elif isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(value, dict):
@@ -46,7 +46,7 @@ def _struct(value: dict[str, Any], kind: type[msgspec.Struct]) -> msgspec.Struct
             raise msgspec.ValidationError(f"Object missing required field `{field.encode_name}`")
     return kind(
         **{
-            field.name: _built(value[field.encode_name], hints[field.name])
+            field.name: _build(value[field.encode_name], hints[field.name])
             for field in fields
             if field.encode_name in value
         }
@@ -54,7 +54,8 @@ def _struct(value: dict[str, Any], kind: type[msgspec.Struct]) -> msgspec.Struct
 
 
 def _word(value: str, kind: type[WordT]) -> WordT:
-    """The member of this value; or, for a word newer than this client, one that equals it and is on no list."""
+    """The member with this value. For a word that this client does not know: a new member, which the enumeration
+    does not list."""
     try:
         return kind(value)
     except ValueError:

@@ -24,7 +24,7 @@ try:
 except PackageNotFoundError:
     VERSION = "unknown"
 
-NAMED = f"keystead-python/{VERSION}"
+CLIENT_NAME = f"keystead-python/{VERSION}"
 """The name that this client sends. The server answers a client that sends a name in the SDK form."""
 
 _PATH = re.compile(r"(?:/?public/v1/)?(?P<kind>query|submit)/(?P<name>[a-z0-9_]+)")
@@ -114,10 +114,10 @@ def whole_body(
     Raises UsageError for a submission without a type, if `activity_types` has none for its name.
     """
     kind, name = path.split("/")
-    given = fields_given(body)
+    fields = without_none(body)
     if kind == "query":
-        return _encoded({"organizationId": organization_id, **given})
-    activity_type = given.get("type") or activity_types.get(name)
+        return _encode({"organizationId": organization_id, **fields})
+    activity_type = fields.get("type") or activity_types.get(name)
     if activity_type is None:
         raise UsageError(f"this client does not know {path}; pass the activity type to submit")
     envelope: dict[str, Any] = {
@@ -126,20 +126,20 @@ def whole_body(
         "organizationId": organization_id,
         "parameters": {},
     }
-    return _encoded({**envelope, **given})
+    return _encode({**envelope, **fields})
 
 
-def fields_given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def in_wire_names(value: Any) -> Any:
-    """The value with names of members in camelCase, walletName for wallet_name, at every depth."""
+def to_wire_names(value: Any) -> Any:
+    """The value, with the names of its members in camelCase at every depth: walletName for wallet_name."""
     if isinstance(value, Mapping):
-        return {_wire_name(name): in_wire_names(member) for name, member in value.items()}
+        return {_wire_name(name): to_wire_names(member) for name, member in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        return [in_wire_names(item) for item in value]
+        return [to_wire_names(item) for item in value]
     return value
 
 
@@ -148,11 +148,11 @@ def _wire_name(name: str) -> str:
     return first + "".join(word.title() for word in rest)
 
 
-def _encoded(body: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode(body, enc_hook=_plain)
+def _encode(body: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode(body, enc_hook=_as_list)
 
 
-def stamped(address: ServerAddress, path: str, body: bytes, stamper: Stamper) -> Prepared:
+def stamp_request(address: ServerAddress, path: str, body: bytes, stamper: Stamper) -> Prepared:
     """The request with its stamp. Raises the errors of the stamper."""
     stamp_name, stamp = stamper.stamp(body)
     return Prepared(
@@ -161,15 +161,15 @@ def stamped(address: ServerAddress, path: str, body: bytes, stamper: Stamper) ->
         headers={
             "Content-Type": "application/json",
             "Accept": "application/json",
-            "User-Agent": NAMED,
-            "X-Client-Version": NAMED,
+            "User-Agent": CLIENT_NAME,
+            "X-Client-Version": CLIENT_NAME,
             stamp_name: stamp,
         },
         body=body,
     )
 
 
-def _plain(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     """Encode sequences other than lists and tuples as lists."""
     if isinstance(value, Sequence):
         return list(value)

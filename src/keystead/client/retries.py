@@ -51,7 +51,7 @@ class Tries:
     def pause_after(self, failure: KeysteadError, now_s: float) -> float | None:
         """Seconds to wait before the next try, or None if `failure` is final."""
         self._failed += 1
-        if self._failed >= self._retries.tries or not _worth_another(failure):
+        if self._failed >= self._retries.tries or not _is_temporary(failure):
             return None
         pause_s = min(self._retries.pause_s * 2 ** min(self._failed - 1, 20), self._retries.pause_max_s)
         pause_s *= random.uniform(0.5, 1)  # noqa: S311  not a secret
@@ -60,7 +60,7 @@ class Tries:
         return pause_s if now_s + pause_s < self._deadline_s else None
 
 
-def _worth_another(failure: KeysteadError) -> bool:
+def _is_temporary(failure: KeysteadError) -> bool:
     if isinstance(failure, ApiError):
         return failure.http_status in RETRIED_STATUSES
     return isinstance(failure, (ConnectionFailed, RequestTimedOut))

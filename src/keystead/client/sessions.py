@@ -16,12 +16,11 @@ import msgspec
 from keystead.client.errors import KeysteadError, ProtocolError
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper
 
-RENEWED_AT: Final = 0.8
+RENEWAL_FRACTION: Final = 0.8
 """The fraction of a session's time after which the next one starts."""
 
-
-RENEWED_AGAIN_S: Final = 5.0
-"""The time after a renewal that failed until the next attempt."""
+RETRY_PAUSE_S: Final = 5.0
+"""The time between a renewal that failed and the next attempt."""
 
 _log = logging.getLogger("keystead.client")
 
@@ -54,22 +53,25 @@ class SessionStamper:
         self.session_profile_id = session_profile_id
         self.renewing = threading.Lock()
         self._stamper: ApiKeyStamper | None = None
-        self._renewed_at_s = 0.0
+        self._renew_at_s = 0.0
 
     def replace_key(self, key: ApiKeyPair, token: SessionToken) -> None:
+        """Stamp with this key from now on. `token` is that of its session and determines the next renewal."""
         now_s = time.time()
         self._stamper = ApiKeyStamper(key.public_key, key.private_key, key.curve)
-        self._renewed_at_s = now_s + (token.exp - now_s) * RENEWED_AT
+        self._renew_at_s = now_s + (token.exp - now_s) * RENEWAL_FRACTION
 
     def postpone(self, failure: KeysteadError) -> None:
-        """The renewal failed. The present session is used until it ends; then the server's refusal says so."""
-        _log.warning("the session was not renewed, and is tried again in %.0f s: %s", RENEWED_AGAIN_S, failure)
-        self._renewed_at_s = time.time() + RENEWED_AGAIN_S
+        """Note a renewal that failed, and set the time of the next attempt.
+
+        The present session is used until it ends. After that, the server refuses its requests with the reason."""
+        _log.warning("the session was not renewed; the next attempt is in %.0f s: %s", RETRY_PAUSE_S, failure)
+        self._renew_at_s = time.time() + RETRY_PAUSE_S
 
     @property
     def is_due(self) -> bool:
         """Whether the next session should start now."""
-        return time.time() >= self._renewed_at_s
+        return time.time() >= self._renew_at_s
 
     @property
     def public_key(self) -> str:

@@ -70,11 +70,13 @@ def console_files(*, is_development: bool, logins: ConsoleLogins) -> Mapping[str
 
     `is_development`: the page shows the screens that only `keystead dev` answers.
     """
-    found = {path: _file(path, source.read_bytes()) for path, source in _sources(files(__name__) / "static", "")}
-    page = found.pop("index.html")
+    files_by_path = {
+        path: _file(path, source.read_bytes()) for path, source in _sources(files(__name__) / "static", "")
+    }
+    page = files_by_path.pop("index.html")
     mode = b"dev" if is_development else b"serve"
     return {
-        **found,
+        **files_by_path,
         "": _file("index.html", page.content.replace(b'data-mode=""', b'data-mode="%s"' % mode)),
         "logins.json": _file("logins.json", msgspec.json.encode(logins)),
     }

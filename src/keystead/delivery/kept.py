@@ -1,7 +1,7 @@
-"""The messages of a development server: it sends none, and their texts stay in the outbox, sealed, to be read.
+"""The messages of a development server. It sends none: their texts stay in the outbox, sealed, and can be read.
 
-Here: the sender that sends nothing, and reading what it kept, also what another process or an earlier start kept.
-Not here: how the messages are shown (`server`, `cli`, `testing`).
+Here: the sender that sends nothing, and reading the kept messages, also those of other processes and of earlier
+starts. Not here: how the messages are shown (`server`, `cli`, `testing`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from keystead.delivery.sender import SendFailed
 from keystead.organizations.outgoing_messages import OutgoingMessage
 
 KEPT_MAX = 1_000
-"""Only the newest messages are shown. The rows of all are deleted when they have expired."""
+"""The most messages that are shown, the newest ones. The rows of all messages are deleted when they expire."""
 
 
 class KeptMessage(msgspec.Struct, frozen=True, rename="camel"):
@@ -37,14 +37,14 @@ class KeptStore(Protocol):
     """Both methods raise Unavailable while the database does not answer."""
 
     async def finished_messages(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
-        """The newest messages of all organizations that are done with: the ids of organization and message."""
+        """The newest sent or dropped messages of all organizations: the ids of organization and message."""
         ...
 
     async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None: ...
 
 
 class KeptMessages:
-    """What was kept. `open_message` gives a message's text, which is sealed in the database."""
+    """Reads the kept messages. `open_message` opens the text of a message, which is sealed in the database."""
 
     def __init__(
         self,
@@ -58,19 +58,20 @@ class KeptMessages:
         self._opened: dict[str, KeptMessage] = {}
 
     def clear(self) -> None:
-        """Read everything anew: the database was replaced."""
+        """Forget the messages that were read, because the database was replaced."""
         self._opened.clear()
 
     async def all(self) -> list[KeptMessage]:
-        """Oldest first. Each is opened once."""
-        found = {message_id: of for of, message_id in await self._store.finished_messages(self._now_ms(), KEPT_MAX)}
-        self._opened = {message_id: kept for message_id, kept in self._opened.items() if message_id in found}
-        for message_id in found.keys() - self._opened.keys():
-            kept = await self._store.outgoing_message(found[message_id], message_id)
-            if kept is None or kept.sealed is None:  # deleted meanwhile; or given up before
+        """The kept messages, oldest first. Each is opened once."""
+        finished = await self._store.finished_messages(self._now_ms(), KEPT_MAX)
+        organization_ids = {message_id: organization_id for organization_id, message_id in finished}
+        self._opened = {id_: message for id_, message in self._opened.items() if id_ in organization_ids}
+        for message_id in organization_ids.keys() - self._opened.keys():
+            kept = await self._store.outgoing_message(organization_ids[message_id], message_id)
+            if kept is None or kept.sealed is None:  # it was deleted now, or given up before
                 continue
             try:
                 self._opened[message_id] = KeptMessage(kept.created_at_ms, await self._open_message(kept))
-            except SendFailed:  # its organization is gone
+            except SendFailed:  # its organization was deleted
                 continue
         return [self._opened[message_id] for message_id in sorted(self._opened)]

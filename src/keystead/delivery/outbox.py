@@ -25,7 +25,7 @@ LEASE_MS = 120_000
 """How long a process may take to send a leased message. It is longer than the time limit of every sender."""
 
 POLL_S = 1.0
-"""How often the outbox is read for messages that another process wrote, or that are due again."""
+"""Seconds between two reads of the outbox, for messages that another process wrote or that are due again."""
 
 AT_ONCE_MAX = 20
 """Messages that one process sends at the same time."""
@@ -47,8 +47,8 @@ class OutboxStore(Protocol):
 class Outbox:
     """Sends from one process.
 
-    `open_message` opens the text, which is sealed in the database. `kept_ms`: how long an e-mail's events stay on
-    record. `keeps_text`: the texts stay sealed in the database, for a development server. `default_sender`: the
+    `open_message` opens the text, which is sealed in the database. `kept_ms`: how long the events of e-mails are
+    kept. `keeps_text`: sent texts stay sealed in the database, for a development server. `default_sender`: the
     sender of e-mails whose caller named none.
     """
 
@@ -74,14 +74,14 @@ class Outbox:
         self._keeps_text = keeps_text
         self._default_sender = default_sender
         self._random_fraction = random_fraction
-        self._written = asyncio.Event()
+        self._woken = asyncio.Event()
         self._leased: dict[str, OutgoingMessage] = {}
         self.results: Counter[SendResult] = Counter()
-        """How many attempts ended so."""
+        """The number of attempts, by result."""
 
     def wake(self) -> None:
         """Read the outbox now, because this process has just committed a message."""
-        self._written.set()
+        self._woken.set()
 
     async def run(self) -> None:
         """Send until cancelled. A database that does not answer is tried again after the poll interval."""
@@ -95,20 +95,21 @@ class Outbox:
                 await self._wait()
 
     async def close(self) -> None:
-        """Once `run` is cancelled: let other processes send at once what this one has not sent to the end."""
+        """Release the messages that were leased and not sent, so that other processes can send them at once. Call
+        it after `run` is cancelled."""
         now_ms = self._now_ms()
-        released = [self._store.record_attempt(one.leased(now_ms), None) for one in self._leased.values()]
+        released = [self._store.record_attempt(message.leased(now_ms), None) for message in self._leased.values()]
         await asyncio.gather(*released, return_exceptions=True)
 
     async def send_due(self) -> int:
         """Send the messages that are due now, at most AT_ONCE_MAX. Returns how many were leased."""
-        self._written.clear()
+        self._woken.clear()
         waiting = await self._store.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
         self._leased = {message.id: message for message in waiting}
-        ended = await asyncio.gather(*[self._attempt(message) for message in waiting], return_exceptions=True)
+        failures = await asyncio.gather(*[self._attempt(message) for message in waiting], return_exceptions=True)
         self._leased.clear()
-        for message, failed in zip(waiting, ended, strict=True):
-            if isinstance(failed, Exception):  # the others were sent; this one is taken again after its lease
+        for message, failed in zip(waiting, failures, strict=True):
+            if isinstance(failed, Exception):  # the others were sent; this one is sent again after its lease
                 logger.warning("message %s: not sent, or not recorded: %s", message.id, type(failed).__name__)
         return len(waiting)
 
@@ -139,7 +140,7 @@ class Outbox:
             )
         after = waiting.after_attempt(result, again_ms, keeps_text=self._keeps_text)
         if not await self._store.record_attempt(after, event):
-            logger.warning("message %s: its lease had ended, so another process may send it, too", waiting.id)
+            logger.warning("message %s: its lease had ended, so another process may also send it", waiting.id)
         self._leased.pop(waiting.id, None)
 
     async def _send(self, waiting: OutgoingMessage) -> str:
@@ -149,10 +150,10 @@ class Outbox:
         return await sender.send(await self._open_message(waiting))
 
     async def _wait(self) -> None:
-        """Wait until this process writes a message, or the poll interval is over. No exception is used, because it
-        would leave a cycle of objects behind each second."""
-        timer = asyncio.get_running_loop().call_later(POLL_S, self._written.set)
+        """Wait until this process writes a message, or the poll interval is over. A timeout that raises would leave
+        a cycle of objects every second, so a timer is used."""
+        timer = asyncio.get_running_loop().call_later(POLL_S, self._woken.set)
         try:
-            await self._written.wait()
+            await self._woken.wait()
         finally:
             timer.cancel()

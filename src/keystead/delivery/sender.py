@@ -13,7 +13,7 @@ from keystead.delivery.message import Message
 class SendFailed(Exception):
     """A message was not accepted. `permanent`: another attempt cannot succeed.
 
-    `reason` quotes nothing of the message.
+    `reason` does not quote the message.
     """
 
     def __init__(self, reason: str, *, permanent: bool) -> None:

@@ -76,9 +76,9 @@ class SmtpSender:
             )
         except aiosmtplib.SMTPRecipientsRefused as refused:
             codes = [recipient.code for recipient in refused.recipients]
-            raise _refused("the server refused the recipient", max(codes, default=0)) from None
+            raise _refusal("the server refused the recipient", max(codes, default=0)) from None
         except aiosmtplib.SMTPResponseException as refused:
-            raise _refused("the server refused the message", refused.code) from None
+            raise _refusal("the server refused the message", refused.code) from None
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as failed:
             raise SendFailed(f"the server could not be reached: {type(failed).__name__}", permanent=False) from None
         return answer[:200]
@@ -105,7 +105,7 @@ def email_of(message: Message, default_address: str) -> EmailMessage:
     return email
 
 
-def _refused(what: str, code: int) -> SendFailed:
+def _refusal(what: str, code: int) -> SendFailed:
     """4xx answers are temporary and 5xx answers are permanent (RFC 5321, section 4.2.1).
 
     A failed authentication (530, 534, 535) counts as temporary: the operator can correct it while the message

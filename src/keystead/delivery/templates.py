@@ -37,15 +37,15 @@ class Branding(msgspec.Struct, frozen=True, kw_only=True):
 
 def checked_branding(app_name: str, logo_url: str | None, link_template: str | None) -> Branding:
     """Check a caller's choices. Raises InvalidRequest for text that a message cannot hold."""
-    _one_line(app_name, "appName")
+    _check_one_line(app_name, "appName")
     if not app_name.strip():
         raise InvalidRequest("invalid app name: field `appName`: expected text")
     if logo_url is not None:
-        _one_line(logo_url, "logoUrl", _URL_MAX)
+        _check_one_line(logo_url, "logoUrl", _URL_MAX)
         if urlsplit(logo_url).scheme != "https":
             raise InvalidRequest("invalid logo url: field `logoUrl`: expected an address that begins with https://")
     if link_template is not None:
-        _one_line(link_template, "magicLinkTemplate", _URL_MAX)
+        _check_one_line(link_template, "magicLinkTemplate", _URL_MAX)
         # Custom schemes are allowed, because a link may open an app on a phone.
         scheme = urlsplit(link_template).scheme
         if link_template.count(LINK_PLACEHOLDER) != 1 or scheme in ("", "javascript", "data", "file"):
@@ -107,7 +107,7 @@ def code_sms(app_name: str, code: str, template: str | None) -> str:
     return template.replace(CODE_PLACEHOLDER, code)
 
 
-def _one_line(text: str, field: str, length_max: int = _TEXT_MAX) -> None:
+def _check_one_line(text: str, field: str, length_max: int = _TEXT_MAX) -> None:
     if len(text) > length_max or _CONTROLS.search(text):
         raise InvalidRequest(
             f"invalid email customization: field `{field}`: expected at most {length_max} characters on one line"

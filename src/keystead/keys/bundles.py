@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from keystead.api.enums import Curve
 from keystead.chains.addresses.text import base58check
 from keystead.chains.curves import PRIVATE_KEY_BYTES
-from keystead.keys.public_keys import public_key
+from keystead.keys.public_keys import new_p256_key, public_key
 from keystead.primitives import hpke
 
 _VERSION = "v1.0.0"
@@ -31,13 +31,13 @@ class _Envelope(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     enclave_quorum_public: str
 
 
-class _Exported(msgspec.Struct, frozen=True, rename="camel"):
+class _ExportData(msgspec.Struct, frozen=True, rename="camel"):
     encapped_public: str
     ciphertext: str
     organization_id: str
 
 
-class _Target(msgspec.Struct, frozen=True, rename="camel"):
+class _ImportTargetData(msgspec.Struct, frozen=True, rename="camel"):
     target_public: str
     organization_id: str
     user_id: str
@@ -62,17 +62,17 @@ class BundleKey:
     def export_bundle(self, organization_id: str, plaintext: bytes, target: bytes) -> str:
         """The text of an export bundle: `plaintext` sealed to the client's key `target` (65 bytes), signed."""
         encapped, ciphertext = hpke.seal(plaintext, target)
-        return self._signed(_Exported(encapped.hex(), ciphertext.hex(), organization_id))
+        return self._sign(_ExportData(encapped.hex(), ciphertext.hex(), organization_id))
 
     def import_bundle(self, organization_id: str, user_id: str, target: bytes) -> str:
         """The text of an import bundle: the signed key (65 bytes) to which this user seals."""
-        return self._signed(_Target(target.hex(), organization_id, user_id))
+        return self._sign(_ImportTargetData(target.hex(), organization_id, user_id))
 
-    def _signed(self, content: _Exported | _Target) -> str:
+    def _sign(self, content: _ExportData | _ImportTargetData) -> str:
         return signed_envelope(content, self._signing_key, self.signing_public_key)
 
 
-class _OtpTarget(msgspec.Struct, frozen=True, rename="camel"):
+class _OtpTargetData(msgspec.Struct, frozen=True, rename="camel"):
     target_public: str
     organization_id: str
 
@@ -81,13 +81,13 @@ def otp_target_bundle(
     organization_id: str, target: bytes, signing_key: ec.EllipticCurvePrivateKey, signing_public_key: str
 ) -> str:
     """The signed text that gives a client the key (65 bytes) to which it encrypts a one-time code."""
-    return signed_envelope(_OtpTarget(target.hex(), organization_id), signing_key, signing_public_key)
+    return signed_envelope(_OtpTargetData(target.hex(), organization_id), signing_key, signing_public_key)
 
 
 def signed_envelope(
     content: msgspec.Struct, signing_key: ec.EllipticCurvePrivateKey, signing_public_key: str
 ) -> str:
-    """The signed envelope of what the server sends. `signing_public_key`: lower-case hex of 65 bytes."""
+    """The JSON of `content` with its signature. `signing_public_key`: lower-case hex of 65 bytes."""
     data = msgspec.json.encode(content)
     envelope = _Envelope(
         data=data.hex(),
@@ -104,8 +104,8 @@ def new_credential(target: bytes) -> tuple[bytes, str]:
     encapsulated key, then the ciphertext. It is not signed. The private key is not stored. Its randomness always
     comes from the operating system.
     """
-    secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
-    return public_key(Curve.P256, secret).compressed, bundle_of(secret, target)
+    secret, key = new_p256_key()
+    return key.compressed, bundle_of(secret, target)
 
 
 def bundle_of(secret: bytes, target: bytes) -> str:

@@ -35,7 +35,7 @@ class ClientSecretKey:
         nonce, ephemeral = envelope[:_NONCE], envelope[_NONCE:head]
         length, ciphertext = envelope[head : head + _LENGTH], envelope[head + _LENGTH :]
         if len(length) != _LENGTH or int.from_bytes(length, "little") != len(ciphertext):
-            raise _refused("it is not an envelope of nonce, public key and ciphertext")
+            raise _invalid_secret("it is not an envelope of nonce, public key and ciphertext")
         try:
             sender = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), ephemeral)
             shared = self._key.exchange(ec.ECDH(), sender)
@@ -43,8 +43,10 @@ class ClientSecretKey:
             data = ephemeral + _POINT_LENGTH + self._point + _POINT_LENGTH
             return AESGCM(key).decrypt(nonce, ciphertext, data)
         except (ValueError, InvalidTag):
-            raise _refused("it does not open with the key `client_secret_key` of GET /installation-keys") from None
+            raise _invalid_secret(
+                "it does not open with the key `client_secret_key` of GET /installation-keys"
+            ) from None
 
 
-def _refused(why: str) -> InvalidRequest:
-    return InvalidRequest(f"invalid encrypted client secret: field `parameters.encryptedClientSecret`: {why}")
+def _invalid_secret(reason: str) -> InvalidRequest:
+    return InvalidRequest(f"invalid encrypted client secret: field `parameters.encryptedClientSecret`: {reason}")

@@ -94,12 +94,12 @@ class DerivationTree:
         node, path = self._roots[curve], effective_segments(curve, segments)
         for depth, segment in enumerate(path):
             if segment not in node.children:
-                node.children[segment] = self._derived(curve, node, segment, path[:depth])
+                node.children[segment] = self._derive_child(curve, node, segment, path[:depth])
                 yield
             node = node.children[segment]
         return node.key
 
-    def _derived(self, curve: Curve, node: _ExtendedKey, segment: int, path: tuple[int, ...]) -> _ExtendedKey:
+    def _derive_child(self, curve: Curve, node: _ExtendedKey, segment: int, path: tuple[int, ...]) -> _ExtendedKey:
         """The child of the node at `path`."""
         if segment & HARDENED:
             return _ExtendedKey(*_child(curve, node.key, node.chain_code, segment, b"\0" + node.key))

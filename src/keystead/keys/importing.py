@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cryptography.hazmat.primitives.asymmetric import ec
-
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed
 from keystead.keys.material import Phrase
 from keystead.keys.mnemonic import entropy_from_mnemonic
-from keystead.keys.public_keys import public_key
+from keystead.keys.public_keys import new_p256_key, public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.keys.steps import Steps
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
@@ -29,9 +26,10 @@ _MARK = "\n--PASS--\n"
 def new_target(
     data_key: DataKey, bundle_key: BundleKey, organization_id: str, target_id: str, kind: ImportKind, user_id: str
 ) -> NewImportTarget:
-    """A new P-256 key pair. Its randomness always comes from the operating system."""
-    secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
-    point = public_key(Curve.P256, secret).uncompressed
+    """A new P-256 key pair: its sealed private half, and the signed bundle with its public half. Its randomness
+    always comes from the operating system."""
+    secret, key = new_p256_key()
+    point = key.uncompressed
     assert point is not None
     return NewImportTarget(
         sealed=data_key.seal(secret, import_target_context(organization_id, target_id, kind, user_id)),
@@ -74,7 +72,7 @@ def open_secret(data_key: DataKey, organization_id: str, target: ImportTarget, m
 
 
 def secret_context(organization_id: str, secret_id: str) -> SealContext:
-    """The context of a secret that is no key."""
+    """The context of an imported secret that is not a key."""
     return SealContext(Purpose.SECRET, organization_id=organization_id, record_id=secret_id)
 
 

@@ -51,17 +51,17 @@ def parse_source(place: str, pin: str = "") -> MasterKeySource:
         return KeyFile(place)
     path, _, query = place.removeprefix(_URI_SCHEME).partition("?")
     pairs = [pair.partition("=") for pair in (*path.split(";"), *query.split("&")) if pair]
-    given = {name: unquote(value) for name, _, value in pairs}
-    if "pin-value" in given:
+    parts = {name: unquote(value) for name, _, value in pairs}
+    if "pin-value" in parts:
         raise MasterKeyError("a PKCS#11 URI must not hold the PIN: use pin-source, or KEYSTEAD_PKCS11_PIN")
-    if unknown := sorted(given.keys() - {*_URI_PARTS, "pin-source"}):
+    if unknown := sorted(parts.keys() - {*_URI_PARTS, "pin-source"}):
         raise MasterKeyError(f"the PKCS#11 URI has an unknown part: {unknown[0][:100]!a}")
-    if missing := [name for name in _URI_PARTS if not given.get(name)]:
+    if missing := [name for name in _URI_PARTS if not parts.get(name)]:
         raise MasterKeyError(f"the PKCS#11 URI lacks {missing[0]}: pkcs11:token=…;object=…?module-path=…")
-    pin_file = given.get("pin-source", "").removeprefix("file:")
+    pin_file = parts.get("pin-source", "").removeprefix("file:")
     if not pin_file and not pin:
         raise MasterKeyError("no PIN for the PKCS#11 token: set pin-source in the URI, or KEYSTEAD_PKCS11_PIN")
-    module, token, key = given["module-path"], given["token"], given["object"]
+    module, token, key = parts["module-path"], parts["token"], parts["object"]
     return TokenKeyName(module=module, token=token, key=key, pin="" if pin_file else pin, pin_file=pin_file)
 
 
@@ -75,7 +75,9 @@ class MasterKeySources(msgspec.Struct, frozen=True):
 def open_master_keys(sources: MasterKeySources) -> Master:
     """Open all keys. Raises MasterKeyError if one cannot be opened."""
     sealing = open_master_key(sources.sealing)
-    return MasterKeys(sealing, [open_master_key(one) for one in sources.others]) if sources.others else sealing
+    return (
+        MasterKeys(sealing, [open_master_key(source) for source in sources.others]) if sources.others else sealing
+    )
 
 
 def create_master_key(source: MasterKeySource) -> Master:

@@ -69,6 +69,7 @@ def private_key_context(organization_id: str, private_key_id: str) -> SealContex
 
 
 def open_wallet(data_key: DataKey, organization_id: str, wallet_id: str, sealed: Sealed) -> WalletSecret:
+    """The mnemonic and the seed of a wallet. Raises SealBroken if the sealed value was changed."""
     plaintext = data_key.open(sealed, wallet_context(organization_id, wallet_id))
     return _wallet_decoder.decode(plaintext)
 
@@ -90,6 +91,8 @@ def plan_accounts(accounts: Sequence[AccountRequest]) -> tuple[PlannedAccount, .
 def make_wallet(
     data_key: DataKey, context: SealContext, phrase: Phrase, plan: Sequence[PlannedAccount]
 ) -> Steps[NewWallet]:
+    """A sealed new wallet of this phrase, with the planned accounts, in one step for the seed and one or more for
+    each account."""
     mnemonic = mnemonic_from_entropy(phrase.entropy, phrase.language)
     seed = seed_from_mnemonic(mnemonic, phrase.passphrase)
     yield
@@ -99,6 +102,7 @@ def make_wallet(
 
 
 def derive_accounts(seed: bytes, plan: Sequence[PlannedAccount]) -> Steps[tuple[DerivedAccount, ...]]:
+    """The public keys and addresses of the planned accounts, in their order."""
     tree, derived = DerivationTree(seed), []
     for account in plan:
         request = account.request

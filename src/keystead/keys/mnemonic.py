@@ -40,8 +40,8 @@ def mnemonic_from_entropy(entropy: bytes, language: MnemonicLanguage = MnemonicL
         raise ValueError(f"a mnemonic is made of 16, 20, 24, 28 or 32 bytes of entropy, not {len(entropy)}")
     bits = int.from_bytes(entropy) << word_count // 3 | _checksum(entropy)
     shifts = range((word_count - 1) * _BITS_PER_WORD, -1, -_BITS_PER_WORD)
-    listed = word_list(language)
-    return listed.separator.join(listed.words[bits >> shift & 0x7FF] for shift in shifts)
+    known_words = word_list(language)
+    return known_words.separator.join(known_words.words[bits >> shift & 0x7FF] for shift in shifts)
 
 
 def entropy_from_mnemonic(mnemonic: str) -> tuple[bytes, MnemonicLanguage]:

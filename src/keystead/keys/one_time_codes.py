@@ -7,14 +7,11 @@ Here: the functions that need the organization's data key. Not here: making a co
 from __future__ import annotations
 
 import msgspec
-from cryptography.hazmat.primitives.asymmetric import ec
 
-from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.api.secret_fields import repr_without_secrets
-from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.bundles import BundleBroken, open_sealed
-from keystead.keys.public_keys import public_key
+from keystead.keys.public_keys import new_p256_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.signer_values import ClientMessage, OtpAttempt
@@ -32,8 +29,8 @@ class _CodeAttempt(msgspec.Struct, frozen=True):
 def new_otp_key(data_key: DataKey, organization_id: str, otp_id: str) -> tuple[Sealed, bytes]:
     """A new P-256 key pair: its sealed private half, and its point (65 bytes). The randomness comes from the
     operating system."""
-    secret = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
-    point = public_key(Curve.P256, secret).uncompressed
+    secret, key = new_p256_key()
+    point = key.uncompressed
     assert point is not None
     return data_key.seal(secret, otp_target_context(organization_id, otp_id)), point
 
@@ -72,5 +69,5 @@ def message_context(organization_id: str, message_id: str) -> SealContext:
 
 
 def otp_target_context(organization_id: str, otp_id: str) -> SealContext:
-    """The context of the key that attempts at a code are encrypted to."""
+    """The context of the key to which a client encrypts its attempts at a code."""
     return SealContext(Purpose.OTP_TARGET, organization_id=organization_id, record_id=otp_id)

@@ -1,4 +1,4 @@
-"""From a private key to its public key, on each of the three curves.
+"""Computes the public key of a private key, on each of the three curves. Makes new keys of P-256.
 
 Here: the computation, with libsecp256k1 and OpenSSL for the point arithmetic. Not here: derivation, signatures,
 encodings of public keys (`chains.curves`).
@@ -38,3 +38,10 @@ def public_key(curve: Curve, private_key: bytes) -> PublicKey:
             return PublicKey(curve, edwards.public_bytes_raw(), None)
         case _:
             assert_never(curve)
+
+
+def new_p256_key() -> tuple[bytes, PublicKey]:
+    """A new private key of 32 bytes, and its public key. The randomness comes from the operating system."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    secret = key.private_numbers().private_value.to_bytes(PRIVATE_KEY_BYTES)
+    return secret, public_key_of_p256(key.public_key())

@@ -85,7 +85,7 @@ def signatures(
 def _secp256k1(private_key: bytes, public_key: bytes) -> _Sign:
     def signature(digest: bytes) -> Signature:
         signed, id_ = secp256k1.sign_recoverable(private_key, digest)
-        _require(secp256k1.verifies(public_key, signed, digest) and id_ < 2)
+        _require_verified(secp256k1.verifies(public_key, signed, digest) and id_ < 2)
         return Signature(signed[:_HALF], signed[_HALF:], id_)
 
     return signature
@@ -119,7 +119,7 @@ def _schnorr(private_key: bytes, public_key: bytes) -> _Sign:
 
     def signature(digest: bytes) -> Signature:
         signed = secp256k1.sign_schnorr(private_key, digest, os.urandom(_HALF))
-        _require(secp256k1.verifies_schnorr(x_only, signed, digest))
+        _require_verified(secp256k1.verifies_schnorr(x_only, signed, digest))
         return Signature(signed[:_HALF], signed[_HALF:])
 
     return signature
@@ -154,7 +154,7 @@ def _ed25519(private_key: bytes, public_key: bytes) -> _Sign:
     return signature
 
 
-def _require(verified: bool) -> None:
+def _require_verified(verified: bool) -> None:
     if not verified:
         raise _unverified()
 

@@ -40,7 +40,7 @@ class TokenKey(Master):
     """
 
     def __init__(self, name: TokenKeyName) -> None:
-        """Raises MasterKeyError."""
+        """Opens the key, and tests it: raises MasterKeyError if it does not open what it sealed."""
         self._name = name
         self._lock = threading.Lock()
         self._session: pkcs11.Session | None = None
@@ -49,7 +49,7 @@ class TokenKey(Master):
         self.key_id = _key_id(self._key)
         sealed = self.seal(b"trial", _TRIAL)
         if self.open(sealed, _TRIAL) != b"trial":
-            raise MasterKeyError(f"{_shown(name)} does not open what it sealed")
+            raise MasterKeyError(f"{_description(name)} does not open what it sealed")
 
     def seal(self, plaintext: bytes, context: SealContext) -> Sealed:
         nonce = os.urandom(_NONCE_BYTES)
@@ -104,9 +104,9 @@ class TokenKey(Master):
 
     def _connect(self) -> None:
         self.close()
-        self._session = _opened_session(self._name)
+        self._session = _open_session(self._name)
         try:
-            self._key = _found_key(self._session, self._name)
+            self._key = _find_key(self._session, self._name)
         except BaseException:
             self.close()
             raise
@@ -119,21 +119,21 @@ class TokenKey(Master):
 
 
 def open_token_key(name: TokenKeyName) -> TokenKey:
-    """Open a key. Raises MasterKeyError: no such module, token or key, a wrong PIN, a key that could leave the
-    token."""
+    """Open a key. Raises MasterKeyError if the module, the token or the key does not exist, if the PIN is wrong,
+    and if the key can be exported from the token."""
     return TokenKey(name)
 
 
 def create_token_key(name: TokenKeyName) -> TokenKey:
     """Create a new key in the token, which cannot be exported. Raises MasterKeyError, also if the name is in
     use."""
-    session = _opened_session(name, writes=True)
+    session = _open_session(name, writes=True)
     from pkcs11 import Attribute, KeyType
     from pkcs11.exceptions import PKCS11Error
 
     try:
         if _keys_named(session, name):
-            raise MasterKeyError(f"{_shown(name)} exists already and was not changed")
+            raise MasterKeyError(f"{_description(name)} exists already and was not changed")
         session.generate_key(
             KeyType.AES,
             _KEY_BITS,
@@ -143,13 +143,13 @@ def create_token_key(name: TokenKeyName) -> TokenKey:
             template={Attribute.SENSITIVE: True, Attribute.EXTRACTABLE: False},
         )
     except PKCS11Error as refused:
-        raise MasterKeyError(f"{_shown(name)} cannot be created: {type(refused).__name__}") from None
+        raise MasterKeyError(f"{_description(name)} cannot be created: {type(refused).__name__}") from None
     finally:
         _close(session)
     return TokenKey(name)
 
 
-def _opened_session(name: TokenKeyName, *, writes: bool = False) -> pkcs11.Session:
+def _open_session(name: TokenKeyName, *, writes: bool = False) -> pkcs11.Session:
     try:
         import pkcs11
         from pkcs11.exceptions import PKCS11Error, UserAlreadyLoggedIn
@@ -164,21 +164,23 @@ def _opened_session(name: TokenKeyName, *, writes: bool = False) -> pkcs11.Sessi
             return token.open(rw=writes)
     except (PKCS11Error, RuntimeError, OSError) as refused:
         # Only the type of the error is shown, because the library's text might hold the PIN.
-        raise MasterKeyError(f"{_shown(name)} cannot be reached: {type(refused).__name__}") from None
+        raise MasterKeyError(f"{_description(name)} cannot be reached: {type(refused).__name__}") from None
 
 
-def _found_key(session: pkcs11.Session, name: TokenKeyName) -> Any:
+def _find_key(session: pkcs11.Session, name: TokenKeyName) -> Any:
     from pkcs11 import Attribute
 
-    found = _keys_named(session, name)
-    if len(found) != 1:
-        problem = "the token has several keys of this name" if found else "the token has no such key"
-        raise MasterKeyError(f"{_shown(name)}: {problem}")
-    (key,) = found
+    keys = _keys_named(session, name)
+    if len(keys) != 1:
+        problem = "the token has several keys of this name" if keys else "the token has no such key"
+        raise MasterKeyError(f"{_description(name)}: {problem}")
+    (key,) = keys
     if key.key_length != _KEY_BITS:
-        raise MasterKeyError(f"{_shown(name)} has {key.key_length} bits, not {_KEY_BITS}")
+        raise MasterKeyError(f"{_description(name)} has {key.key_length} bits, not {_KEY_BITS}")
     if key[Attribute.EXTRACTABLE] or not key[Attribute.SENSITIVE]:
-        raise MasterKeyError(f"{_shown(name)} can be exported; create one that is sensitive and not extractable")
+        raise MasterKeyError(
+            f"{_description(name)} can be exported; create one that is sensitive and not extractable"
+        )
     return key
 
 
@@ -219,5 +221,5 @@ def _close(session: pkcs11.Session) -> None:
         session.close()
 
 
-def _shown(name: TokenKeyName) -> str:
+def _description(name: TokenKeyName) -> str:
     return f"key {name.key!a} of PKCS#11 token {name.token!a}"

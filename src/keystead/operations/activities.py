@@ -30,9 +30,9 @@ class GetActivityRequest(QueryRequest, frozen=True):
 
 @query(before_session=True)
 async def get_activity(reading: Reading, request: GetActivityRequest) -> ActivityResponse:
-    """One activity, as its reader may vote on it."""
+    """One activity, with the votes that the caller may cast on it."""
     activity = await activity_named(reading, request.activity_id)
-    return ActivityResponse(activity=await shown(reading, activity))
+    return ActivityResponse(activity=await shown_activity(reading, activity))
 
 
 async def activity_named(reading: Reading, activity_id: str) -> RecordedActivity:
@@ -43,8 +43,10 @@ async def activity_named(reading: Reading, activity_id: str) -> RecordedActivity
     return activity
 
 
-async def shown(reading: Reading, activity: RecordedActivity, submission: Submission | None = None) -> Activity:
-    """The activity as this reader sees it. `submission`: the request that made the activity, if this is its answer.
+async def shown_activity(
+    reading: Reading, activity: RecordedActivity, submission: Submission | None = None
+) -> Activity:
+    """The activity as the caller sees it. `submission`: the request that made the activity, if this is its answer.
 
     A user of the parent may read the activities of a sub-organization, but may not vote on them.
     """
@@ -78,10 +80,10 @@ class ListActivitiesResponse(Wire, frozen=True):
 
 @query()
 async def list_activities(reading: Reading, request: ListActivitiesRequest) -> ListActivitiesResponse:
-    """Activities of the organization, newest first, by page; a page ends by number or by size."""
+    """Activities of the organization, newest first, by page. A page has a maximum number and a maximum size."""
     shown_activities = []
     for activity in await _page(reading, request):
-        shown_activities.append(await shown(reading, activity))
+        shown_activities.append(await shown_activity(reading, activity))
         await asyncio.sleep(0)  # deciding what this reader may vote on takes time: other requests run in between
     return ListActivitiesResponse(activities=tuple(shown_activities))
 

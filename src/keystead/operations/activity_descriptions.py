@@ -21,7 +21,7 @@ from keystead.api.records import Wire
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.describe.activity import describe_activity, intent_of, mentioned_ids, transaction_of
 from keystead.describe.description import ActivityDescription, Names
-from keystead.operations.activities import recorded_bytes, shown
+from keystead.operations.activities import recorded_bytes, shown_activity
 from keystead.operations.declare import Reading, query
 from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
 from keystead.operations.own_addresses import with_holders
@@ -56,8 +56,8 @@ class DescribedActivity(Wire, frozen=True):
     """One activity in words.
 
     - `headline` is a sentence without a full stop. `what` says the same in a few words.
-    - `recipient` is the address that is paid or called. `amount` is what is paid, with its unit. Each is "" if
-      there is none, or if there are several.
+    - `recipient` is the address that is paid or called. `amount` is what is paid, with its unit. Each is "" if the
+      activity has no such value, or several.
     - `cautions` say what a reader easily overlooks.
     - `missing_approvals` are the ways in which an activity that waits could be allowed.
     """
@@ -73,14 +73,14 @@ class DescribedActivity(Wire, frozen=True):
 
 
 class DescribeActivitiesResponse(Wire, frozen=True):
-    """In the order of the request, without those that do not exist or would make the answer too large."""
+    """In the order of the request. Activities that do not exist or would make the answer too large are left out."""
 
     activity_descriptions: tuple[DescribedActivity, ...]
 
 
 @query()
 async def describe_activities(reading: Reading, request: DescribeActivitiesRequest) -> DescribeActivitiesResponse:
-    """What activities ask, in words; transactions are read strictly."""
+    """What activities ask, in words."""
     described: list[DescribedActivity] = []
     size = 0
     for activity_id in dict.fromkeys(request.activity_ids):
@@ -90,13 +90,13 @@ async def describe_activities(reading: Reading, request: DescribeActivitiesReque
         size += recorded_bytes(activity)
         if described and size > DESCRIBED_BYTES_MAX:
             break
-        described.append(await _described(reading, activity))
+        described.append(await _describe(reading, activity))
         await asyncio.sleep(0)  # reading transactions takes time: other requests run in between
     return DescribeActivitiesResponse(activity_descriptions=tuple(described))
 
 
-async def _described(reading: Reading, activity: Activity) -> DescribedActivity:
-    seen: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(await shown(reading, activity)))
+async def _describe(reading: Reading, activity: Activity) -> DescribedActivity:
+    seen: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(await shown_activity(reading, activity)))
     names = Names(
         of_ids=_names(reading.organization, mentioned_ids(intent_of(seen))),
         policies=_policies(reading.organization, seen),
@@ -104,10 +104,12 @@ async def _described(reading: Reading, activity: Activity) -> DescribedActivity:
     )
     description = await asyncio.to_thread(describe_activity, seen, names)
     description = replace(description, facts=await with_holders(reading, description.facts))
-    return replace(_on_the_wire(activity.id, description), missing_approvals=await _missing(reading, activity))
+    return replace(
+        _described_activity(activity.id, description), missing_approvals=await _missing_approvals(reading, activity)
+    )
 
 
-async def _missing(reading: Reading, activity: Activity) -> tuple[MissingApprovals, ...]:
+async def _missing_approvals(reading: Reading, activity: Activity) -> tuple[MissingApprovals, ...]:
     if activity.status is not ActivityStatus.CONSENSUS_NEEDED:
         return ()
     case = await reading.open_activities.case_of(activity, reading.organization)
@@ -117,7 +119,7 @@ async def _missing(reading: Reading, activity: Activity) -> tuple[MissingApprova
     )
 
 
-def _on_the_wire(activity_id: str, description: ActivityDescription) -> DescribedActivity:
+def _described_activity(activity_id: str, description: ActivityDescription) -> DescribedActivity:
     return DescribedActivity(
         activity_id=activity_id,
         headline=_cut(description.headline),

@@ -71,10 +71,10 @@ def create_api_keys(
     ]
     check_public_keys_free(execution.organization, keys)
     check_not_held_by_siblings(execution.context, [key.credential.public_key for key in keys])
-    held = with_api_keys(user.api_keys, keys, execution.limits, execution.now_ms)
+    api_keys = with_api_keys(user.api_keys, keys, execution.limits, execution.now_ms)
     return ExecutionOutput(
         result=CreateApiKeysResult(api_key_ids=tuple(key.api_key_id for key in keys)),
-        changes=(Put(replace(user, api_keys=held, updated_at=now)),),
+        changes=(Put(replace(user, api_keys=api_keys, updated_at=now)),),
     )
 
 

@@ -1,8 +1,8 @@
 """Authentication proxies: making one, setting what it does, ending and reading it.
 
-Not here: the settings (`auth_proxy_settings`), the endpoints that browsers call (`auth_proxy_endpoints`). A proxy
-acts as a user whose API key the signer holds, allowed what it does by a policy: both are records that `list_users`
-and `list_policies` show.
+A proxy acts as a user. The signer holds the user's API key, and a policy allows the user what the proxy does.
+`list_users` and `list_policies` show the user and the policy. Not here: the settings (`auth_proxy_settings`), the
+endpoints that browsers call (`auth_proxy_endpoints`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ PROXIED_KINDS = (
     "CREATE_OAUTH_PROVIDERS",
     "CREATE_SUB_ORGANIZATION",
 )
-"""What a proxy's endpoints submit, and all that its policy allows."""
+"""The activity kinds that a proxy's endpoints submit. The policy of a proxy allows these kinds only."""
 
 
 def new_auth_proxy(
     user_id: str, policy_id: str, api_key_id: str, key: AuthProxyKey, settings: AuthProxySettings, now: Timestamp
 ) -> tuple[AuthProxy, User, Policy]:
-    """The records of a proxy: itself, the user that it acts as, the policy that allows that user what it does."""
+    """The records of a proxy: itself, the user that it acts as, and the policy that allows PROXIED_KINDS to the
+    user."""
     api_key = new_api_key(
         ApiKeyParamsV2(api_key_name="Authentication proxy", public_key=key.public_key, curve_type=ApiKeyCurve.P256),
         api_key_id,
@@ -92,7 +93,7 @@ class EnableAuthProxyResult(Wire, frozen=True):
 async def enable_auth_proxy(
     execution: Execution, _: EnableAuthProxyIntent
 ) -> ExecutionOutput[EnableAuthProxyResult]:
-    """Make an authentication proxy, which no browser may call until its configuration names origins."""
+    """Make an authentication proxy. No browser may call it until its configuration names origins."""
     organization = execution.organization
     if organization.profile.parent_id is not None:
         raise InvalidRequest(
@@ -134,7 +135,7 @@ def update_auth_proxy_config(
 
 
 class DisableAuthProxyIntent(RequestStruct, frozen=True):
-    """`config_id` is needed where the organization has several proxies."""
+    """`config_id` is needed if the organization has several proxies."""
 
     config_id: Uuid | None = None
 
@@ -147,7 +148,7 @@ class DisableAuthProxyResult(Wire, frozen=True):
 def disable_auth_proxy(
     execution: Execution, intent: DisableAuthProxyIntent
 ) -> ExecutionOutput[DisableAuthProxyResult]:
-    """End an authentication proxy, with its user and its policy."""
+    """Delete an authentication proxy, its user and its policy."""
     organization = execution.organization
     proxy = proxy_named(organization, intent.config_id)
     changes: list[Change] = [Remove(AuthProxy, proxy.user_id)]

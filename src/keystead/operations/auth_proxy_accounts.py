@@ -1,7 +1,7 @@
 """The look-up of accounts by an authentication proxy: which sub-organization a person already has.
 
-Contacts are personal. Unless the configuration allows more, a caller must prove a contact to learn whether it has
-an account. Not here: the endpoint (`auth_proxy_endpoints`).
+Contacts are personal data. Unless the configuration allows more, a caller must prove a contact to learn whether it
+has an account. Not here: the endpoint (`auth_proxy_endpoints`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GetAccountResponse(Wire, frozen=True):
 
 
 class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
-    """A look-up. `verification_public_key`: the SEC 1 point under which verification tokens verify."""
+    """What a look-up needs. `verification_public_key`: SEC 1, the key that verifies verification tokens."""
 
     organization: Organization
     settings: AuthProxySettings
@@ -67,11 +67,11 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         sub-organizations.
         """
         kind, value = await self._looked_up(request)
-        found = await suborganization_with(self.store, self.organization.id, kind, value)
-        if found is None and request.filter_type == "OIDC_TOKEN":
+        organization_id = await suborganization_with(self.store, self.organization.id, kind, value)
+        if organization_id is None and request.filter_type == "OIDC_TOKEN":
             proven = await self.identities.proven(request.filter_value, "filterValue")
             return await linkable_organization(self.store, self.organization.id, self.settings, proven)
-        return found
+        return organization_id
 
     async def _looked_up(self, request: GetAccountRequest) -> tuple[LookupKind, str]:
         """The kind of the look-up, and the value."""
@@ -112,13 +112,13 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
                 or proven.email != contact
             ):
                 raise Unauthenticated(
-                    "field `oidcToken`: it does not prove `filterValue`: expected a token of Google, for a client "
+                    "field `oidcToken`: it does not prove `filterValue`: expected a token of Google for a client "
                     "id of this application, with this verified e-mail address"
                 )
         elif self.settings.verification_token_required_for_get_account_pii:
             raise Unauthenticated(
-                "missing field `verificationToken`: prove the contact first; only then this application answers "
-                "whether it has an account"
+                "missing field `verificationToken`: this application says whether a contact has an account only to "
+                "a caller who proves the contact"
             )
 
     def _check_verification_token(self, text: str, filter_type: str, contact: str) -> None:
@@ -129,7 +129,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         otp_type = _OTP_TYPES[filter_type]
         proven_contact = normalized_contact(otp_type, token.contact)
         if (token.organization_id, token.otp_type, proven_contact) != (self.organization.id, otp_type, contact):
-            raise Unauthenticated("invalid verification token: it is of another organization or another contact")
+            raise Unauthenticated("invalid verification token: it is for another organization or another contact")
 
 
 def check_audience(proven: ProvenIdentity, settings: AuthProxySettings, field: str) -> None:
@@ -137,8 +137,8 @@ def check_audience(proven: ProvenIdentity, settings: AuthProxySettings, field: s
     known = {*settings.oauth_client_ids.values(), *settings.social_linking_client_ids}
     if settings.oauth_client_ids and proven.aud not in known:
         raise InvalidRequest(
-            f"invalid OIDC token: field `{field}`: its audience is not a client id of this application: an "
-            "operator names these with keystead auth-proxy update",
+            f"invalid OIDC token: field `{field}`: its audience is not a client id of this application; an "
+            "operator sets the client ids with keystead auth-proxy update",
             machine_code="INVALID_OIDC_TOKEN",
         )
 

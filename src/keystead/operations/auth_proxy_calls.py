@@ -45,7 +45,7 @@ class ProxyCall(Protocol):
     def now_ms(self) -> int: ...
 
     async def verification_public_key(self) -> bytes:
-        """The SEC 1 point under which this server's verification tokens verify."""
+        """The key that verifies this server's verification tokens, as a SEC 1 point."""
         ...
 
     async def submit(
@@ -64,15 +64,18 @@ class ProxyCall(Protocol):
 
 
 def check_allowed(settings: AuthProxySettings, method: AuthMethod) -> None:
+    """Raise PermissionDenied if the configuration does not allow logins by this method."""
     if method not in settings.allowed_auth_methods:
         allowed = ", ".join(settings.allowed_auth_methods) or "none"
         raise PermissionDenied(f"{method.upper()} disallowed: this application allows logins by: {allowed}")
 
 
 def check_oauth_allowed(settings: AuthProxySettings) -> None:
-    """Published clients match the first two words."""
+    """Raise PermissionDenied if OAuth is not allowed. Published clients match the first two words of the
+    message."""
     check_allowed(settings, AuthMethod.OAUTH)
 
 
-def given(**members: Any) -> dict[str, Any]:
+def without_absent(**members: Any) -> dict[str, Any]:
+    """The members that are not None, because an intent has no field of the value null."""
     return {name: value for name, value in members.items() if value is not None}

@@ -13,15 +13,9 @@ import msgspec
 
 from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import AuthMethod
-from keystead.api.parameters import (
-    RequestStruct,
-)
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
-from keystead.operations.auth_proxy_accounts import (
-    AccountLookup,
-    GetAccountRequest,
-    GetAccountResponse,
-)
+from keystead.operations.auth_proxy_accounts import AccountLookup, GetAccountRequest, GetAccountResponse
 from keystead.operations.auth_proxy_calls import ProxyCall
 from keystead.operations.auth_proxy_logins import (
     InitOtpRequest,
@@ -46,14 +40,14 @@ Answer = Callable[[ProxyCall, Any], Awaitable[Wire]]
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """`is_empty_allowed`: published clients send this request without a body."""
+    """`is_empty_allowed`: the body may be empty, because published clients send this request without a body."""
 
     decoder: Decoder
     answer: Answer
     is_empty_allowed: bool = False
 
 
-class Nothing(RequestStruct, frozen=True):
+class EmptyRequest(RequestStruct, frozen=True):
     pass
 
 
@@ -69,7 +63,7 @@ class WalletKitConfigResponse(Wire, frozen=True):
     oauth_redirect_url: str | None = None
 
 
-async def wallet_kit_config(call: ProxyCall, _: Nothing) -> WalletKitConfigResponse:
+async def wallet_kit_config(call: ProxyCall, _: EmptyRequest) -> WalletKitConfigResponse:
     settings = call.settings
     methods = [method for method in settings.allowed_auth_methods if method is not AuthMethod.OAUTH]
     has_oauth = AuthMethod.OAUTH in settings.allowed_auth_methods
@@ -88,7 +82,7 @@ class WalletKitClientParamsResponse(Wire, frozen=True):
     """Empty, because the only parameter that clients know is for a captcha, which this server does not have."""
 
 
-async def wallet_kit_client_params(_: ProxyCall, __: Nothing) -> WalletKitClientParamsResponse:
+async def wallet_kit_client_params(_: ProxyCall, __: EmptyRequest) -> WalletKitClientParamsResponse:
     return WalletKitClientParamsResponse()
 
 
@@ -105,8 +99,8 @@ async def account(call: ProxyCall, request: GetAccountRequest) -> GetAccountResp
 
 
 ENDPOINTS: Mapping[str, Endpoint] = {
-    "wallet_kit_config": Endpoint(decoder(Nothing), wallet_kit_config, is_empty_allowed=True),
-    "wallet_kit_client_params": Endpoint(decoder(Nothing), wallet_kit_client_params, is_empty_allowed=True),
+    "wallet_kit_config": Endpoint(decoder(EmptyRequest), wallet_kit_config, is_empty_allowed=True),
+    "wallet_kit_client_params": Endpoint(decoder(EmptyRequest), wallet_kit_client_params, is_empty_allowed=True),
     "account": Endpoint(decoder(GetAccountRequest), account),
     "otp_init": Endpoint(decoder(InitOtpRequest), otp_init),
     "otp_init_v2": Endpoint(decoder(InitOtpRequest), otp_init_v2),

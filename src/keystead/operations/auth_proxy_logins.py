@@ -10,16 +10,10 @@ from typing import Any
 from keystead.api.enums import AuthMethod, Oauth2Provider
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import (
-    RequestStruct,
-    ShortText,
-    Token,
-)
+from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import Wire
-from keystead.operations.auth_proxy_accounts import (
-    check_audience,
-)
-from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, given
+from keystead.operations.auth_proxy_accounts import check_audience
+from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, without_absent
 from keystead.operations.google_linking import link_google
 from keystead.operations.verification_tokens import ClientSignature
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
@@ -47,14 +41,14 @@ class InitOtpV2Response(Wire, frozen=True):
 
 
 async def otp_init(call: ProxyCall, request: InitOtpRequest) -> InitOtpResponse:
-    made = await call.submit("ACTIVITY_TYPE_INIT_OTP_V2", _otp_parameters(call.settings, request))
-    return InitOtpResponse(otp_id=made.result["otpId"])
+    completed = await call.submit("ACTIVITY_TYPE_INIT_OTP_V2", _otp_parameters(call.settings, request))
+    return InitOtpResponse(otp_id=completed.result["otpId"])
 
 
 async def otp_init_v2(call: ProxyCall, request: InitOtpRequest) -> InitOtpV2Response:
-    made = await call.submit("ACTIVITY_TYPE_INIT_OTP_V3", _otp_parameters(call.settings, request))
+    completed = await call.submit("ACTIVITY_TYPE_INIT_OTP_V3", _otp_parameters(call.settings, request))
     return InitOtpV2Response(
-        otp_id=made.result["otpId"], otp_encryption_target_bundle=made.result["otpEncryptionTargetBundle"]
+        otp_id=completed.result["otpId"], otp_encryption_target_bundle=completed.result["otpEncryptionTargetBundle"]
     )
 
 
@@ -73,14 +67,14 @@ def _otp_parameters(settings: AuthProxySettings, request: InitOtpRequest) -> dic
         "magicLinkTemplate": settings.magic_link_template,
         "templateVariables": settings.template_variables,
     }
-    return given(
+    return without_absent(
         otpType=request.otp_type,
         contact=request.contact,
         appName=settings.app_name,
         otpLength=settings.otp_length,
         alphanumeric=settings.otp_alphanumeric,
         expirationSeconds=str(settings.otp_expiration_seconds),
-        emailCustomization=given(**email) or None if method is AuthMethod.EMAIL else None,
+        emailCustomization=without_absent(**email) or None if method is AuthMethod.EMAIL else None,
         smsCustomization={"template": settings.sms_template}
         if method is AuthMethod.SMS and settings.sms_template
         else None,
@@ -106,14 +100,14 @@ class VerifyOtpResponse(Wire, frozen=True):
 
 
 async def otp_verify(call: ProxyCall, request: VerifyOtpRequest) -> VerifyOtpResponse:
-    parameters = given(
+    parameters = without_absent(
         otpId=request.otp_id,
         otpCode=request.otp_code,
         publicKey=request.public_key,
         expirationSeconds=str(call.settings.verification_token_expiration_seconds),
     )
-    made = await call.submit("ACTIVITY_TYPE_VERIFY_OTP", parameters)
-    return VerifyOtpResponse(verification_token=made.result["verificationToken"])
+    completed = await call.submit("ACTIVITY_TYPE_VERIFY_OTP", parameters)
+    return VerifyOtpResponse(verification_token=completed.result["verificationToken"])
 
 
 async def otp_verify_v2(call: ProxyCall, request: VerifyOtpV2Request) -> VerifyOtpResponse:
@@ -122,8 +116,8 @@ async def otp_verify_v2(call: ProxyCall, request: VerifyOtpV2Request) -> VerifyO
         "encryptedOtpBundle": request.encrypted_otp_bundle,
         "expirationSeconds": str(call.settings.verification_token_expiration_seconds),
     }
-    made = await call.submit("ACTIVITY_TYPE_VERIFY_OTP_V2", parameters)
-    return VerifyOtpResponse(verification_token=made.result["verificationToken"])
+    completed = await call.submit("ACTIVITY_TYPE_VERIFY_OTP_V2", parameters)
+    return VerifyOtpResponse(verification_token=completed.result["verificationToken"])
 
 
 class SessionResponse(Wire, frozen=True):
@@ -159,15 +153,15 @@ async def otp_login_v2(call: ProxyCall, request: OtpLoginV2Request) -> SessionRe
 async def _otp_login(
     call: ProxyCall, activity_type: str, request: OtpLoginRequest | OtpLoginV2Request
 ) -> SessionResponse:
-    parameters = given(
+    parameters = without_absent(
         verificationToken=request.verification_token,
         publicKey=request.public_key,
         clientSignature=request.client_signature,
         invalidateExisting=request.invalidate_existing,
         expirationSeconds=str(call.settings.session_expiration_seconds),
     )
-    made = await call.submit(activity_type, parameters, organization_id=request.organization_id)
-    return SessionResponse(session=made.result["session"])
+    completed = await call.submit(activity_type, parameters, organization_id=request.organization_id)
+    return SessionResponse(session=completed.result["session"])
 
 
 class OauthLoginRequest(RequestStruct, frozen=True):
@@ -184,14 +178,14 @@ async def oauth_login(call: ProxyCall, request: OauthLoginRequest) -> SessionRes
     proven = await call.identities.proven(request.oidc_token, "oidcToken")
     check_audience(proven, call.settings, "oidcToken")
     await link_google(call, proven, request.oidc_token)
-    parameters = given(
+    parameters = without_absent(
         oidcToken=request.oidc_token,
         publicKey=request.public_key,
         invalidateExisting=request.invalidate_existing,
         expirationSeconds=str(call.settings.session_expiration_seconds),
     )
-    made = await call.submit("ACTIVITY_TYPE_OAUTH_LOGIN", parameters, organization_id=request.organization_id)
-    return SessionResponse(session=made.result["session"])
+    completed = await call.submit("ACTIVITY_TYPE_OAUTH_LOGIN", parameters, organization_id=request.organization_id)
+    return SessionResponse(session=completed.result["session"])
 
 
 class Oauth2AuthenticateRequest(RequestStruct, frozen=True):
@@ -211,14 +205,16 @@ async def oauth2_authenticate(call: ProxyCall, request: Oauth2AuthenticateReques
     check_oauth_allowed(call.settings)
     credential = next(
         (
-            one
-            for one in call.organization.oauth2_credentials.in_order()
-            if (one.provider, one.client_id) == (request.provider, request.client_id)
+            held
+            for held in call.organization.oauth2_credentials.in_order()
+            if (held.provider, held.client_id) == (request.provider, request.client_id)
         ),
         None,
     )
     if credential is None:
-        raise NotFound(f"field `clientId`: no OAuth 2.0 credential of {request.provider} here has this client id")
+        raise NotFound(
+            f"field `clientId`: the organization has no OAuth 2.0 credential of {request.provider} with this id"
+        )
     parameters = {
         "oauth2CredentialId": credential.oauth2_credential_id,
         "authCode": request.auth_code,
@@ -226,5 +222,5 @@ async def oauth2_authenticate(call: ProxyCall, request: Oauth2AuthenticateReques
         "codeVerifier": request.code_verifier,
         "nonce": request.nonce,
     }
-    made = await call.submit("ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", parameters)
-    return Oauth2AuthenticateResponse(oidc_token=made.result["oidcToken"])
+    completed = await call.submit("ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", parameters)
+    return Oauth2AuthenticateResponse(oidc_token=completed.result["oidcToken"])

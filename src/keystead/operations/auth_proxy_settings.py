@@ -20,14 +20,14 @@ from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxySetti
 from keystead.sessions.one_time_codes import LENGTH_MAX, LENGTH_MIN, LIFE_MAX_S
 
 Url = Annotated[str, Meta(max_length=2048, pattern=NO_CONTROLS)]
-Words = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
+LongText = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
 
 
 class EmailCustomization(RequestStruct, frozen=True):
     app_name: Label | None = None
     logo_url: Url | None = None
     magic_link_template: Url | None = None
-    template_variables: Words | None = None
+    template_variables: LongText | None = None
     template_id: ShortText | None = None
 
 
@@ -35,21 +35,21 @@ class SmsCustomization(RequestStruct, frozen=True):
     template: Annotated[str, Meta(max_length=1000, pattern=NO_CONTROLS_BUT_LINES)] | None = None
 
 
-Several = Annotated[tuple[ShortText, ...], Meta(max_length=50)]
+ShortTexts = Annotated[tuple[ShortText, ...], Meta(max_length=50)]
 
 
 class WalletKitSettings(RequestStruct, frozen=True):
     """`enabled_social_providers`: such as google, apple, facebook, x, discord."""
 
-    enabled_social_providers: Several | None = None
+    enabled_social_providers: ShortTexts | None = None
     oauth_client_ids: Annotated[dict[Label, ShortText], Meta(max_length=50)] | None = None
     oauth_redirect_url: Url | None = None
 
 
 class UpdateAuthProxyConfigIntent(RequestStruct, frozen=True):
-    """What is absent stays; empty text takes a text away. Times are in seconds.
+    """Absent fields do not change; an empty text removes a text. Times are in seconds.
 
-    `config_id` is needed where the organization has several proxies.
+    `config_id` is needed if the organization has several proxies.
     """
 
     config_id: Uuid | None = None
@@ -69,7 +69,7 @@ class UpdateAuthProxyConfigIntent(RequestStruct, frozen=True):
     otp_alphanumeric: bool | None = None
     otp_length: Annotated[int, Meta(ge=LENGTH_MIN, le=LENGTH_MAX)] | None = None
     verification_token_required_for_get_account_pii: bool | None = None
-    social_linking_client_ids: Several | None = None
+    social_linking_client_ids: ShortTexts | None = None
     captcha_enabled: bool | None = None
 
 
@@ -78,12 +78,12 @@ def changed_settings(settings: AuthProxySettings, intent: UpdateAuthProxyConfigI
     if intent.captcha_enabled:
         raise InvalidRequest(
             "invalid request body: field `parameters.captchaEnabled`: this server checks no captchas; "
-            "leave the field out and put what checks them in front of the proxy"
+            "leave the field out, and check captchas in a reverse proxy before this server"
         )
     if intent.email_auth_template_id:
         raise InvalidRequest(
-            "invalid request body: field `parameters.emailAuthTemplateId`: a proxy sends no such message; "
-            "use `otpTemplateId`"
+            "invalid request body: field `parameters.emailAuthTemplateId`: a proxy sends no messages of "
+            "email_auth; use `otpTemplateId`"
         )
     for index, origin in enumerate(intent.allowed_origins or ()):
         _check_origin(origin, f"parameters.allowedOrigins[{index}]")

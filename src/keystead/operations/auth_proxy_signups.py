@@ -21,22 +21,20 @@ from keystead.api.parameters import (
     Token,
 )
 from keystead.api.records import AppProof, Wire
-from keystead.operations.auth_proxy_accounts import (
-    check_audience,
-)
-from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, given
+from keystead.operations.auth_proxy_accounts import check_audience
+from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, without_absent
 from keystead.operations.verification_tokens import ClientSignature
 from keystead.operations.wallets import CreateWalletIntent
 
-_Few = Meta(max_length=10)
+_AtMostTen = Meta(max_length=10)
 
 
 class SignupRequest(RequestStruct, frozen=True):
     """`user_tag` is ignored: the new organization has no tags yet."""
 
-    api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _Few]
-    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _Few]
-    oauth_providers: Annotated[tuple[OauthProviderParams, ...], _Few]
+    api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _AtMostTen]
+    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _AtMostTen]
+    oauth_providers: Annotated[tuple[OauthProviderParams, ...], _AtMostTen]
     user_email: ShortText | None = None
     user_phone_number: ShortText | None = None
     user_tag: ShortText | None = None
@@ -50,9 +48,9 @@ class SignupRequest(RequestStruct, frozen=True):
 class SignupV2Request(RequestStruct, frozen=True):
     """See SignupRequest. OAuth providers have the form of version 2."""
 
-    api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _Few]
-    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _Few]
-    oauth_providers: Annotated[tuple[OauthProviderParamsV2, ...], _Few]
+    api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _AtMostTen]
+    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _AtMostTen]
+    oauth_providers: Annotated[tuple[OauthProviderParamsV2, ...], _AtMostTen]
     user_email: ShortText | None = None
     user_phone_number: ShortText | None = None
     user_tag: ShortText | None = None
@@ -76,19 +74,17 @@ class SignupResponse(Wire, frozen=True):
 
 
 async def signup(call: ProxyCall, request: SignupRequest) -> SignupResponse:
-    return await _signed_up(call, "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", request)
+    return await _sign_up(call, "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", request)
 
 
 async def signup_v2(call: ProxyCall, request: SignupV2Request) -> SignupResponse:
-    return await _signed_up(call, "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", request)
+    return await _sign_up(call, "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", request)
 
 
-async def _signed_up(
-    call: ProxyCall, activity_type: str, request: SignupRequest | SignupV2Request
-) -> SignupResponse:
+async def _sign_up(call: ProxyCall, activity_type: str, request: SignupRequest | SignupV2Request) -> SignupResponse:
     await _check_signup(call, request)
     name = request.user_name or request.user_email or request.user_phone_number or "User"
-    user = given(
+    user = without_absent(
         userName=name,
         userEmail=request.user_email,
         userPhoneNumber=request.user_phone_number,
@@ -96,7 +92,7 @@ async def _signed_up(
         authenticators=request.authenticators,
         oauthProviders=request.oauth_providers,
     )
-    parameters = given(
+    parameters = without_absent(
         subOrganizationName=request.organization_name or f"Sub-organization of {name}",
         rootUsers=[user],
         rootQuorumThreshold=1,
@@ -104,24 +100,25 @@ async def _signed_up(
         verificationToken=request.verification_token,
         clientSignature=request.client_signature,
     )
-    made = await call.submit(activity_type, parameters, app_proofs=True)
-    wallet = made.result.get("wallet")
+    completed = await call.submit(activity_type, parameters, app_proofs=True)
+    wallet = completed.result.get("wallet")
     return SignupResponse(
-        organization_id=made.result["subOrganizationId"],
-        user_id=made.result["rootUserIds"][0],
-        app_proofs=made.app_proofs,
+        organization_id=completed.result["subOrganizationId"],
+        user_id=completed.result["rootUserIds"][0],
+        app_proofs=completed.app_proofs,
         wallet=SignupWallet(wallet_id=wallet["walletId"], addresses=tuple(wallet["addresses"])) if wallet else None,
     )
 
 
 async def _check_signup(call: ProxyCall, request: SignupRequest | SignupV2Request) -> None:
-    """Each way to log in later is one that the configuration allows, and ID tokens are for its clients."""
-    for asked, method in (
+    """Raise PermissionDenied for a credential of a method that the configuration does not allow, InvalidRequest for
+    an ID token of another application."""
+    for credential, method in (
         (request.authenticators, AuthMethod.PASSKEY),
         (request.user_email and request.verification_token, AuthMethod.EMAIL),
         (request.user_phone_number and request.verification_token, AuthMethod.SMS),
     ):
-        if asked:
+        if credential:
             check_allowed(call.settings, method)
     tokens = [provider.oidc_token for provider in request.oauth_providers]
     for index, token in enumerate(tokens):

@@ -84,9 +84,11 @@ def create_authenticators(
     ]
     added = [authenticator for authenticator, _ in registered]
     check_credential_ids_free(execution.organization, added)
-    check_not_held_by_siblings(execution.context, [one.credential_id for one in added])
+    check_not_held_by_siblings(execution.context, [authenticator.credential_id for authenticator in added])
     return ExecutionOutput(
-        result=CreateAuthenticatorsResult(authenticator_ids=tuple(one.authenticator_id for one in added)),
+        result=CreateAuthenticatorsResult(
+            authenticator_ids=tuple(authenticator.authenticator_id for authenticator in added)
+        ),
         changes=(
             Put(replace(user, authenticators=(*user.authenticators, *added), updated_at=now)),
             *(Put(passkey) for _, passkey in registered),

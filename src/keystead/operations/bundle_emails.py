@@ -28,7 +28,8 @@ from keystead.pipeline.activity import Execution
 
 
 class BundleKind(msgspec.Struct, frozen=True, kw_only=True):
-    """`feature`: needed in the organization. `key_name` begins the name of the key, `purpose` is in the e-mail."""
+    """`feature`: the feature that the organization must have. `key_name`: the start of the key's name. `purpose`:
+    what the key is for, in the words of the e-mail."""
 
     feature: FeatureName
     credential_type: CredentialType
@@ -56,7 +57,7 @@ class BundleRequest(Protocol):
 
 
 class EmailedBundle(msgspec.Struct, frozen=True):
-    """Whose key it is, the key's id, the change of the user, the message."""
+    """The result of `emailed_bundle`. `change`: the user with the new key. `api_key_id`: the id of that key."""
 
     user_id: str
     api_key_id: str
@@ -66,7 +67,7 @@ class EmailedBundle(msgspec.Struct, frozen=True):
 
 async def emailed_bundle(
     execution: Execution,
-    asked: BundleRequest,
+    request: BundleRequest,
     kind: BundleKind,
     *,
     api_key_name: str | None,
@@ -74,17 +75,17 @@ async def emailed_bundle(
 ) -> EmailedBundle:
     """A new key of the user who has this address, sealed to the target key and sent to the address.
 
-    Raises InvalidRequest for a feature that is off, a channel that is missing and malformed parameters; NotFound
-    if no user has the address.
+    Raises InvalidRequest if the feature is off, if this server sends no e-mail, or for malformed parameters;
+    NotFound if no user has the address.
     """
-    organization, custom = execution.organization, asked.email_customization
+    organization, custom = execution.organization, request.email_customization
     if kind.feature not in organization.profile.features:
         raise InvalidRequest(
             f"feature {kind.feature} is not enabled in organization {organization.id}; "
-            "set_organization_feature does it"
+            "enable it with set_organization_feature"
         )
     check_channel(execution, "email")
-    user = user_with_email(organization, asked.email)
+    user = user_with_email(organization, request.email)
     if user is None or user.user_email is None:
         raise NotFound(
             f"unable to find a user with this e-mail address in organization {organization.id} "
@@ -94,7 +95,7 @@ async def emailed_bundle(
         custom.app_name or organization.profile.name, custom.logo_url, custom.magic_link_template
     )
     sender = SenderParams(
-        asked.send_from_email_address, asked.send_from_email_sender_name, asked.reply_to_email_address
+        request.send_from_email_address, request.send_from_email_sender_name, request.reply_to_email_address
     )
     check_sender(sender)
     session = await begin_bundle_session(
@@ -102,9 +103,9 @@ async def emailed_bundle(
         user,
         kind.credential_type,
         default_name=kind.key_name,
-        target_public_key=asked.target_public_key,
+        target_public_key=request.target_public_key,
         api_key_name=api_key_name,
-        expiration_seconds=asked.expiration_seconds,
+        expiration_seconds=request.expiration_seconds,
         invalidate_existing=invalidate_existing,
     )
     lasts_ms = (session.api_key.expires_at_ms or 0) - execution.now_ms

@@ -27,7 +27,7 @@ from keystead.pipeline.activity import ActivityOperation
 CLIENT = Path(__file__).parents[1] / "client"
 
 ENVELOPE = {"organization_id": "str | None = None", "generate_app_proofs": "bool = False"}
-"""Keywords that every method has for its envelope; a query has the first only."""
+"""The keywords of every method for its envelope. The method of a query has only the first one."""
 
 CLASS_MEMBERS = {"operation", "activity_type", "result_key", "result_struct"}
 SUBMITTED_MEMBERS = {"activity", "completed", "needs_approval", "result", *CLASS_MEMBERS}
@@ -112,7 +112,8 @@ def modules() -> dict[str, str]:
 
 
 class _Shapes:
-    """The structs and enumerations in the signatures, envelopes aside: those to import, those to write in order."""
+    """The structs and enumerations in the signatures, except those of envelopes. `imported`: names by module;
+    `written`: structs to write out, each after the structs that it uses."""
 
     def __init__(self) -> None:
         self.imported: dict[str, set[str]] = {module.__name__: set() for module in (enums, parameters, records)}
@@ -120,7 +121,7 @@ class _Shapes:
         self._modules: dict[str, str] = {}
 
     def add(self, kind: Any) -> None:
-        """`kind` and everything it is made of."""
+        """Add a type and the types of its fields. Raises TypeError for two types of one name."""
         for argument in typing.get_args(kind):
             self.add(argument)
         if not (isinstance(kind, type) and issubclass(kind, (msgspec.Struct, Enum))):
@@ -139,7 +140,7 @@ class _Shapes:
         elif issubclass(kind, msgspec.Struct):
             self.written[name] = kind
         else:
-            raise TypeError(f"{module}.{name}: enumerations of the wire belong into {enums.__name__}")
+            raise TypeError(f"{module}.{name}: declare an enumeration of the API in {enums.__name__}")
 
 
 def _fields(struct: type[msgspec.Struct]) -> list[tuple[msgspec.structs.FieldInfo, Any]]:
@@ -169,7 +170,7 @@ def _operations_module() -> str:
     lines = (f'    "{name}": "{current}",' for name, types in types_by_name.items() for current in types)
     return MARK + OPERATIONS.format(
         activity_types="\n".join(lines),
-        queries="\n".join(f'    "{each.name}",' for each in CATALOGUE if each.kind == "query"),
+        queries="\n".join(f'    "{operation.name}",' for operation in CATALOGUE if operation.kind == "query"),
         methods="\n\n".join(_method(operation, "", "") for operation in CATALOGUE),
         awaited_methods="\n\n".join(_method(operation, "async ", "await ") for operation in CATALOGUE),
     )
@@ -181,9 +182,9 @@ def _struct(struct: type[msgspec.Struct]) -> str:
         default = _default(field, "")
         first, *rest = field.name.split("_")
         if field.encode_name != first + "".join(word.title() for word in rest):
-            given = "" if default is None else f", default={default}"
-            default = f'msgspec.field(name="{field.encode_name}"{given})'
-        fields.append(f"    {field.name}: {_spelled(hint)}" + ("" if default is None else f" = {default}"))
+            argument = "" if default is None else f", default={default}"
+            default = f'msgspec.field(name="{field.encode_name}"{argument})'
+        fields.append(f"    {field.name}: {_type_source(hint)}" + ("" if default is None else f" = {default}"))
     lines = [*doc, *([""] if doc and fields else []), *fields]
     return "\n".join([f"class {struct.__name__}(Wire, frozen=True):", *(lines or ["    pass"])])
 
@@ -201,14 +202,14 @@ def _submitted(operation: ActivityOperation) -> str:
     ]
     for field, hint in _fields(operation.result):
         if field.name not in SUBMITTED_MEMBERS:
-            lines += ["", "    @property", f"    def {field.name}(self) -> {_spelled(hint)}:"]
+            lines += ["", "    @property", f"    def {field.name}(self) -> {_type_source(hint)}:"]
             lines.append(f"        return self.result.{field.name}")
     return "\n".join(lines)
 
 
 def _method(operation: Operation, prefix: str, wait: str) -> str:
-    asked = operation.request_structs[0]
-    fields = _fields(asked)
+    request = operation.request_structs[0]
+    fields = _fields(request)
     if isinstance(operation, ActivityOperation):
         answer, envelope = _submitted_name(operation), ENVELOPE
         call = ["self._submit(", f"            shapes.{answer},"]
@@ -220,7 +221,7 @@ def _method(operation: Operation, prefix: str, wait: str) -> str:
     keywords = {(f"in_{name}" if name in taken else name): kind for name, kind in envelope.items()}
     signature = []
     for field, hint in fields:
-        kind, default = _spelled(hint, "shapes.", "Sequence[{}]"), _default(field, "shapes.")
+        kind, default = _type_source(hint, "shapes.", "Sequence[{}]"), _default(field, "shapes.")
         signature.append(f"        {field.name}: {kind}" + ("," if default is None else f" = {default},"))
     members = [f'                "{field.encode_name}": {field.name},' for field, _ in fields]
     lines = [
@@ -230,7 +231,7 @@ def _method(operation: Operation, prefix: str, wait: str) -> str:
         *signature,
         *(f"        {name}: {kind}," for name, kind in keywords.items()),
         f"    ) -> shapes.{answer}:",
-        *_docstring(8, operation.summary, asked.__dict__.get("__doc__")),
+        *_docstring(8, operation.summary, request.__dict__.get("__doc__")),
         f"        return {wait}{call[0]}",
         *call[1:],
         *(f"            {name}," for name in keywords),
@@ -240,21 +241,21 @@ def _method(operation: Operation, prefix: str, wait: str) -> str:
     return "\n".join(lines)
 
 
-def _spelled(kind: Any, shapes: str = "", sequence: str = "tuple[{}, ...]") -> str:
-    """The type as source: names prefixed by `shapes`, tuples spelled as `sequence`."""
+def _type_source(kind: Any, shapes: str = "", sequence: str = "tuple[{}, ...]") -> str:
+    """The type as source text. `shapes`: the prefix of class names. `sequence`: the form of a tuple type."""
     if kind in _PLAIN:
         return _PLAIN[kind]
     if isinstance(kind, type) and issubclass(kind, (msgspec.Struct, Enum)):
         return f"{shapes}{kind.__name__}"
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    spelled = [_spelled(one, shapes, sequence) for one in arguments if one is not Ellipsis]
+    sources = [_type_source(argument, shapes, sequence) for argument in arguments if argument is not Ellipsis]
     if origin in (typing.Union, types.UnionType):
-        return " | ".join(sorted(spelled, key="None".__eq__))
+        return " | ".join(sorted(sources, key="None".__eq__))
     if origin is dict:
-        return f"dict[{', '.join(spelled)}]"
+        return f"dict[{', '.join(sources)}]"
     if origin is tuple and arguments[1:] == (Ellipsis,):
-        return sequence.format(spelled[0])
-    raise TypeError(f"{kind!r}: the client has no way to say this type")
+        return sequence.format(sources[0])
+    raise TypeError(f"{kind!r}: this type cannot be written as source text")
 
 
 def _default(field: msgspec.structs.FieldInfo, shapes: str) -> str | None:
@@ -267,7 +268,7 @@ def _default(field: msgspec.structs.FieldInfo, shapes: str) -> str | None:
         return json.dumps(field.default)
     if field.default is None or field.default == () or isinstance(field.default, int):
         return repr(field.default)
-    raise TypeError(f"field {field.name}: the client has no way to say its default")
+    raise TypeError(f"field {field.name}: its default cannot be written as source text")
 
 
 def _docstring(indent: int, *texts: str | None) -> list[str]:

@@ -33,10 +33,10 @@ def coverage_page() -> str:
 
 def _by_subject() -> dict[str, list[str]]:
     """The operations of each subject. The schema has some subjects twice, with and without capital letters."""
-    found: dict[str, tuple[str, list[str]]] = {}
+    by_lower_case: dict[str, tuple[str, list[str]]] = {}
     for subject, operations in PUBLIC_SCHEMA.operations.items():
-        found.setdefault(subject.lower(), (subject, []))[1].extend(operations)
-    return {subject: sorted(operations) for subject, operations in found.values()}
+        by_lower_case.setdefault(subject.lower(), (subject, []))[1].extend(operations)
+    return {subject: sorted(operations) for subject, operations in by_lower_case.values()}
 
 
 def _row(name: str) -> str:
@@ -49,7 +49,7 @@ def _row(name: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page; with --check, 1 if the page that is there is stale."""
+    """Write the page. With --check, write nothing and return 1 if the page is not current."""
     page = coverage_page()
     if arguments == ["--check"]:
         return 0 if PAGE.read_text() == page else 1

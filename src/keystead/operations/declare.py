@@ -84,7 +84,10 @@ def query(
     for_recovery: bool = False,
     of_caller: bool = False,
 ) -> Callable[[Declared], Declared]:
-    """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape."""
+    """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape.
+
+    QueryOperation describes the parameters.
+    """
 
     def declare(answer: Declared) -> Declared:
         _, request, response = _signature(answer)
@@ -147,6 +150,7 @@ def activity(
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
+    asks_provider: bool = False,
     changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
@@ -164,17 +168,17 @@ def activity(
     def declare(execute: Declared) -> Declared:
         execution, intent, output = _signature(execute)
         _check_signatures(execution, intent, load_context, resources)
-        output, *_ = [each for each in (output, *typing.get_args(output)) if _is_output(each)]
+        output, *_ = [hint for hint in (output, *typing.get_args(output)) if _is_output(hint)]
         (result,) = typing.get_args(output)
         current = IntentVersion(
             activity_type=activity_type,
             intent=intent,
             result_key=wire_key(result),
             result_struct=result,
-            upgrade=lambda given: given,
+            upgrade=lambda unchanged: unchanged,
             decoder=decoder(intent, within="parameters"),
         )
-        versions = (current, *(_older_version(each, result) for each in accepts))
+        versions = (current, *(_older_version(version, result) for version in accepts))
         if activity_kind(activity_type) not in SUBJECTS.keys() | ROOT_ONLY | UNGOVERNED:
             raise ValueError(f"keystead.policies.resources does not list {activity_type}")
         CATALOGUE.add(
@@ -200,6 +204,7 @@ def activity(
                 resources=resources,
                 precondition=precondition,
                 oidc_tokens=oidc_tokens,
+                asks_provider=asks_provider,
                 changes_organization=changes_organization,
             )
         )
@@ -230,11 +235,11 @@ def _check_signatures(
     context: Any = type(None)
     expected: Any = Execution
     if load_context is not None:
-        place, asked, context = _signature(load_context)
+        source, parameters, context = _signature(load_context)
         expected = ExecutionWith[context]
-        if (place, asked) != (ContextSource, intent):
+        if (source, parameters) != (ContextSource, intent):
             raise TypeError(
-                f"{load_context.__name__} takes (ContextSource, {intent.__name__}), not ({place}, {asked})"
+                f"{load_context.__name__} takes (ContextSource, {intent.__name__}), not ({source}, {parameters})"
             )
     if execution != expected:
         raise TypeError(f"an execution of {intent.__name__} takes {expected}, not {execution}")
@@ -245,7 +250,7 @@ def _check_signatures(
 
 
 def _is_output(hint: Any) -> bool:
-    """Whether the type is `ExecutionOutput[…]`. An execution may also return a Refusal."""
+    """Whether the type is `ExecutionOutput[…]`. An execution may also return a RefusalWithRows."""
     return typing.get_origin(hint) is ExecutionOutput
 
 

@@ -1,6 +1,6 @@
-"""Exporting wallets and keys: encrypted to a key of the caller's, in a bundle that the server signs.
+"""Exporting wallets and keys: the secret is encrypted to the caller's key, in a bundle that the server signs.
 
-An export runs once: its bundle stays in the activity's result, and only the caller's key opens it.
+An export runs once. Its bundle stays in the activity's result, and only the caller's key opens it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ TargetPublicKey = Annotated[str, Meta(max_length=200)]
 
 
 class ExportWalletIntent(RequestStruct, frozen=True):
-    """`language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed."""
+    """`language`: the language of the mnemonic, English if absent. The same words in another language have another
+    seed."""
 
     wallet_id: Uuid
     target_public_key: TargetPublicKey
@@ -99,17 +100,17 @@ class AccountToExport(msgspec.Struct, frozen=True):
 
 async def _account_to_export(source: ContextSource, intent: ExportWalletAccountIntent) -> AccountToExport:
     organization = source.organization
-    found = await source.store.account_with_address(organization.id, intent.address)
-    if found is None:
+    stored = await source.store.account_with_address(organization.id, intent.address)
+    if stored is None:
         raise NotFound(f"Could not find wallet account {intent.address!r} in organization {organization.id}")
-    wallet = organization.record(Wallets, found.account.wallet_id)
-    return AccountToExport(found, await sealed_mnemonic(source, wallet))
+    wallet = organization.record(Wallets, stored.account.wallet_id)
+    return AccountToExport(stored, await sealed_mnemonic(source, wallet))
 
 
 def _account_keywords(
-    organization: Organization, _: ExportWalletAccountIntent, found: AccountToExport
+    organization: Organization, _: ExportWalletAccountIntent, context: AccountToExport
 ) -> ResourceKeywords:
-    account = found.stored.account
+    account = context.stored.account
     return ResourceKeywords(
         {
             "wallet": wallet_keywords(organization.wallets[account.wallet_id]),
@@ -123,16 +124,16 @@ async def export_wallet_account(
     execution: ExecutionWith[AccountToExport], intent: ExportWalletAccountIntent
 ) -> ExecutionOutput[ExportWalletAccountResult]:
     """Export the private key of a wallet account, sealed to the target key."""
-    organization, found = execution.organization, execution.context
-    account = found.stored.account
+    organization, context = execution.organization, execution.context
+    account = context.stored.account
     bundle = await execution.signer.export_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
-        key=account_key(account, found.sealed_mnemonic),
+        key=account_key(account, context.sealed_mnemonic),
         target=_target(intent.target_public_key),
     )
     result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
-    if found.stored.exported:
+    if context.stored.exported:
         return ExecutionOutput(result=result)
     # The wallet is written too, so that this conflicts with a change of the account at the same moment.
     wallet = organization.record(Wallets, account.wallet_id)

@@ -25,8 +25,8 @@ async def linkable_organization(
     email = linked_email(identity, settings)
     if email is None:
         return None
-    found = await store.suborganizations_with(parent_id, LookupKind.VERIFIED_EMAIL, email)
-    return found[0] if len(found) == 1 else None
+    organization_ids = await store.suborganizations_with(parent_id, LookupKind.VERIFIED_EMAIL, email)
+    return organization_ids[0] if len(organization_ids) == 1 else None
 
 
 async def link_google(call: ProxyCall, identity: ProvenIdentity, token: str) -> None:
@@ -37,8 +37,8 @@ async def link_google(call: ProxyCall, identity: ProvenIdentity, token: str) -> 
     value = identity_looked_up(identity.iss, identity.aud, identity.sub)
     if await call.store.suborganizations_with(call.organization.id, LookupKind.OAUTH_IDENTITY, value):
         return
-    found = await linkable_organization(call.store, call.organization.id, call.settings, identity)
-    organization = None if found is None else await call.store.organization(found)
+    organization_id = await linkable_organization(call.store, call.organization.id, call.settings, identity)
+    organization = None if organization_id is None else await call.store.organization(organization_id)
     if organization is None or identity.email is None:
         return
     users = users_with_contact(organization, OtpType.EMAIL, identity.email)

@@ -54,8 +54,8 @@ class _ImportIntent(Protocol):
     def user_id(self) -> str: ...
 
 
-def only_for_oneself(submitter_id: str, intent: _ImportIntent) -> None:
-    """A rule that no policy overrides: users import for themselves only."""
+def check_import_of_submitter(submitter_id: str, intent: _ImportIntent) -> None:
+    """Raise PermissionDenied unless the submitter imports for themselves. No policy overrides this rule."""
     if intent.user_id != submitter_id:
         raise PermissionDenied(
             f"an import is its user's own: field `parameters.userId`: {intent.user_id} is not the user who "
@@ -63,7 +63,7 @@ def only_for_oneself(submitter_id: str, intent: _ImportIntent) -> None:
         )
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=only_for_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=check_import_of_submitter)
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
 ) -> ExecutionOutput[InitImportWalletResult]:
@@ -72,7 +72,7 @@ async def init_import_wallet(
     return ExecutionOutput(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
 
-@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=only_for_oneself)
+@activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=check_import_of_submitter)
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
 ) -> ExecutionOutput[InitImportPrivateKeyResult]:
@@ -85,7 +85,7 @@ async def _new_import_target(
     execution: Execution, kind: ImportKind, user_id: str
 ) -> tuple[str, tuple[Put | Remove, ...]]:
     organization, target_id = execution.organization, execution.new_id()
-    made = await execution.signer.new_import_target(
+    new_target = await execution.signer.new_import_target(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         target_id=target_id,
@@ -93,9 +93,9 @@ async def _new_import_target(
         user_id=user_id,
     )
     target = ImportTarget(
-        id=target_id, kind=kind, user_id=user_id, sealed=made.sealed, created_at_ms=execution.now_ms
+        id=target_id, kind=kind, user_id=user_id, sealed=new_target.sealed, created_at_ms=execution.now_ms
     )
-    return made.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
+    return new_target.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
 
 
 class ImportWalletIntent(RequestStruct, frozen=True):
@@ -110,13 +110,13 @@ class ImportWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=only_for_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=check_import_of_submitter)
 async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> ExecutionOutput[ImportWalletResult]:
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
     organization = execution.organization
     normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
     wallet_id = execution.new_id()
-    made = await execution.signer.import_wallet(
+    import_result = await execution.signer.import_wallet(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         targets=open_targets(organization, intent.user_id, ImportKind.WALLET, execution.now_ms),
@@ -125,13 +125,19 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Exe
         accounts=[account_request(params) for params in intent.accounts],
     )
     records = wallet_records(
-        execution, wallet_id, intent.wallet_name, made.wallet, intent.accounts, normalized_paths, imported=True
+        execution,
+        wallet_id,
+        intent.wallet_name,
+        import_result.wallet,
+        intent.accounts,
+        normalized_paths,
+        imported=True,
     )
     return ExecutionOutput(
         result=ImportWalletResult(
             wallet_id=wallet_id, addresses=tuple(account.address for account in records.accounts)
         ),
-        changes=(Put(records.wallet), Remove(ImportTarget, made.target_id)),
+        changes=(Put(records.wallet), Remove(ImportTarget, import_result.target_id)),
         attachments=records.attachments,
         derived=records.accounts,
     )
@@ -150,18 +156,18 @@ class ImportPrivateKeyResult(Wire, frozen=True):
     addresses: tuple[PrivateKeyAddress, ...]
 
 
-@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=only_for_oneself)
+@activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=check_import_of_submitter)
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
 ) -> ExecutionOutput[ImportPrivateKeyResult]:
     """Store the private key that the caller sealed to an import target."""
     organization = execution.organization
     organization.private_keys.check_limit(1, execution.limits)
-    taken = organization.private_keys.labels()
-    PrivateKeys.check_label(intent.private_key_name, taken, "parameters.privateKeyName")
+    used_names = organization.private_keys.labels()
+    PrivateKeys.check_label(intent.private_key_name, used_names, "parameters.privateKeyName")
     check_formats(intent.curve, intent.address_formats, "parameters.addressFormats")
     private_key_id = execution.new_id()
-    made = await execution.signer.import_private_key(
+    import_result = await execution.signer.import_private_key(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         targets=open_targets(organization, intent.user_id, ImportKind.PRIVATE_KEY, execution.now_ms),
@@ -171,12 +177,12 @@ async def import_private_key(
         address_formats=intent.address_formats,
     )
     private_key = private_key_record(
-        execution, private_key_id, intent.private_key_name, intent, made.private_key, (), imported=True
+        execution, private_key_id, intent.private_key_name, intent, import_result.private_key, (), imported=True
     )
     return ExecutionOutput(
         result=ImportPrivateKeyResult(private_key_id=private_key_id, addresses=private_key.addresses),
-        changes=(Put(private_key), Remove(ImportTarget, made.target_id)),
-        attachments=(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.private_key.sealed),),
+        changes=(Put(private_key), Remove(ImportTarget, import_result.target_id)),
+        attachments=(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, import_result.private_key.sealed),),
     )
 
 

@@ -32,7 +32,7 @@ class IpAllowlistRuleParams(RequestStruct, frozen=True):
 
 
 class SetIpAllowlistIntent(RequestStruct, frozen=True):
-    """`enabled`: for the organization's list only. `on_evaluation_error`: DENY where absent."""
+    """`enabled`: for the organization's list only. `on_evaluation_error`: DENY if absent."""
 
     rules: Annotated[tuple[IpAllowlistRuleParams, ...], Meta(max_length=10 * RULES_MAX)]
     public_key: PublicKey | None = None
@@ -47,7 +47,10 @@ class SetIpAllowlistResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_SET_IP_ALLOWLIST")
 def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> ExecutionOutput[SetIpAllowlistResult]:
     """Set from which networks requests to the organization, or with one API key, may come."""
-    organization, public_key = _parent(execution.organization), looked_up_public_key(intent.public_key or "")
+    organization, public_key = (
+        _checked_parent(execution.organization),
+        looked_up_public_key(intent.public_key or ""),
+    )
     lists = organization.of(IpAllowlists)
     if public_key:
         if public_key not in organization.users.by_public_key:
@@ -63,19 +66,21 @@ def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> Exec
             "false only stores it"
         )
     keys = organization.users.by_public_key
-    of_deleted_keys = [each for each in lists if each and each not in keys]
+    of_deleted_keys = [key for key in lists if key and key not in keys]
     check_limit(len(lists) - len(of_deleted_keys), 0 if public_key in lists else 1, IP_ALLOWLISTS, execution.limits)
     networks = networks_of((rule.cidr for rule in intent.rules), "parameters.rules")
     record = IpAllowlist(
         public_key=public_key,
         enabled=intent.enabled is not False,
         rules=tuple(
-            IpAllowlistRule(cidr=str(network), label=intent.rules[at].label or "", created_at=str(execution.now_ms))
-            for network, at in networks.items()
+            IpAllowlistRule(
+                cidr=str(network), label=intent.rules[index].label or "", created_at=str(execution.now_ms)
+            )
+            for network, index in networks.items()
         ),
         on_evaluation_error=intent.on_evaluation_error or OnEvaluationError.DENY,
     )
-    removed = [Remove(IpAllowlist, each) for each in of_deleted_keys]
+    removed = [Remove(IpAllowlist, key) for key in of_deleted_keys]
     return ExecutionOutput(result=SetIpAllowlistResult(), changes=(*removed, Put(record)))
 
 
@@ -92,7 +97,10 @@ def remove_ip_allowlist(
     execution: Execution, intent: RemoveIpAllowlistIntent
 ) -> ExecutionOutput[RemoveIpAllowlistResult]:
     """Remove the allow-list of the organization, or of one API key."""
-    organization, public_key = _parent(execution.organization), looked_up_public_key(intent.public_key or "")
+    organization, public_key = (
+        _checked_parent(execution.organization),
+        looked_up_public_key(intent.public_key or ""),
+    )
     if public_key not in organization.of(IpAllowlists):
         of_key = f" for API key {json.dumps(public_key)}" if public_key else ""
         raise NotFound(f"organization {organization.id} has no IP allow-list{of_key}")
@@ -121,19 +129,20 @@ class GetIpAllowlistResponse(Wire, frozen=True):
 def get_ip_allowlist(reading: Reading, request: GetIpAllowlistRequest) -> GetIpAllowlistResponse:
     """The IP allow-list of the organization, or of one API key. Without an allow-list, the answer has no rules."""
     public_key = looked_up_public_key(request.public_key or "")
-    found = reading.organization.of(IpAllowlists).get(public_key)
+    allowlist = reading.organization.of(IpAllowlists).get(public_key)
     return GetIpAllowlistResponse(
         allowlist=ShownIpAllowlist(
             organization_id=reading.organization.id,
-            rules=() if found is None else found.rules,
+            rules=() if allowlist is None else allowlist.rules,
             public_key=public_key or None,
-            enabled=None if public_key else found is not None and found.enabled,
-            on_evaluation_error=OnEvaluationError.DENY if found is None else found.on_evaluation_error,
+            enabled=None if public_key else allowlist is not None and allowlist.enabled,
+            on_evaluation_error=OnEvaluationError.DENY if allowlist is None else allowlist.on_evaluation_error,
         )
     )
 
 
-def _parent(organization: Organization) -> Organization:
+def _checked_parent(organization: Organization) -> Organization:
+    """The organization. Raises InvalidRequest for a sub-organization."""
     if organization.profile.parent_id is not None:
         raise InvalidRequest(
             "activity not callable by sub-organizations: IP allow-lists apply to parent organizations only",

@@ -21,7 +21,7 @@ def wallet_keywords(wallet: Wallet) -> dict[str, Any]:
 
 
 def wallet_account_keywords(account: WalletAccount) -> dict[str, Any]:
-    """The path as it was asked for, level by level."""
+    """The path as the request wrote it, level by level."""
     segments = parse_path(account.path)
     return {
         "address": account.address,

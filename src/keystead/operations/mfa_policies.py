@@ -60,7 +60,7 @@ async def create_mfa_policy(
         mfa_policy_id=execution.new_id(),
         mfa_policy_name=intent.mfa_policy_name,
         condition=await _checked_condition(intent.condition, user.mfa_policies, execution),
-        required_authentication_methods=tuple(map(_required, intent.required_authentication_methods)),
+        required_authentication_methods=tuple(map(_required_method, intent.required_authentication_methods)),
         order=intent.order,
         notes=intent.notes,
         created_at=now,
@@ -110,7 +110,7 @@ async def update_mfa_policy(
         else await _checked_condition(intent.condition, others, execution),
         required_authentication_methods=policy.required_authentication_methods
         if required is None
-        else tuple(map(_required, required)),
+        else tuple(map(_required_method, required)),
         order=policy.order if intent.order is None else intent.order,
         notes=policy.notes if intent.notes is None else intent.notes,
         updated_at=now,
@@ -192,7 +192,7 @@ def _check_order_free(others: Iterable[MfaPolicy], order: int) -> None:
             )
 
 
-def _required(step: RequiredAuthenticationMethodParams) -> RequiredAuthenticationMethod:
+def _required_method(step: RequiredAuthenticationMethodParams) -> RequiredAuthenticationMethod:
     return RequiredAuthenticationMethod(
         any=tuple(AuthenticationMethod(type=method.type, id=method.id) for method in step.any)
     )

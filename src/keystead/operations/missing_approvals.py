@@ -23,10 +23,10 @@ from keystead.policies.request import AuthorizationRequest
 from keystead.policies.resources import ROOT_ONLY
 
 NAMED_MAX: Final = 100
-"""Most users that one way names."""
+"""Most users in one MissingApprovals."""
 
 WAYS_MAX: Final = 10
-"""Most policies that are named."""
+"""Most policies in one answer."""
 
 
 class MissingApprovals(Wire, frozen=True):
@@ -69,7 +69,7 @@ def _by_policies(
             break
         if policy.id not in waiting:
             continue
-        user_ids = _counted(organization, approving, waiting[policy.id], policy.consensus)
+        user_ids = _counted_users(organization, approving, waiting[policy.id], policy.consensus)
         if user_ids:
             ways.append(MissingApprovals(policy_id=policy.id, user_ids=user_ids))
     return ways
@@ -81,7 +81,7 @@ def _by_root_quorum(quorum: RootQuorum, approving: Collection[str]) -> list[Miss
     return [MissingApprovals(user_ids=members[:NAMED_MAX], count=count)] if 0 < count <= len(members) else []
 
 
-def _counted(
+def _counted_users(
     organization: Organization,
     approving: Collection[str],
     evaluator: PolicyEvaluator,

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keystead.api.enums import TagType
-from keystead.api.parameters import (
-    OauthProviderParamsV2,
-)
+from keystead.api.parameters import OauthProviderParamsV2
 from keystead.api.records import Timestamp, User
 from keystead.operations.sibling_credentials import HeldBySiblings
 from keystead.operations.user_intents import UserParamsV4
@@ -36,11 +34,11 @@ from keystead.pipeline.activity import Execution
 
 
 def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field: str) -> dict[str, str]:
-    """The ID tokens among the providers of each user, by the field that has each."""
+    """The ID tokens in the providers of each user, by the field that holds the token."""
     return {
-        place: token
+        token_field: token
         for index, of_user in enumerate(providers)
-        for place, token in tokens_of(of_user, f"{field}[{index}].oauthProviders").items()
+        for token_field, token in tokens_of(of_user, f"{field}[{index}].oauthProviders").items()
     }
 
 
@@ -59,10 +57,10 @@ async def added_users(
     """
     organization = execution.organization
     organization.users.check_limit(len(requested), execution.limits)
-    passkeys_in_all = sum(len(user.authenticators) for user in requested)
+    passkeys_count = sum(len(user.authenticators) for user in requested)
     added = []
     for index, params in enumerate(requested):
-        async with execution.long_work.verifying(organization.id, passkeys_in_all):
+        async with execution.long_work.verifying(organization.id, passkeys_count):
             added.append(_new_user(execution, params, f"{field}[{index}]", by_parent=by_parent))
     users = [user for user, _ in added]
     keys = [key for user in users for key in user.api_keys]
@@ -70,7 +68,7 @@ async def added_users(
     check_public_keys_free(organization, keys)
     check_credential_ids_free(organization, authenticators)
     check_not_held_by_siblings(held_by_siblings, [key.credential.public_key for key in keys])
-    check_not_held_by_siblings(held_by_siblings, [one.credential_id for one in authenticators])
+    check_not_held_by_siblings(held_by_siblings, [authenticator.credential_id for authenticator in authenticators])
     check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
     passkeys = [passkey for _, held in added for passkey in held]
     return users, (*map(Put, users), *map(Put, passkeys))

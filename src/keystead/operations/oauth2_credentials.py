@@ -148,7 +148,12 @@ async def _used_credential(source: ContextSource, intent: Oauth2AuthenticateInte
     return source.organization.record(Oauth2Credentials, intent.oauth2_credential_id)
 
 
-@activity("ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", load_context=_used_credential, changes_organization=False)
+@activity(
+    "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE",
+    load_context=_used_credential,
+    asks_provider=True,
+    changes_organization=False,
+)
 async def oauth2_authenticate(
     execution: ExecutionWith[Oauth2Credential], intent: Oauth2AuthenticateIntent
 ) -> ExecutionOutput[Oauth2AuthenticateResult]:

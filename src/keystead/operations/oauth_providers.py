@@ -67,7 +67,7 @@ def _tokens(intent: CreateOauthProvidersIntentV2) -> dict[str, str]:
 
 
 async def _client_ids(source: ContextSource, _: CreateOauthProvidersIntentV2) -> frozenset[str]:
-    """Those of the organization, or of its parent."""
+    """The client ids in the authentication proxies of the organization, or of its parent if it has one."""
     parent_id = source.organization.profile.parent_id
     parent = source.organization if parent_id is None else await source.store.organization(parent_id)
     return frozenset() if parent is None else client_ids_of(parent)
@@ -87,7 +87,8 @@ def create_oauth_providers(
 ) -> ExecutionOutput[CreateOauthProvidersResultV2]:
     """Attach identities of OpenID Connect issuers to a user.
 
-    Google's verify the user's e-mail address. A user of the parent attaches no others.
+    An identity of Google verifies the user's e-mail address. A user of the parent may attach only identities of
+    Google.
     """
     user = execution.organization.record(Users, intent.user_id)
     is_by_parent = execution.submitter_id not in execution.organization.users
@@ -96,11 +97,11 @@ def create_oauth_providers(
     now = Timestamp.from_ms(execution.now_ms)
     providers = new_oauth_providers(intent.oauth_providers, execution.identities, execution.new_id, now, _FIELD)
     check_identities_free(execution.organization, providers)
-    held = with_oauth_providers(user.oauth_providers, providers, execution.limits)
+    all_providers = with_oauth_providers(user.oauth_providers, providers, execution.limits)
     return ExecutionOutput(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),
         changes=(
-            Put(replace(user, oauth_providers=held, updated_at=now)),
+            Put(replace(user, oauth_providers=all_providers, updated_at=now)),
             *google_email_verified(
                 execution.organization,
                 user,
@@ -112,13 +113,13 @@ def create_oauth_providers(
 
 
 def _check_by_parent(execution: Execution, intent: CreateOauthProvidersIntentV2, user: User) -> None:
-    """Raise PermissionDenied unless each identity is of Google, with the e-mail address that the user has."""
+    """Raise PermissionDenied unless each identity is of Google and has the user's e-mail address."""
     proven = execution.identities.values()
     has_claims = any(params.oidc_token is None for params in intent.oauth_providers)
     if has_claims or not all(proves_email_of(identity, user) for identity in proven):
         raise PermissionDenied(
-            f"field `{_FIELD}`: a user of the parent attaches identities of Google only, by tokens whose verified "
-            "e-mail address is the user's"
+            f"field `{_FIELD}`: a user of the parent may attach only identities of Google, by ID tokens with the "
+            "verified e-mail address of the user"
         )
 
 

@@ -92,7 +92,7 @@ def set_organization_feature(
             if not _ORIGIN.fullmatch(origin.strip()):
                 raise InvalidRequest(
                     f"invalid request: field `parameters.value`: {origin.strip()[:100]!r} is not an origin; "
-                    "expected https://app.example, several separated by commas"
+                    "expected an origin such as https://app.example, or several origins separated by commas"
                 )
     if intent.name is FeatureName.WEBHOOK and value:
         check_url(value, execution.webhooks.networks, "parameters.value")
@@ -115,7 +115,7 @@ class RemoveOrganizationFeatureResult(Wire, frozen=True):
 def remove_organization_feature(
     execution: Execution, intent: RemoveOrganizationFeatureIntent
 ) -> ExecutionOutput[RemoveOrganizationFeatureResult]:
-    """Remove a feature. Refused while it is the only way for some user to log in."""
+    """Remove a feature. This is refused if a user could not log in without it."""
     organization = execution.organization
     if intent.name.value not in organization.profile.features:
         raise NotFound(f"feature {intent.name} is not set in organization {organization.id}")

@@ -138,12 +138,14 @@ _STORED_FORMS: dict[str, Callable[[str], str]] = {
 
 @query()
 async def list_suborgs(reading: Reading, request: ListSuborgsRequest) -> ListSuborgsResponse:
-    """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds."""
+    """The ids of all sub-organizations of the organization, or of those that a filter finds, by page."""
     page = page_of(request.pagination_options)
-    found = await reading.store.suborganizations(reading.organization.id, await _lookup(reading, request), page)
-    if found is None:
+    organization_ids = await reading.store.suborganizations(
+        reading.organization.id, await _lookup(reading, request), page
+    )
+    if organization_ids is None:
         raise unknown_cursor(page)
-    return ListSuborgsResponse(organization_ids=tuple(found))
+    return ListSuborgsResponse(organization_ids=tuple(organization_ids))
 
 
 async def _lookup(reading: Reading, request: ListSuborgsRequest) -> tuple[LookupKind, str] | None:
@@ -187,7 +189,7 @@ _VERIFIED = {"EMAIL": LookupKind.VERIFIED_EMAIL, "PHONE_NUMBER": LookupKind.VERI
 async def list_verified_suborgs(
     reading: Reading, request: ListVerifiedSuborgsRequest
 ) -> ListVerifiedSuborgsResponse:
-    """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter."""
+    """The ids of sub-organizations with a verified contact, or with this verified contact, by page."""
     page = page_of(request.pagination_options)
     filter_type, value = request.filter_type or None, request.filter_value
     if filter_type is not None and filter_type not in _VERIFIED:
@@ -197,7 +199,7 @@ async def list_verified_suborgs(
     if (filter_type is None) != (not value):
         raise InvalidRequest("invalid request body: fields `filterType` and `filterValue` go together")
     lookup = (_VERIFIED[filter_type], _STORED_FORMS[filter_type](value)) if filter_type and value else None
-    found = await reading.store.suborganizations(reading.organization.id, lookup, page)
-    if found is None:
+    organization_ids = await reading.store.suborganizations(reading.organization.id, lookup, page)
+    if organization_ids is None:
         raise unknown_cursor(page)
-    return ListVerifiedSuborgsResponse(organization_ids=tuple(found))
+    return ListVerifiedSuborgsResponse(organization_ids=tuple(organization_ids))

@@ -27,7 +27,7 @@ from keystead.operations.verification_tokens import (
     check_login,
     is_used_up,
     proven_token,
-    used_up,
+    use_records,
 )
 from keystead.operations.verifying_codes import (
     OtpCode,
@@ -35,7 +35,7 @@ from keystead.operations.verifying_codes import (
     open_code,
     refused_attempt,
     stored_code,
-    used_code,
+    used_code_rows,
 )
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.lookups import Lookup, LookupKind
@@ -161,15 +161,15 @@ async def otp_login(
     return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *contact_verified(organization, user, token.otp_type)),
-        attachments=used_up(token, intent.client_signature),
+        attachments=use_records(token, intent.client_signature),
     )
 
 
-async def _stored(source: ContextSource, intent: OtpAuthIntent) -> StoredCode:
+async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode:
     return await stored_code(source, intent.otp_id)
 
 
-@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_stored, by_parent=True)
+@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=True)
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
 ) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:
@@ -194,7 +194,7 @@ async def otp_auth(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
         changes=(session.change, *contact_verified(organization, user, code.otp_type)),
-        attachments=used_code(execution, execution.context),
+        attachments=used_code_rows(execution, execution.context),
     )
 
 

@@ -1,4 +1,4 @@
-"""Which of an organization's own wallets and private keys the addresses in a description are of."""
+"""Finds the addresses of the organization's own wallets and private keys in a description of an activity."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ LOOKED_UP_MAX: Final = 8
 
 
 async def with_holders(reading: Reading, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """The facts, each that is an address of the organization followed by one that names its wallet or key."""
-    found: list[Fact] = []
+    """The facts. After each fact that is an address of the organization, a fact names its wallet or private key."""
+    extended: list[Fact] = []
     looked_up = 0
     for fact in facts:
-        found.append(fact)
+        extended.append(fact)
         if looked_up < LOOKED_UP_MAX and _ADDRESS.fullmatch(fact.text):
             looked_up += 1
-            found.extend(await _holder(reading, fact))
-    return tuple(found)
+            extended.extend(await _holder_facts(reading, fact))
+    return tuple(extended)
 
 
-async def _holder(reading: Reading, fact: Fact) -> list[Fact]:
+async def _holder_facts(reading: Reading, fact: Fact) -> list[Fact]:
     organization = reading.organization
     stored = await reading.store.account_with_address(organization.id, fact.text)
     if stored is not None and (wallet := organization.wallets.get(stored.account.wallet_id)) is not None:

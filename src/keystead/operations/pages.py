@@ -1,4 +1,4 @@
-"""The page that a caller's `paginationOptions` name."""
+"""The page of a list that a request asks for with `paginationOptions`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ LIMIT_MAX = 100
 
 
 def page_of(options: Pagination | None) -> Page:
-    """Raises InvalidRequest for a limit outside 1 to 100, or for both cursors. An empty cursor counts as absent."""
+    """The page of a request. Raises InvalidRequest for a limit outside 1 to 100, or for both cursors. An empty
+    cursor counts as absent."""
     if options is None:
         return Page(DEFAULT_LIMIT)
     text = options.limit or str(DEFAULT_LIMIT)
@@ -21,14 +22,13 @@ def page_of(options: Pagination | None) -> Page:
             "as decimal text"
         )
     if options.before and options.after:
-        raise InvalidRequest(
-            "invalid request body: field `paginationOptions`: `before` and `after` exclude each other"
-        )
+        raise InvalidRequest("invalid request body: field `paginationOptions`: send `before` or `after`, not both")
     return Page(int(text), options.before or None, options.after or None)
 
 
 def unknown_cursor(page: Page) -> InvalidRequest:
+    """The error for a page whose cursor is not the id of an entry."""
     return InvalidRequest(
         f"invalid request body: field `paginationOptions.{'before' if page.before else 'after'}`: "
-        f"{page.before or page.after!r} is not an id of this list"
+        f"{page.before or page.after!r} is not the id of an entry of this list"
     )

@@ -68,14 +68,16 @@ async def create_policies(
     )
 
 
-async def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3, ...], field: str) -> list[Policy]:
+async def _new_policies(
+    execution: Execution, requested: tuple[CreatePolicyIntentV3, ...], field: str
+) -> list[Policy]:
     organization = execution.organization
-    organization.policies.check_limit(len(asked), execution.limits)
+    organization.policies.check_limit(len(requested), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
-    taken = organization.policies.labels()
+    used_names = organization.policies.labels()
     policies = []
-    for intent in asked:
-        Policies.check_label(intent.policy_name, taken, f"{field}.policyName")
+    for intent in requested:
+        Policies.check_label(intent.policy_name, used_names, f"{field}.policyName")
         policy = Policy(
             policy_id=execution.new_id(),
             policy_name=intent.policy_name,
@@ -87,13 +89,13 @@ async def _new_policies(execution: Execution, asked: tuple[CreatePolicyIntentV3,
             condition=intent.condition or "",
             time=intent.time or None,
         )
-        taken[policy.policy_name] = policy.policy_id
+        used_names[policy.policy_name] = policy.policy_id
         policies.append(policy)
-    await _check(policies, organization.policies.values(), execution)
+    await _check_policies(policies, organization.policies.values(), execution)
     return policies
 
 
-async def _check(policies: Sequence[Policy], others: Iterable[Policy], execution: Execution) -> None:
+async def _check_policies(policies: Sequence[Policy], others: Iterable[Policy], execution: Execution) -> None:
     """Raise LimitReached if these policies have too many characters, by themselves or together with the others of
     the organization; InvalidRequest for an expression that does not compile. Other requests run in between."""
     for policy in policies:
@@ -164,7 +166,7 @@ async def update_policy(
         updated_at=Timestamp.from_ms(execution.now_ms),
     )
     others = [other for other in organization.policies.values() if other is not policy]
-    await _check((changed,), others, execution)
+    await _check_policies((changed,), others, execution)
     return ExecutionOutput(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 
@@ -196,12 +198,12 @@ class DeletePoliciesResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_POLICIES")
 def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> ExecutionOutput[DeletePoliciesResult]:
     """Delete several policies, all or none."""
-    gone = tuple(dict.fromkeys(intent.policy_ids))
-    for policy_id in gone:
+    deleted_ids = tuple(dict.fromkeys(intent.policy_ids))
+    for policy_id in deleted_ids:
         execution.organization.record(Policies, policy_id)
     return ExecutionOutput(
-        result=DeletePoliciesResult(policy_ids=gone),
-        changes=tuple(Remove(Policy, policy_id) for policy_id in gone),
+        result=DeletePoliciesResult(policy_ids=deleted_ids),
+        changes=tuple(Remove(Policy, policy_id) for policy_id in deleted_ids),
     )
 
 

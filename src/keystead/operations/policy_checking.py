@@ -1,4 +1,4 @@
-"""Checking a policy before it is saved, and what its expressions may name: queries of ours, for editors.
+"""Checking a policy before it is saved, and what its expressions may name: queries of our own, for editors.
 
 Not here: the checks (`policies.expression`), the warnings (`policies.linting`).
 """
@@ -13,7 +13,7 @@ from keystead.api.enums import Effect
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Policy, Timestamp, Wire
 from keystead.operations.declare import Reading, query
-from keystead.operations.policy_warnings import PolicyWarningRecord, warnings_of
+from keystead.operations.policy_warnings import PolicyWarningRecord, warning_record, warnings_of
 from keystead.policies.expression import Expression
 from keystead.policies.namespaces import KEYWORDS
 from keystead.policies.policy import sources_of
@@ -45,8 +45,8 @@ class ExpressionProblem(Wire, frozen=True):
 
 
 class CheckPolicyResponse(Wire, frozen=True):
-    """`problems`: at most one of each clause; with one, the policy is refused. `warnings`: what its author may not
-    mean, as `list_policy_warnings` has them; none while there are problems."""
+    """`problems`: at most one for each clause; a policy with a problem is refused. `warnings`: what the author may
+    not have intended, as in `list_policy_warnings`; empty if there are problems."""
 
     problems: tuple[ExpressionProblem, ...]
     warnings: tuple[PolicyWarningRecord, ...]
@@ -54,7 +54,7 @@ class CheckPolicyResponse(Wire, frozen=True):
 
 @query()
 async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPolicyResponse:
-    """Whether a policy could be saved, and what its author may not mean. Nothing is saved."""
+    """Whether a policy could be saved, and what its author may not have intended. Nothing is saved."""
     policy = unsaved_policy(reading, request)
     environment = reading.environment
     problems = []
@@ -69,16 +69,8 @@ async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPo
             )
     if problems:
         return CheckPolicyResponse(problems=tuple(problems), warnings=())
-    found = await warnings_of(reading.organization, environment, {_UNSAVED}, unsaved=policy)
-    return CheckPolicyResponse(
-        problems=(),
-        warnings=tuple(
-            PolicyWarningRecord(
-                policy_id=each.policy_id, policy_name=each.policy_name, code=each.code, message=each.message
-            )
-            for each in found
-        ),
-    )
+    warnings = await warnings_of(reading.organization, environment, {_UNSAVED}, unsaved=policy)
+    return CheckPolicyResponse(problems=(), warnings=tuple(map(warning_record, warnings)))
 
 
 def unsaved_policy(reading: Reading, request: CheckPolicyRequest) -> Policy:
@@ -102,8 +94,8 @@ class ListPolicyKeywordsRequest(QueryRequest, frozen=True):
 
 
 class PolicyKeyword(Wire, frozen=True):
-    """`path`: as an expression writes it, such as `eth.tx.to`; `[]` after a list stands for one of its items, after
-    a map for one of its values. `type`: in words."""
+    """`path`: as an expression writes it, such as `eth.tx.to`. `[]` after a list stands for one of its items; `[]`
+    after a map stands for one of its values. `type`: in words."""
 
     clause: str
     path: str
@@ -138,6 +130,8 @@ def _paths(clause: str, path: str, kind: Type) -> list[PolicyKeyword]:
             inner = _paths(clause, f"{path}[]", value)
             return [PolicyKeyword(clause=clause, path=path, type="a map"), *inner]
         case StructOf(fields=fields):
-            return [each for name, field in fields.items() for each in _paths(clause, f"{path}.{name}", field)]
+            return [
+                keyword for name, field in fields.items() for keyword in _paths(clause, f"{path}.{name}", field)
+            ]
         case unknown:
             assert_never(unknown)

@@ -13,7 +13,7 @@ from keystead.api.parameters import QueryRequest
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, query
-from keystead.operations.policy_trials import request_of
+from keystead.operations.policy_trials import authorization_request_for
 from keystead.organizations.kinds.policies import Policies
 from keystead.policies.evaluation_context import EvaluationError
 from keystead.policies.explanation import Part, explain
@@ -77,21 +77,21 @@ async def explain_policy(reading: Reading, request: ExplainPolicyRequest) -> Exp
     organization = reading.organization
     activity = await activity_named(reading, request.activity_id)
     policy = organization.record(Policies, request.policy_id)
-    asked = await request_of(reading, activity)
+    authorization = await authorization_request_for(reading, activity)
     long_work = reading.environment.long_work
     explained = []
     for source in sources_of(policy).given:
-        items = asked.items() if source.clause is Clause.CONDITION else [asked]
+        items = authorization.items() if source.clause is Clause.CONDITION else [authorization]
         for number, item in enumerate(items, 1):
             async with long_work.turn(organization.id):  # an explanation may take some 100 ms
                 parts = explain(source, _values(source.clause, item))
             clause = ExplainedClause(
                 clause=source.clause,
-                parts=tuple(map(_on_the_wire, parts)),
+                parts=tuple(map(_explained_part, parts)),
                 item=number if len(items) > 1 else None,
             )
             explained.append(clause)
-    return ExplainPolicyResponse(explained_clauses=tuple(explained), at=Timestamp.from_ms(asked.now_ms))
+    return ExplainPolicyResponse(explained_clauses=tuple(explained), at=Timestamp.from_ms(authorization.now_ms))
 
 
 def _values(clause: Clause, request: AuthorizationRequest) -> Mapping[str, Any]:
@@ -106,15 +106,15 @@ def _values(clause: Clause, request: AuthorizationRequest) -> Mapping[str, Any]:
             assert_never(unknown)
 
 
-def _on_the_wire(part: Part) -> ExplainedPart:
-    value, reason = ("true" if part.value else "false"), None
+def _explained_part(part: Part) -> ExplainedPart:
+    result, reason = ("true" if part.value else "false"), None
     if isinstance(part.value, EvaluationError):
-        value, reason = "failed", part.value.reason
+        result, reason = "failed", part.value.reason
     return ExplainedPart(
         depth=part.depth,
         text=part.text,
         operator=part.operator,
-        value=value,
+        value=result,
         reason=reason,
-        values=tuple(ExplainedValue(path=each.path, value=each.value) for each in part.values),
+        values=tuple(ExplainedValue(path=value.path, value=value.value) for value in part.values),
     )

@@ -67,13 +67,14 @@ class TriedActivity(Wire, frozen=True):
 
 
 class TryPolicyResponse(Wire, frozen=True):
-    """In the order of the request, without those that would cost too much."""
+    """In the order of the request. Activities beyond the limits on size and processor time are left out."""
 
     tried_activities: tuple[TriedActivity, ...]
 
 
 class _PolicySets(msgspec.Struct, frozen=True):
-    """The policy that is tried: alone, and among the others; and the policies that are saved."""
+    """`alone`: only the policy that is tried. `among_others`: the policy with the saved ones. `saved`: without
+    it."""
 
     policy: CompiledPolicy
     alone: PolicySet
@@ -83,7 +84,7 @@ class _PolicySets(msgspec.Struct, frozen=True):
 
 @query()
 async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyResponse:
-    """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
+    """The outcome of a policy for recorded activities, and the decisions with this policy. Nothing is saved.
 
     All votes of an activity count. The records and the other policies are the current ones: an activity whose
     wallet was deleted has no `wallet` keyword. Raises InvalidRequest for expressions that cannot be read, NotFound
@@ -98,9 +99,9 @@ async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyRe
         size += recorded_bytes(activity)
         if tried and (size > TRIED_BYTES_MAX or seconds > TRIED_SECONDS_MAX):
             break
-        asked = await request_of(reading, activity, sets.among_others)
-        asked_saved = await request_of(reading, activity, sets.saved)
-        outcome, took_s = await decided(partial(_timed, activity_id, asked, asked_saved, sets))
+        trial_request = await authorization_request_for(reading, activity, sets.among_others)
+        saved_request = await authorization_request_for(reading, activity, sets.saved)
+        outcome, took_s = await decided(partial(_timed_trial, activity_id, trial_request, saved_request, sets))
         tried.append(outcome)
         seconds += took_s
         await asyncio.sleep(0)  # reading transactions and evaluating takes time: other requests run in between
@@ -121,11 +122,11 @@ async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySe
         raise NotFound(
             f"field `policyId`: unable to find policy {request.policy_id} in organization {reading.organization.id}"
         )
-    replaced = [compiled if each.id == request.policy_id else each for each in saved.policies]
+    replaced = [compiled if policy.id == request.policy_id else policy for policy in saved.policies]
     return _PolicySets(compiled, alone, PolicySet(replaced), saved)
 
 
-async def request_of(
+async def authorization_request_for(
     reading: Reading, activity: Activity, policies: PolicySet | None = None
 ) -> AuthorizationRequest:
     """The request to authorize an activity: at this moment if it is open, otherwise at its last change.
@@ -140,19 +141,19 @@ async def request_of(
     return replace(request, now_ms=activity.updated_at_ms) if activity.status in FINAL_STATUSES else request
 
 
-def _timed(
-    activity_id: str, request: AuthorizationRequest, request_saved: AuthorizationRequest, sets: _PolicySets
+def _timed_trial(
+    activity_id: str, request: AuthorizationRequest, saved_request: AuthorizationRequest, sets: _PolicySets
 ) -> tuple[TriedActivity, float]:
     """The result for one activity, and the processor time that it took, in seconds."""
     started = time.thread_time()
-    return _tried(activity_id, request, request_saved, sets), time.thread_time() - started
+    return _trial(activity_id, request, saved_request, sets), time.thread_time() - started
 
 
-def _tried(
-    activity_id: str, request: AuthorizationRequest, request_saved: AuthorizationRequest, sets: _PolicySets
+def _trial(
+    activity_id: str, request: AuthorizationRequest, saved_request: AuthorizationRequest, sets: _PolicySets
 ) -> TriedActivity:
-    decision, saved = authorize(request, sets.among_others), authorize(request_saved, sets.saved)
-    evaluation = next((each for each in decision.evaluations if each.policy_id == sets.policy.id), None)
+    decision, saved = authorize(request, sets.among_others), authorize(saved_request, sets.saved)
+    evaluation = next((made for made in decision.evaluations if made.policy_id == sets.policy.id), None)
     if evaluation is None:  # the root quorum decided: no policy was evaluated
         (evaluation,) = PolicyEvaluator(request, sets.alone).evaluations
     return TriedActivity(
@@ -160,13 +161,13 @@ def _tried(
         outcome=evaluation.outcome,
         clause=evaluation.clause,
         reason=evaluation.reason,
-        verdict=_word(decision),
+        verdict=_verdict_word(decision),
         rule=decision.rule.value,
-        saved_verdict=_word(saved),
+        saved_verdict=_verdict_word(saved),
         saved_rule=saved.rule.value,
     )
 
 
-def _word(decision: Decision) -> str:
+def _verdict_word(decision: Decision) -> str:
     """`allow`, `needs consensus` or `deny`."""
     return decision.verdict.value.partition(":")[0]

@@ -1,5 +1,7 @@
-"""Warnings about policies: a query of ours, and what the server logs. Not here: the warnings
-(`policies.linting`)."""
+"""Warnings about policies: a query of our own. The server logs the same warnings (`server.policy_warnings`).
+
+Not here: the warnings (`policies.linting`).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class PolicyWarningRecord(Wire, frozen=True):
 
 
 class ListPolicyWarningsResponse(Wire, frozen=True):
-    """In order of the policies' creation; then those of MFA policies."""
+    """Warnings about policies, in the order of creation of the policies; then warnings about MFA policies."""
 
     policy_warnings: tuple[PolicyWarningRecord, ...]
 
@@ -40,19 +42,13 @@ class ListPolicyWarningsResponse(Wire, frozen=True):
 @query(of_version=True)
 async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -> ListPolicyWarningsResponse:
     """Warnings about policies and MFA policies: those that never apply, deny nothing, or can be bypassed."""
-    found = await warnings_of(reading.organization, reading.environment)
-    return ListPolicyWarningsResponse(
-        policy_warnings=tuple(
-            [
-                PolicyWarningRecord(
-                    policy_id=warning.policy_id,
-                    policy_name=warning.policy_name,
-                    code=warning.code,
-                    message=warning.message,
-                )
-                for warning in found
-            ]
-        )
+    warnings = await warnings_of(reading.organization, reading.environment)
+    return ListPolicyWarningsResponse(policy_warnings=tuple(map(warning_record, warnings)))
+
+
+def warning_record(warning: PolicyWarning) -> PolicyWarningRecord:
+    return PolicyWarningRecord(
+        policy_id=warning.policy_id, policy_name=warning.policy_name, code=warning.code, message=warning.message
     )
 
 
@@ -63,13 +59,12 @@ async def warnings_of(
     *,
     unsaved: Policy | None = None,
 ) -> list[PolicyWarning]:
-    """The warnings of the organization's policies and MFA policies, or of those with these ids alone. Other
-    requests run in between.
+    """The warnings about the organization's policies and MFA policies. Other requests run in between.
 
-    `unsaved`: a policy beside those of the organization.
+    `policy_ids`: only policies with these ids. `unsaved`: a further policy, which the organization does not have.
     """
     policies = organization.policies.in_order()
-    found: list[PolicyWarning] = []
+    collected: list[PolicyWarning] = []
     settings = environment.settings
     steps = policy_warnings(
         policies if unsaved is None else [*policies, unsaved],
@@ -89,8 +84,8 @@ async def warnings_of(
             while not is_done and time.thread_time() < until_s:
                 warnings = next(steps, None)
                 is_done = warnings is None
-                found += warnings or ()
-    return found
+                collected += warnings or ()
+    return collected
 
 
 def _known(organization: Organization) -> Known:

@@ -73,21 +73,21 @@ def _as_v1(result: CreatePrivateKeysResultV2) -> CreatePrivateKeysResult:
 async def create_private_keys(
     execution: Execution, intent: CreatePrivateKeysIntentV2
 ) -> ExecutionOutput[CreatePrivateKeysResultV2]:
-    """Make private keys, sealed at rest, each with its addresses."""
+    """Make private keys, which are stored sealed, each with its addresses."""
     organization, requested = execution.organization, intent.private_keys
     organization.private_keys.check_limit(len(requested), execution.limits)
-    taken = organization.private_keys.labels()
+    used_names = organization.private_keys.labels()
     for index, params in enumerate(requested):
         field = f"parameters.privateKeys[{index}]"
-        PrivateKeys.check_label(params.private_key_name, taken, f"{field}.privateKeyName")
-        taken[params.private_key_name] = f"`{field}` too"
+        PrivateKeys.check_label(params.private_key_name, used_names, f"{field}.privateKeyName")
+        used_names[params.private_key_name] = f"`{field}` too"
         check_tags(organization, TagType.PRIVATE_KEY, params.private_key_tags, f"{field}.privateKeyTags")
         check_formats(params.curve, params.address_formats, f"{field}.addressFormats")
     keys: list[PrivateKey] = []
     secrets: list[SealedSecret] = []
     for params in requested:
         private_key_id = execution.new_id()
-        made = await execution.signer.create_private_key(
+        new_key = await execution.signer.create_private_key(
             organization_id=organization.id,
             data_key=organization.data_key.sealed,
             private_key_id=private_key_id,
@@ -97,10 +97,10 @@ async def create_private_keys(
         tags = tuple(dict.fromkeys(params.private_key_tags))
         keys.append(
             private_key_record(
-                execution, private_key_id, params.private_key_name, params, made, tags, imported=False
+                execution, private_key_id, params.private_key_name, params, new_key, tags, imported=False
             )
         )
-        secrets.append(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, made.sealed))
+        secrets.append(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, new_key.sealed))
     return ExecutionOutput(
         result=CreatePrivateKeysResultV2(
             private_keys=tuple(PrivateKeyResult(key.private_key_id, key.addresses) for key in keys)
@@ -124,7 +124,7 @@ def private_key_record(
     private_key_id: str,
     name: str,
     params: _KeyParams,
-    made: NewPrivateKey,
+    new_key: NewPrivateKey,
     tags: tuple[str, ...],
     *,
     imported: bool,
@@ -133,12 +133,12 @@ def private_key_record(
     now = Timestamp.from_ms(execution.now_ms)
     return PrivateKey(
         private_key_id=private_key_id,
-        public_key=made.public_key,
+        public_key=new_key.public_key,
         private_key_name=name,
         curve=params.curve,
         addresses=tuple(
             PrivateKeyAddress(format=address_format, address=address)
-            for address_format, address in zip(params.address_formats, made.addresses, strict=True)
+            for address_format, address in zip(params.address_formats, new_key.addresses, strict=True)
         ),
         private_key_tags=tags,
         created_at=now,
@@ -151,7 +151,7 @@ def private_key_record(
 def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], field: str) -> None:
     """Raise InvalidRequest, naming the field, if a format is named twice or does not exist for the curve."""
     if len(set(address_formats)) != len(address_formats):
-        raise InvalidRequest(f"invalid address format: field `{field}` names one twice")
+        raise InvalidRequest(f"invalid address format: field `{field}` has a format twice")
     for address_format in address_formats:
         try:
             require_encodable(curve, address_format)
@@ -160,7 +160,7 @@ def check_formats(curve: Curve, address_formats: tuple[AddressFormat, ...], fiel
 
 
 class DeletePrivateKeysIntent(RequestStruct, frozen=True):
-    """Without `delete_without_export`, each of them must have been exported."""
+    """Without `delete_without_export`, each private key must have been exported."""
 
     private_key_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=KEYS_AT_ONCE)]
     delete_without_export: bool | None = None
@@ -183,11 +183,11 @@ def delete_private_keys(
         without_export=intent.delete_without_export,
         machine_code="PRIVATE_KEY_NOT_EXPORTED",
     )
-    gone = tuple(key.private_key_id for key in keys)
+    deleted_ids = tuple(key.private_key_id for key in keys)
     return ExecutionOutput(
-        result=DeletePrivateKeysResult(private_key_ids=gone),
-        changes=tuple(Remove(PrivateKey, key_id) for key_id in gone),
-        attachments=tuple(SealedSecret.removed(key_id, PRIVATE_KEY_PURPOSE) for key_id in gone),
+        result=DeletePrivateKeysResult(private_key_ids=deleted_ids),
+        changes=tuple(Remove(PrivateKey, key_id) for key_id in deleted_ids),
+        attachments=tuple(SealedSecret.removed(key_id, PRIVATE_KEY_PURPOSE) for key_id in deleted_ids),
     )
 
 

@@ -20,7 +20,8 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionOutput
 
-SECONDS: Final = 3_600
+SESSION_SECONDS: Final = 3_600
+"""How long a read-only session is valid."""
 
 
 class CreateReadOnlySessionIntent(RequestStruct, frozen=True):
@@ -28,7 +29,7 @@ class CreateReadOnlySessionIntent(RequestStruct, frozen=True):
 
 
 class CreateReadOnlySessionResult(Wire, frozen=True):
-    """`session` is answered once, to the submitter; later it is "". `session_expiry`: seconds since the epoch."""
+    """`session` is in the first answer only; afterwards it is "". `session_expiry`: seconds since the epoch."""
 
     organization_id: str
     organization_name: str
@@ -54,15 +55,15 @@ def create_read_only_session(
         digest=sha256(text.encode()).hexdigest(),
         session_id=execution.new_id(),
         user_id=user.user_id,
-        expires_at_ms=execution.now_ms + SECONDS * 1000,
+        expires_at_ms=execution.now_ms + SESSION_SECONDS * 1000,
     )
     known = organization.read_only_sessions.values()
-    alive = sorted(
-        (one for one in known if one.user_id == user.user_id and one.expires_at_ms > execution.now_ms),
-        key=lambda one: (one.expires_at_ms, one.session_id),
+    valid = sorted(
+        (held for held in known if held.user_id == user.user_id and held.expires_at_ms > execution.now_ms),
+        key=lambda held: (held.expires_at_ms, held.session_id),
     )
-    surplus = max(0, len(alive) + 1 - execution.limits[READ_ONLY_SESSIONS])
-    ended = [one for one in known if one.expires_at_ms <= execution.now_ms] + alive[:surplus]
+    surplus = max(0, len(valid) + 1 - execution.limits[READ_ONLY_SESSIONS])
+    ended = [held for held in known if held.expires_at_ms <= execution.now_ms] + valid[:surplus]
     result = CreateReadOnlySessionResult(
         organization_id=organization.id,
         organization_name=organization.profile.name,
@@ -74,5 +75,5 @@ def create_read_only_session(
     return ExecutionOutput(
         result=result,
         recorded_result=replace(result, session=""),
-        changes=(*[Remove(ReadOnlySession, one.digest) for one in ended], Put(session)),
+        changes=(*[Remove(ReadOnlySession, held.digest) for held in ended], Put(session)),
     )

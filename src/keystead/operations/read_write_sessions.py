@@ -40,6 +40,8 @@ class CreateReadWriteSessionIntent(RequestStruct, frozen=True):
 
 
 class _ByEmail(CreateReadWriteSessionIntentV2, frozen=True):
+    """A request of the first version, which names the user by an e-mail address."""
+
     email: ShortText = ""
 
 

@@ -16,7 +16,8 @@ from keystead.pipeline.signer_values import StandaloneKey, WalletKey
 
 
 async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:
-    """Raises NotFound if the wallet was deleted after this version of the organization."""
+    """The sealed mnemonic of a wallet. Raises NotFound if the wallet was deleted after this version of the
+    organization."""
     sealed = await source.store.sealed_secret(source.organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
     if sealed is None:
         raise source.organization.not_found(Wallets, wallet.wallet_id)
@@ -24,7 +25,8 @@ async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:
 
 
 async def sealed_private_key(source: ContextSource, key: PrivateKey) -> Sealed:
-    """Raises NotFound if the key was deleted after this version of the organization."""
+    """The sealed bytes of a private key. Raises NotFound if the key was deleted after this version of the
+    organization."""
     sealed = await source.store.sealed_secret(source.organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE)
     if sealed is None:
         raise source.organization.not_found(PrivateKeys, key.private_key_id)

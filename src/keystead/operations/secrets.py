@@ -32,7 +32,7 @@ from keystead.pipeline.signer_values import ClientMessage
 from keystead.policies.request import ResourceKeywords
 
 SECRETS_AT_ONCE: Final = 10
-"""Most secrets of one request. An export's result is stored, and has four times the bytes of its secrets."""
+"""Most secrets of one request. The result of an export is stored, and it is four times as large as its secrets."""
 
 PROPERTIES_MAX: Final = 10
 """Most static properties of a secret."""
@@ -64,22 +64,22 @@ async def init_import_secrets(
     targets: list[ImportTarget] = []
     for _ in range(intent.num_secrets):
         target_id = execution.new_id()
-        made = await execution.signer.new_import_target(
+        new_target = await execution.signer.new_import_target(
             organization_id=organization.id,
             data_key=organization.data_key.sealed,
             target_id=target_id,
             kind=kind,
             user_id=user_id,
         )
-        messages.append(made.import_bundle)
+        messages.append(new_target.import_bundle)
         targets.append(
             ImportTarget(
                 id=target_id,
                 kind=kind,
                 user_id=user_id,
-                sealed=made.sealed,
+                sealed=new_target.sealed,
                 created_at_ms=execution.now_ms,
-                public_key=made.public_key,
+                public_key=new_target.public_key,
             )
         )
     removed = outdated(organization, user_id, kind, execution.now_ms, adding=len(targets))
@@ -90,7 +90,7 @@ async def init_import_secrets(
 
 
 class StaticProperty(RequestStruct, frozen=True):
-    """`value`: "" where absent."""
+    """`value`: "" if absent."""
 
     key: Annotated[ShortText, Meta(min_length=1)]
     value: ShortText | None = None
@@ -129,8 +129,8 @@ async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> E
     }
     changes: list[Put | Remove] = []
     sealed: list[SealedSecret] = []
-    for at, params in enumerate(intent.secrets):
-        field = f"parameters.secrets[{at}]"
+    for index, params in enumerate(intent.secrets):
+        field = f"parameters.secrets[{index}]"
         secret = _new_secret(execution, params, field)
         if secret.name:
             Secrets.check_label(secret.name, names, f"{field}.name")
@@ -151,7 +151,7 @@ async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> E
         changes += [Put(secret), Remove(ImportTarget, target.id)]
         sealed.append(SealedSecret(secret.id, SECRET_PURPOSE, value))
     return ExecutionOutput(
-        result=ImportSecretsResult(secret_ids=tuple(each.record_id for each in sealed)),
+        result=ImportSecretsResult(secret_ids=tuple(secret.record_id for secret in sealed)),
         changes=tuple(changes),
         attachments=tuple(sealed),
     )
@@ -159,12 +159,13 @@ async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> E
 
 def _new_secret(execution: Execution, params: ImportSecretParams, field: str) -> Secret:
     properties: dict[str, str] = {}
-    for each in params.static_properties or ():
-        if each.key in properties:
+    for static_property in params.static_properties or ():
+        key = static_property.key
+        if key in properties:
             raise InvalidRequest(
-                f"invalid request: field `{field}.staticProperties`: the key {each.key!r} is there twice"
+                f"invalid request: field `{field}.staticProperties`: two properties have the key {key!r}"
             )
-        properties[each.key] = each.value or ""
+        properties[key] = static_property.value or ""
     return Secret(
         id=execution.new_id(),
         name=params.name or "",
@@ -174,7 +175,8 @@ def _new_secret(execution: Execution, params: ImportSecretParams, field: str) ->
 
 
 def _message(execution: Execution, payload: str, field: str) -> ClientMessage:
-    """Raises InvalidRequest, also for a secret with more bytes than its limit."""
+    """The message that holds a sealed secret. Raises InvalidRequest, also if the secret has more bytes than the
+    limit."""
     message = ClientMessage(*read_message(payload, field, _PAYLOAD_LENGTH_MAX))
     bytes_max = min(execution.limits[SECRET_BYTES], _SECRET_BYTES_MAX)
     if len(message.ciphertext) - _TAG_BYTES > bytes_max:
@@ -203,19 +205,19 @@ class ExportSecretsResult(Wire, frozen=True):
 
 async def _sealed_secrets(source: ContextSource, intent: ExportSecretsIntent) -> dict[str, Sealed]:
     """The sealed values by id. Raises NotFound."""
-    found: dict[str, Sealed] = {}
-    for secret in _secrets_named(source.organization, [each.secret_id for each in intent.secrets]):
+    values: dict[str, Sealed] = {}
+    for secret in _secrets_named(source.organization, [params.secret_id for params in intent.secrets]):
         sealed = await source.store.sealed_secret(source.organization.id, secret.id, SECRET_PURPOSE)
         if sealed is None:  # it was deleted after this version of the organization
             raise source.organization.not_found(Secrets, secret.id)
-        found[secret.id] = sealed
-    return found
+        values[secret.id] = sealed
+    return values
 
 
 def _exported_keywords(
     organization: Organization, intent: ExportSecretsIntent, _: dict[str, Sealed]
 ) -> ResourceKeywords:
-    return _keywords(organization, [each.secret_id for each in intent.secrets])
+    return _keywords(organization, [params.secret_id for params in intent.secrets])
 
 
 @activity("ACTIVITY_TYPE_EXPORT_SECRETS", load_context=_sealed_secrets, resources=_exported_keywords)
@@ -228,11 +230,11 @@ async def export_secrets(
         await execution.signer.export_secret(
             organization_id=organization.id,
             data_key=organization.data_key.sealed,
-            secret_id=each.secret_id,
-            sealed=execution.context[each.secret_id],
-            target=read_target(each.target_public_key, f"parameters.secrets[{at}].targetPublicKey"),
+            secret_id=params.secret_id,
+            sealed=execution.context[params.secret_id],
+            target=read_target(params.target_public_key, f"parameters.secrets[{index}].targetPublicKey"),
         )
-        for at, each in enumerate(intent.secrets)
+        for index, params in enumerate(intent.secrets)
     ]
     return ExecutionOutput(result=ExportSecretsResult(secret_payloads=tuple(payloads)))
 
@@ -246,17 +248,17 @@ class DeleteSecretsResult(Wire, frozen=True):
 
 
 def _deleted_keywords(organization: Organization, intent: DeleteSecretsIntent, _: None) -> ResourceKeywords:
-    return _keywords(organization, [each for each in intent.secret_ids if each in organization.of(Secrets)])
+    return _keywords(organization, [id_ for id_ in intent.secret_ids if id_ in organization.of(Secrets)])
 
 
 @activity("ACTIVITY_TYPE_DELETE_SECRETS", resources=_deleted_keywords)
 def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> ExecutionOutput[DeleteSecretsResult]:
     """Delete secrets, all or none. They cannot be recovered. Policies must allow each of them."""
-    gone = tuple(secret.id for secret in _secrets_named(execution.organization, intent.secret_ids))
+    deleted_ids = tuple(secret.id for secret in _secrets_named(execution.organization, intent.secret_ids))
     return ExecutionOutput(
-        result=DeleteSecretsResult(secret_ids=gone),
-        changes=tuple(Remove(Secret, secret_id) for secret_id in gone),
-        attachments=tuple(SealedSecret.removed(secret_id, SECRET_PURPOSE) for secret_id in gone),
+        result=DeleteSecretsResult(secret_ids=deleted_ids),
+        changes=tuple(Remove(Secret, secret_id) for secret_id in deleted_ids),
+        attachments=tuple(SealedSecret.removed(secret_id, SECRET_PURPOSE) for secret_id in deleted_ids),
     )
 
 
@@ -297,7 +299,7 @@ def list_secrets(reading: Reading, request: ListSecretsRequest) -> ListSecretsRe
     else:
         start = ids.index(page.after) + 1 if page.after else 0
         ids = ids[start : start + page.limit]
-    return ListSecretsResponse(secrets=tuple(_shown(secrets[each]) for each in ids))
+    return ListSecretsResponse(secrets=tuple(_shown(secrets[id_]) for id_ in ids))
 
 
 def _shown(secret: Secret) -> SecretMetadata:
@@ -310,7 +312,7 @@ def _shown(secret: Secret) -> SecretMetadata:
 
 
 def _secrets_named(organization: Organization, secret_ids: Iterable[str]) -> list[Secret]:
-    """Each once. Raises NotFound."""
+    """The secrets of these ids, each once. Raises NotFound."""
     return [organization.record(Secrets, secret_id) for secret_id in dict.fromkeys(secret_ids)]
 
 

@@ -148,14 +148,14 @@ async def begin_bundle_session(
     _check_no_profile(execution)
     target = read_target(target_public_key, "parameters.targetPublicKey")
     seconds = session_seconds(expiration_seconds, None, execution.limits, EXPIRATION_FIELD)
-    made = await execution.signer.new_credential_bundle(target)
+    bundle = await execution.signer.new_credential_bundle(target)
     changed, key = with_session_key(
         execution.organization,
         user,
         session_key(
             execution.new_id(),
             api_key_name or f"{default_name} - {rfc3339(execution.now_ms)}",
-            made.public_key,
+            bundle.public_key,
             credential_type,
             seconds,
             execution.now_ms,
@@ -165,7 +165,7 @@ async def begin_bundle_session(
         invalidate_existing=bool(invalidate_existing),
         field="parameters.targetPublicKey",
     )
-    return BundleSession(Put(changed), key, made.bundle)
+    return BundleSession(Put(changed), key, bundle.bundle)
 
 
 def compressed_public_key(text: str) -> str:

@@ -50,14 +50,14 @@ async def _held(
 ) -> HeldBySiblings:
     """The keys and credential ids among these that sub-organizations of the parent hold, except the one with the
     id `organization_id`."""
-    asked = {
+    values_by_kind = {
         LookupKind.PUBLIC_KEY: [looked_up_public_key(key.public_key) for key in api_keys],
         LookupKind.CREDENTIAL_ID: [
-            looked_up_credential_id(one.attestation.credential_id) for one in authenticators
+            looked_up_credential_id(params.attestation.credential_id) for params in authenticators
         ],
     }
-    held: set[str] = set()
-    for kind, values in asked.items():
+    found_values: set[str] = set()
+    for kind, values in values_by_kind.items():
         if values:
-            held.update(await store.held_by_siblings(parent_id, organization_id, kind, values))
-    return frozenset(held)
+            found_values.update(await store.held_by_siblings(parent_id, organization_id, kind, values))
+    return frozenset(found_values)

@@ -43,7 +43,7 @@ SignWith = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_CONTROLS
 """The address of a wallet account or private key, or the id of a private key."""
 
 
-class ToSign(msgspec.Struct, frozen=True):
+class PayloadsToSign(msgspec.Struct, frozen=True):
     """Raw payloads that were read, and the key that is to sign them."""
 
     named: NamedKey
@@ -65,13 +65,14 @@ async def _signatures(
     )
 
 
-async def _payload_signatures(execution: ExecutionWith[ToSign]) -> tuple[Signature, ...]:
+async def _payload_signatures(execution: ExecutionWith[PayloadsToSign]) -> tuple[Signature, ...]:
     context = execution.context
     return await _signatures(execution, context.named, context.scheme, context.messages)
 
 
 def _key_of(private_key_id: str | None, sign_with: str | None) -> str:
-    """The key that a first version names. Raises ValueError, for the decoder, unless exactly one field names it."""
+    """The key that an intent of the first version names. Raises ValueError, which the decoder turns into
+    InvalidRequest, unless exactly one field names it."""
     if private_key_id is not None and sign_with is None:
         return private_key_id
     if sign_with is not None and private_key_id is None:
@@ -91,7 +92,7 @@ class SignRawPayloadIntentV2(RequestStruct, frozen=True):
 
 
 class SignRawPayloadIntent(RequestStruct, frozen=True):
-    """The key by its id; or by `sign_with`, which some published clients send with this type."""
+    """The key is named by `private_key_id`; or by `sign_with`, which some published clients send with this type."""
 
     payload: str
     encoding: PayloadEncoding
@@ -120,27 +121,27 @@ def upgraded_payload(older: SignRawPayloadIntent) -> SignRawPayloadIntentV2:
     )
 
 
-async def load_payload(source: ContextSource, intent: SignRawPayloadIntentV2) -> ToSign:
+async def load_payload(source: ContextSource, intent: SignRawPayloadIntentV2) -> PayloadsToSign:
     named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
     payload = await source.long_work.parsed(
         source.organization.id,
         lambda: read_payload(intent.payload, intent.encoding, intent.hash_function, "parameters.payload"),
     )
-    return _to_sign(named, [payload])
+    return _payloads_to_sign(named, [payload])
 
 
-def _to_sign(named: NamedKey, payloads: Sequence[Payload]) -> ToSign:
-    seen = payloads[0].keywords if len(payloads) == 1 else {}
-    return ToSign(
+def _payloads_to_sign(named: NamedKey, payloads: Sequence[Payload]) -> PayloadsToSign:
+    read_keywords = payloads[0].keywords if len(payloads) == 1 else {}
+    return PayloadsToSign(
         named=named,
         scheme=scheme_of(named.party.curve, named.party.address_format),
         messages=tuple(payload.message for payload in payloads),
-        keywords={**named.keywords, **seen},
+        keywords={**named.keywords, **read_keywords},
     )
 
 
-def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: ToSign) -> ResourceKeywords:
+def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: PayloadsToSign) -> ResourceKeywords:
     return ResourceKeywords(context.keywords)
 
 
@@ -152,15 +153,15 @@ def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: ToSig
     changes_organization=False,
 )
 async def sign_raw_payload(
-    execution: ExecutionWith[ToSign], _: SignRawPayloadIntentV2
+    execution: ExecutionWith[PayloadsToSign], _: SignRawPayloadIntentV2
 ) -> ExecutionOutput[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
-    (made,) = await _payload_signatures(execution)
+    (signature,) = await _payload_signatures(execution)
     _warn_of_empty_domain(execution)
-    return ExecutionOutput(result=_result(made))
+    return ExecutionOutput(result=_result(signature))
 
 
-def _warn_of_empty_domain(execution: ExecutionWith[ToSign]) -> None:
+def _warn_of_empty_domain(execution: ExecutionWith[PayloadsToSign]) -> None:
     typed_data = execution.context.keywords.get("eth", {}).get("eip_712")
     if typed_data is not None and not typed_data["domain"]:
         logger.warning(
@@ -193,13 +194,14 @@ class SignRawPayloadsResult(Wire, frozen=True):
     signatures: tuple[SignRawPayloadResult, ...]
 
 
-async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) -> ToSign:
+async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) -> PayloadsToSign:
     named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
     if len(intent.payloads) > 1 and intent.encoding not in RAW_ENCODINGS:
         # The keywords of policies describe one payload; policies could not see the others.
         raise InvalidRequest(
-            f"invalid payload encoding: field `parameters.payloads`: with {intent.encoding}, one payload at a time"
+            f"invalid payload encoding: field `parameters.payloads`: with {intent.encoding}, a request may have "
+            "only one payload"
         )
     payloads = await source.long_work.parsed(
         source.organization.id,
@@ -208,10 +210,10 @@ async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) ->
             for index, text in enumerate(intent.payloads)
         ],
     )
-    return _to_sign(named, payloads)
+    return _payloads_to_sign(named, payloads)
 
 
-def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: ToSign) -> ResourceKeywords:
+def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: PayloadsToSign) -> ResourceKeywords:
     return ResourceKeywords(context.keywords)
 
 
@@ -222,12 +224,12 @@ def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: ToSig
     changes_organization=False,
 )
 async def sign_raw_payloads(
-    execution: ExecutionWith[ToSign], _: SignRawPayloadsIntent
+    execution: ExecutionWith[PayloadsToSign], _: SignRawPayloadsIntent
 ) -> ExecutionOutput[SignRawPayloadsResult]:
     """Sign several raw payloads with one wallet account or private key."""
-    made = await _payload_signatures(execution)
+    signatures = await _payload_signatures(execution)
     _warn_of_empty_domain(execution)
-    return ExecutionOutput(result=SignRawPayloadsResult(signatures=tuple(map(_result, made))))
+    return ExecutionOutput(result=SignRawPayloadsResult(signatures=tuple(map(_result, signatures))))
 
 
 # A transaction
@@ -243,7 +245,7 @@ class SignTransactionIntentV2(RequestStruct, frozen=True):
 
 
 class SignTransactionIntent(RequestStruct, frozen=True):
-    """The key by its id; or by `sign_with`, which some published clients send with this type."""
+    """The key is named by `private_key_id`; or by `sign_with`, which some published clients send with this type."""
 
     unsigned_transaction: str
     type: TransactionType
@@ -289,8 +291,10 @@ async def load_transaction(source: ContextSource, intent: SignTransactionIntentV
             "KEYSTEAD_SIGN_LEGACY_WITHOUT_CHAIN_ID on the server"
         )
     interfaces = await interfaces_of(source, intent.type, transaction.contracts)
-    seen = await parsed(lambda: transaction.describe(interfaces))
-    keywords = ResourceKeywords({**named.keywords, **seen.keywords}, unreadable_call=seen.unreadable_call)
+    description = await parsed(lambda: transaction.describe(interfaces))
+    keywords = ResourceKeywords(
+        {**named.keywords, **description.keywords}, unreadable_call=description.unreadable_call
+    )
     return TransactionToSign(named, transaction, keywords)
 
 
@@ -309,18 +313,18 @@ async def interfaces_of(
     if interface_type is None:
         return {}
     by_contract = organization.contract_interfaces.by_contract
-    ids = {
+    addresses = {
         id_: address
         for address in contracts
         if (id_ := by_contract.get(contract_key(interface_type, address))) is not None
     }
-    cached = {id_: source.cache.interfaces.get(id_) for id_ in ids}
+    cached = {id_: source.cache.interfaces.get(id_) for id_ in addresses}
     missing = [id_ for id_, interface in cached.items() if interface is None]
     texts = await source.store.interface_texts_of(organization.id, missing) if missing else {}
     for id_, text in texts.items():
         interface = cached[id_] = read_interface(interface_type, text)
         source.cache.interfaces.put(id_, interface, measured_bytes(interface))
-    return {ids[id_]: interface for id_, interface in cached.items() if interface is not None}
+    return {addresses[id_]: interface for id_, interface in cached.items() if interface is not None}
 
 
 def transaction_keywords(
@@ -341,6 +345,6 @@ async def sign_transaction(
 ) -> ExecutionOutput[SignTransactionResult]:
     """Sign a transaction with a wallet account or a private key."""
     transaction = execution.context.transaction
-    made = await _signatures(execution, execution.context.named, transaction.scheme, transaction.messages)
-    signed = await execution.long_work.parsed(execution.organization.id, lambda: transaction.assemble(made))
+    signatures = await _signatures(execution, execution.context.named, transaction.scheme, transaction.messages)
+    signed = await execution.long_work.parsed(execution.organization.id, lambda: transaction.assemble(signatures))
     return ExecutionOutput(result=SignTransactionResult(signed_transaction=signed.hex()))

@@ -30,7 +30,7 @@ _ID = re.compile(UUID_PATTERN)
 
 
 class NamedKey(msgspec.Struct, frozen=True):
-    """A key that can sign: to the signer, to parsers, and as the keywords of policies."""
+    """A key that can sign, in three forms: for the signer, for parsers, and as keywords of policies."""
 
     key: SigningKey
     party: Party
@@ -40,8 +40,8 @@ class NamedKey(msgspec.Struct, frozen=True):
 async def key_named(source: ContextSource, sign_with: str) -> NamedKey:
     """The key that `sign_with` names. Raises NotFound.
 
-    If several keys have an address, it names the oldest; hex and bech32 are the same in either case. Each change of
-    a key makes a new version of the organization, so the cache keeps a key for one version.
+    If several keys have the address, it names the oldest one. Hex and bech32 may be in upper or lower case. Each
+    change of a key makes a new version of the organization, so the cache keeps a key for one version.
     """
     organization = source.organization
     cached = (organization.id, organization.version, sign_with)
@@ -70,10 +70,10 @@ async def _read_key(source: ContextSource, sign_with: str) -> NamedKey:
         wallet = organization.wallets.get(account.wallet_id)
         if wallet is None:
             raise _not_found(organization, sign_with)
-        return _of_account(account, wallet, await sealed_mnemonic(source, wallet))
+        return _named_account(account, wallet, await sealed_mnemonic(source, wallet))
     if private_key is None:
         raise _not_found(organization, sign_with)
-    return _of_private_key(private_key, sign_with, await sealed_private_key(source, private_key))
+    return _named_private_key(private_key, sign_with, await sealed_private_key(source, private_key))
 
 
 def _not_found(organization: Organization, sign_with: str) -> NotFound:
@@ -84,7 +84,7 @@ def _not_found(organization: Organization, sign_with: str) -> NotFound:
     )
 
 
-def _of_account(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> NamedKey:
+def _named_account(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> NamedKey:
     key = account_key(account, sealed)
     return NamedKey(
         key=key,
@@ -93,9 +93,9 @@ def _of_account(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> Named
     )
 
 
-def _of_private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey:
+def _named_private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey:
     forms = possible_forms(sign_with)
-    named = next((each for each in key.addresses if stored_form(each.format, each.address) in forms), None)
+    named = next((held for held in key.addresses if stored_form(held.format, held.address) in forms), None)
     signing = standalone_key(key, sealed)
     return NamedKey(
         key=signing,

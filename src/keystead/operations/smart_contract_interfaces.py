@@ -1,4 +1,4 @@
-"""Contract interfaces: ABIs and IDLs by which transactions can be read."""
+"""Contract interfaces: ABIs and IDLs, by which policies can read calls to contracts."""
 
 from __future__ import annotations
 

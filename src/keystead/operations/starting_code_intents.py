@@ -139,13 +139,13 @@ def older_auth_result(result: InitOtpAuthResultV2) -> InitOtpAuthResult:
     return InitOtpAuthResult(otp_id=result.otp_id)
 
 
-def checked_seconds(text: str | None, called: str, default_s: int, max_s: int) -> int:
-    """The request's `expirationSeconds`. `called`: what expires, for the refusal. Raises InvalidRequest."""
+def checked_seconds(text: str | None, expiring: str, default_s: int, max_s: int) -> int:
+    """The request's `expirationSeconds`. `expiring`: what expires, for the error. Raises InvalidRequest."""
     if not text:
         return default_s
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= max_s):
         raise InvalidRequest(
-            f"invalid {called} expiration: field `parameters.expirationSeconds`: {text!r}: expected 1 to {max_s} "
+            f"invalid {expiring} expiration: field `parameters.expirationSeconds`: {text!r}: expected 1 to {max_s} "
             "seconds as decimal text"
         )
     return int(text)

@@ -75,11 +75,11 @@ class CodeCounts(msgspec.Struct, frozen=True):
 
 
 async def _counts(source: ContextSource, intent: InitOtpIntentV3) -> CodeCounts:
-    async def of(subject: str) -> CodeCount:
+    async def count_of(subject: str) -> CodeCount:
         return await source.store.code_count(source.organization.id, subject) or no_starts(subject)
 
-    user = await of(user_subject(intent.user_identifier)) if intent.user_identifier else None
-    return CodeCounts(await of(contact_subject(normalized_contact(intent.otp_type, intent.contact))), user)
+    user = await count_of(user_subject(intent.user_identifier)) if intent.user_identifier else None
+    return CodeCounts(await count_of(contact_subject(normalized_contact(intent.otp_type, intent.contact))), user)
 
 
 async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> CodeCounts:
@@ -102,7 +102,7 @@ async def init_otp(
     if execution.organization.profile.parent_id is not None:
         check_logins_by_code(execution.organization, intent.otp_type)
     flow: Flow = "plain" if isinstance(intent, InitOtpIntentV2) else "encrypted"
-    otp_id, bundle, rows = await _started(execution, intent, flow)
+    otp_id, bundle, rows = await _start_code(execution, intent, flow)
     return ExecutionOutput(
         result=InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle), attachments=rows
     )
@@ -123,14 +123,15 @@ async def init_otp_auth(
 ) -> ExecutionOutput[InitOtpAuthResultV2]:
     """Send a one-time code for otp_auth to a contact of a user of this organization."""
     check_logins_by_code(execution.organization, intent.otp_type)
-    otp_id, _, rows = await _started(execution, intent, "auth")
+    otp_id, _, rows = await _start_code(execution, intent, "auth")
     return ExecutionOutput(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
 
 
-async def _started(
+async def _start_code(
     execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3, flow: Flow
 ) -> tuple[str, str, tuple[VersionedRow, ...]]:
-    """The id of a new code, the bundle with the key that it is encrypted to ("" in older flows), the rows."""
+    """Make a code. Returns its id, the bundle with the key that it is encrypted to ("" in older flows), and the
+    rows."""
     organization, signer, now_ms = execution.organization, execution.signer, execution.now_ms
     contact = _checked_contact(intent)
     form = _checked_form(intent)
@@ -157,12 +158,12 @@ async def _started(
     )
     # Sandbox contacts get no message, and everybody knows their code, so these codes are not counted.
     message = None if sandbox else await _message(execution, intent, contact, code, lasts_s)
-    counts = () if sandbox else _counted(execution.context, row)
+    counts = () if sandbox else _counts_with(execution.context, row)
     rows = (row, *counts, *([message] if message else []))
     return otp_id, target.bundle if target else "", rows
 
 
-def _counted(counts: CodeCounts, code: OneTimeCode) -> tuple[CodeCount, ...]:
+def _counts_with(counts: CodeCounts, code: OneTimeCode) -> tuple[CodeCount, ...]:
     """The counts with this code. Raises LimitReached if the contact or the user identifier may have no more
     codes."""
     now_ms = code.created_at_ms
@@ -173,8 +174,8 @@ def _counted(counts: CodeCounts, code: OneTimeCode) -> tuple[CodeCount, ...]:
         )
     if counts.user is not None and not has_room_for_user(counts.user, now_ms):
         raise LimitReached(
-            "Max number of OTPs have been initiated: field `parameters.userIdentifier`: this user has lately "
-            "started as many codes as it may; wait some minutes"
+            "Max number of OTPs have been initiated: field `parameters.userIdentifier`: this user has "
+            "started as many codes as it may in a short time; wait some minutes"
         )
     start = CodeStart(code.id, now_ms, code.expires_at_ms)
     return tuple(count.with_start(start) for count in (counts.contact, counts.user) if count is not None)

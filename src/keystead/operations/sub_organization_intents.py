@@ -69,7 +69,7 @@ Threshold = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 
 class CreateSubOrganizationIntentV8(RequestStruct, frozen=True):
-    """`disable_…`: the feature is off. Without these, all four features are on."""
+    """A `disable_…` field that is true turns a feature off. All four features are on by default."""
 
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV5, ...], Meta(max_length=ROOT_USERS_MAX)]

@@ -36,7 +36,7 @@ from keystead.operations.verification_tokens import (
     check_signup,
     is_used_up,
     proven_token,
-    used_up,
+    use_records,
 )
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
@@ -98,16 +98,19 @@ async def _sign_up_context(source: ContextSource, intent: CreateSubOrganizationI
 
 
 async def _held_by_others(source: ContextSource, intent: CreateSubOrganizationIntentV8) -> HeldBySiblings:
-    """The credentials of the request that sub-organizations of the parent have; none if a user of the parent sent
-    it, who may give one credential to several sub-organizations. An authentication proxy passes on what anybody
-    sends, so its sign-ups may not."""
+    """The credentials of the request that sub-organizations of the parent have already.
+
+    Nothing is looked up if a user of the parent sent the request, because users of the parent may give one
+    credential to several sub-organizations. Sign-ups through an authentication proxy may not, because anybody can
+    send them.
+    """
     if source.submitter_id not in source.organization.auth_proxies:
         return frozenset()
     return await held_by_suborganizations(
         source.store,
         source.organization.id,
         api_keys=[key for user in intent.root_users for key in user.api_keys],
-        authenticators=[one for user in intent.root_users for one in user.authenticators],
+        authenticators=[params for user in intent.root_users for params in user.authenticators],
     )
 
 
@@ -134,11 +137,11 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
 async def create_sub_organization(
     execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV8
 ) -> ExecutionOutput[CreateSubOrganizationResultV8]:
-    """Make a sub-organization with its root users, its root quorum and perhaps a wallet."""
+    """Make a sub-organization with its root users, its root quorum and, if requested, a wallet."""
     parent = execution.organization
     if parent.profile.parent_id is not None:
         raise InvalidRequest(
-            "activity not callable by sub-organizations: a sub-organization has none of its own",
+            "activity not callable by sub-organizations: a sub-organization cannot have sub-organizations",
             machine_code="INVALID_ACTIVITY_CALLER",
         )
     token = await _token(execution, intent)
@@ -169,7 +172,7 @@ async def create_sub_organization(
     return ExecutionOutput(
         result=result,
         new_organization=NewOrganization(organization, keys.attachments, shares_credentials=not is_proxied),
-        attachments=() if token is None else used_up(token, intent.client_signature),
+        attachments=() if token is None else use_records(token, intent.client_signature),
         derived=keys.derived,
     )
 
@@ -222,15 +225,17 @@ def _with_verified_contacts(
     *,
     is_proxied: bool,
 ) -> Organization:
-    """The organization in which those contacts of users are marked as verified that a verification token or an ID
-    token of Google proves."""
+    """The organization, with a mark on each contact that a verification token or an ID token of Google proves: the
+    contact is verified."""
     version = organization.version
     if verified is not None:
         user = users[verified.index]
         organization = apply(organization, contact_verified(organization, user, verified.otp_type), version)
     client_ids = client_ids_of(execution.organization) if is_proxied else None
     for index, user in enumerate(users):
-        of_user = [one for field, one in execution.identities.items() if field.startswith(f"{_FIELD}[{index}].")]
+        of_user = [
+            identity for field, identity in execution.identities.items() if field.startswith(f"{_FIELD}[{index}].")
+        ]
         by_google = google_email_verified(organization, user, of_user, client_ids)
         organization = apply(organization, by_google, version)
     return organization
@@ -255,9 +260,9 @@ async def _with_keys(
         keys = _Keys(wallet=wallet.result, attachments=wallet.attachments, derived=wallet.derived)
         return apply(organization, wallet.changes, organization.version), keys
     if isinstance(intent, SubOrganizationWithPrivateKeys):
-        made = await create_private_keys(inside, CreatePrivateKeysIntentV2(private_keys=intent.private_keys))
-        keys = _Keys(private_keys=made.result.private_keys, attachments=made.attachments)
-        return apply(organization, made.changes, organization.version), keys
+        created = await create_private_keys(inside, CreatePrivateKeysIntentV2(private_keys=intent.private_keys))
+        keys = _Keys(private_keys=created.result.private_keys, attachments=created.attachments)
+        return apply(organization, created.changes, organization.version), keys
     return organization, _Keys()
 
 
@@ -270,7 +275,7 @@ async def _token(
     token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
     if token.public_key is None and not isinstance(intent, SubOrganizationByAnyToken):
         raise InvalidRequest(
-            f"invalid verification token: field `{TOKEN_FIELD}`: it names no key: this version takes a token of "
+            f"invalid verification token: field `{TOKEN_FIELD}`: it names no key; this version needs a token of "
             "verify_otp with encryptedOtpBundle or publicKey"
         )
     return token

@@ -62,9 +62,9 @@ PRIVATE_KEYS = TaggedKind(
 def created_tag(
     execution: Execution, kind: TaggedKind[RecordT], name: str, field: str, record_ids: Iterable[str]
 ) -> tuple[Tag, tuple[str, ...], tuple[Change, ...]]:
-    """A new tag, the ids of the records that it is put on, each once, and the changes.
+    """A new tag, the ids of the records that get it, each once, and the changes.
 
-    `field` is that of the name. Raises LimitReached, InvalidRequest for a name that is taken, NotFound.
+    `field`: the field of the name. Raises LimitReached, InvalidRequest for a name that is taken, NotFound.
     """
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
     tag = new_tag(
@@ -98,7 +98,7 @@ def updated_tag(
     tag = tag_named(organization, kind.tag_type, tag_id)
     new_name = check_rename(organization, tag, name[0], f"parameters.{name[1]}")
     check_disjoint(adding[0], removing[0], kind.map.called, (adding[1], removing[1]))
-    records = {each: organization.record(kind.map, each) for each in (*adding[0], *removing[0])}
+    records = {record_id: organization.record(kind.map, record_id) for record_id in (*adding[0], *removing[0])}
     for record_id in adding[0]:
         records[record_id] = kind.tagged(records[record_id], tag_id, now)
     for record_id in removing[0]:
@@ -127,5 +127,5 @@ def deleted_tags(
 
 
 def tags_of_type(organization: Organization, tag_type: TagType) -> tuple[Tag, ...]:
-    """In order of creation."""
+    """The tags of this type, in order of creation."""
     return tuple(tag for tag in organization.tags.in_order() if tag.tag_type is tag_type)

@@ -13,7 +13,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
-from keystead.operations.verification_tokens import check_own_contact, is_used_up, used_up
+from keystead.operations.verification_tokens import check_own_contact, is_used_up, use_records
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.governance import check_not_in_quorum, check_still_credentialed
@@ -30,8 +30,8 @@ AT_ONCE = 1_000
 
 
 class UpdateUserIntent(RequestStruct, frozen=True):
-    """Absent fields stay unchanged; so do tags if the list is empty, because a published client always sends
-    one."""
+    """Absent fields do not change. An empty list of tags changes no tags, because a published client always sends a
+    list."""
 
     user_id: Uuid
     user_name: Label | None = None
@@ -61,7 +61,7 @@ def update_user(execution: Execution, intent: UpdateUserIntent) -> ExecutionOutp
     if intent.user_tag_ids:
         check_tags(execution.organization, TagType.USER, intent.user_tag_ids, "parameters.userTagIds")
         user = replace(user, user_tags=tuple(dict.fromkeys(intent.user_tag_ids)))
-    return ExecutionOutput(result=UpdateUserResult(user_id=user.user_id), changes=_changed(execution, user))
+    return ExecutionOutput(result=UpdateUserResult(user_id=user.user_id), changes=_user_changes(execution, user))
 
 
 class UpdateUserNameIntent(RequestStruct, frozen=True):
@@ -77,7 +77,9 @@ class UpdateUserNameResult(Wire, frozen=True):
 def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> ExecutionOutput[UpdateUserNameResult]:
     """Change a user's name."""
     user = replace(execution.organization.record(Users, intent.user_id), user_name=intent.user_name)
-    return ExecutionOutput(result=UpdateUserNameResult(user_id=user.user_id), changes=_changed(execution, user))
+    return ExecutionOutput(
+        result=UpdateUserNameResult(user_id=user.user_id), changes=_user_changes(execution, user)
+    )
 
 
 class UpdateUserEmailIntent(RequestStruct, frozen=True):
@@ -100,9 +102,9 @@ async def _email_token_used_up(source: ContextSource, intent: UpdateUserEmailInt
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
 ) -> ExecutionOutput[UpdateUserEmailResult]:
-    """Change or remove a user's e-mail address; with a verification token it is verified."""
+    """Change or remove a user's e-mail address. A verification token proves the new address."""
     user = _with_email(execution.organization.record(Users, intent.user_id), intent.user_email)
-    changes, rows = await _changed_contact(execution, user, OtpType.EMAIL, intent.verification_token)
+    changes, rows = await _contact_changes(execution, user, OtpType.EMAIL, intent.verification_token)
     return ExecutionOutput(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes, attachments=rows)
 
 
@@ -128,9 +130,9 @@ async def _phone_token_used_up(source: ContextSource, intent: UpdateUserPhoneNum
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
 ) -> ExecutionOutput[UpdateUserPhoneNumberResult]:
-    """Change or remove a user's phone number; with a verification token it is verified."""
+    """Change or remove a user's phone number. A verification token proves the new number."""
     user = _with_phone_number(execution.organization.record(Users, intent.user_id), intent.user_phone_number)
-    changes, rows = await _changed_contact(execution, user, OtpType.SMS, intent.verification_token)
+    changes, rows = await _contact_changes(execution, user, OtpType.SMS, intent.verification_token)
     return ExecutionOutput(
         result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes, attachments=rows
     )
@@ -145,20 +147,20 @@ def _with_phone_number(user: User, number: str) -> User:
     return replace(user, user_phone_number=checked)
 
 
-async def _changed_contact(
+async def _contact_changes(
     execution: ExecutionWith[bool], user: User, otp_type: OtpType, verification_token: str | None
 ) -> tuple[tuple[Change, ...], tuple[Attachment, ...]]:
-    """The user with a new contact of this type, which the token proves if there is one. The execution's context
-    says whether the token is used up."""
+    """The changes and rows for a user with a new contact of this type, which the token proves if there is a token.
+    The execution's context says whether the token is used up."""
     if not verification_token:
-        return _changed(execution, user), ()
+        return _user_changes(execution, user), ()
     token = await check_own_contact(execution, verification_token, user, otp_type, is_used_up=execution.context)
     check_still_credentialed(execution.organization, user)
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
-    return (Put(changed), *contact_verified(execution.organization, changed, otp_type)), used_up(token)
+    return (Put(changed), *contact_verified(execution.organization, changed, otp_type)), use_records(token)
 
 
-def _changed(execution: Execution, user: User) -> tuple[Change, ...]:
+def _user_changes(execution: Execution, user: User) -> tuple[Change, ...]:
     check_still_credentialed(execution.organization, user)
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
     return (Put(changed), *contacts_changed(execution.organization, changed))
@@ -174,7 +176,7 @@ class DeleteUsersResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_DELETE_USERS")
 def delete_users(execution: Execution, intent: DeleteUsersIntent) -> ExecutionOutput[DeleteUsersResult]:
-    """Delete users; members of the root quorum stay."""
+    """Delete users. Members of the root quorum cannot be deleted."""
     user_ids = tuple(dict.fromkeys(intent.user_ids))
     users = [execution.organization.record(Users, user_id) for user_id in user_ids]
     check_not_in_quorum(execution.organization, user_ids)

@@ -6,10 +6,7 @@ Not here: the parameters (`user_intents`), the records of a new user (`new_users
 from __future__ import annotations
 
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import (
-    QueryRequest,
-    upgraded_api_key,
-)
+from keystead.api.parameters import QueryRequest, upgraded_api_key
 from keystead.api.records import User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.new_users import added_users, tokens_of_users
@@ -42,7 +39,7 @@ async def _held_by_siblings(source: ContextSource, intent: CreateUsersIntentV4) 
     return await held_by_siblings(
         source,
         api_keys=[key for user in intent.users for key in user.api_keys],
-        authenticators=[one for user in intent.users for one in user.authenticators],
+        authenticators=[params for user in intent.users for params in user.authenticators],
     )
 
 

@@ -67,8 +67,8 @@ async def is_used_up(source: ContextSource, text: str | None, signature: ClientS
     """
     token_id = claimed_id_without_key(text) if text else None
     ids = [token_id, None if signature is None else _signed_id(signature)]
-    for each in ids:
-        if each is not None and await source.store.is_token_used(each):
+    for id_ in ids:
+        if id_ is not None and await source.store.is_token_used(id_):
             return True
     return False
 
@@ -83,7 +83,7 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     """The claims of the token, if this server issued it for this organization or its parent.
 
     A token without a key can be used by anybody who knows it, and a signed message can be sent again by anybody who
-    saw it. So each is good for one use: the output has `used_up(token, signature)` among its attachments.
+    saw it. So each is valid for one use: the output has `use_records(token, signature)` among its attachments.
     Raises InvalidRequest for a token that is forged, expired, used up, or of another organization.
     """
     keys = await execution.signer.installation_keys()
@@ -108,12 +108,13 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     return token
 
 
-def used_up(token: VerificationToken, signature: ClientSignature | None = None) -> tuple[UsedToken, ...]:
-    """The rows that record a use: one for a token without a key, one for the signed message. Each is valid once."""
+def use_records(token: VerificationToken, signature: ClientSignature | None = None) -> tuple[UsedToken, ...]:
+    """The rows that record a use: one for a token without a key, one for the signed message. Each may be used
+    once."""
     ids = [token.id] if token.public_key is None else []
     if signature is not None:
         ids.append(_signed_id(signature))
-    return tuple(UsedToken(id=each, expires_at_ms=token.expires_at_ms) for each in ids)
+    return tuple(UsedToken(id=id_, expires_at_ms=token.expires_at_ms) for id_ in ids)
 
 
 async def check_own_contact(
@@ -136,12 +137,12 @@ def check_login(token: VerificationToken, signature: ClientSignature | None, ses
     """
     if token.public_key is None and signature is None:
         return
-    given = _given(signature)
+    checked = _checked_scheme(signature)
     try:
         check_login_signature(
-            public_key=given.public_key,
-            message=given.message,
-            signature=given.signature,
+            public_key=checked.public_key,
+            message=checked.message,
+            signature=checked.signature,
             token=token,
             session_public_key=session_public_key,
         )
@@ -156,7 +157,7 @@ def check_signup(token: VerificationToken, signature: ClientSignature | None, us
     """
     if token.public_key is None and signature is None:
         return
-    given = _given(signature)
+    checked = _checked_scheme(signature)
     requested: dict[str, Any] = {
         "apiKeys": _as_json(user.api_keys),
         "authenticators": _as_json(user.authenticators),
@@ -166,9 +167,9 @@ def check_signup(token: VerificationToken, signature: ClientSignature | None, us
     }
     try:
         check_signup_signature(
-            public_key=given.public_key,
-            message=given.message,
-            signature=given.signature,
+            public_key=checked.public_key,
+            message=checked.message,
+            signature=checked.signature,
             token=token,
             requested=requested,
         )
@@ -181,7 +182,8 @@ def _as_json(value: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
-def _given(signature: ClientSignature | None) -> ClientSignature:
+def _checked_scheme(signature: ClientSignature | None) -> ClientSignature:
+    """The signature. Raises InvalidRequest if there is none, or if its scheme is unknown."""
     if signature is None:
         raise InvalidRequest(
             f"invalid client signature: field `{SIGNATURE_FIELD}`: send a signature of the key that the "

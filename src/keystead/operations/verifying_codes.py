@@ -76,13 +76,14 @@ class VerifyOtpResult(Wire, frozen=True):
 
 
 class StoredCode(msgspec.Struct, frozen=True):
-    """The code that a request names and the count of its contact; None if the code does not exist."""
+    """The code that a request names, and the count of its contact. Both are None if the code does not exist."""
 
     code: OneTimeCode | None
     count: CodeCount | None
 
 
 async def stored_code(source: ContextSource, otp_id: str) -> StoredCode:
+    """The code of this id, with the count of its contact."""
     code = await source.store.one_time_code(source.organization.id, otp_id)
     if code is None:
         return StoredCode(None, None)
@@ -90,11 +91,11 @@ async def stored_code(source: ContextSource, otp_id: str) -> StoredCode:
     return StoredCode(code, await source.store.code_count(source.organization.id, subject))
 
 
-async def _stored(source: ContextSource, intent: VerifyOtpIntentV2) -> StoredCode:
+async def _load_code(source: ContextSource, intent: VerifyOtpIntentV2) -> StoredCode:
     return await stored_code(source, intent.otp_id)
 
 
-def _plain(intent: VerifyOtpIntent) -> VerifyOtpIntentV2:
+def _from_v1(intent: VerifyOtpIntent) -> VerifyOtpIntentV2:
     return _PlainAttempt(
         otp_id=intent.otp_id,
         encrypted_otp_bundle="",
@@ -106,8 +107,8 @@ def _plain(intent: VerifyOtpIntent) -> VerifyOtpIntentV2:
 
 @activity(
     "ACTIVITY_TYPE_VERIFY_OTP_V2",
-    accepts=(older("ACTIVITY_TYPE_VERIFY_OTP", _plain),),
-    load_context=_stored,
+    accepts=(older("ACTIVITY_TYPE_VERIFY_OTP", _from_v1),),
+    load_context=_load_code,
     changes_organization=False,
 )
 async def verify_otp(
@@ -148,7 +149,7 @@ async def verify_otp(
         result=VerifyOtpResult(verification_token=token),
         # Anybody who knows a token without a key can use it. It is in this one answer, and nowhere on record.
         recorded_result=VerifyOtpResult(verification_token="") if named_key is None else None,
-        attachments=used_code(execution, execution.context),
+        attachments=used_code_rows(execution, execution.context),
     )
 
 
@@ -183,13 +184,14 @@ async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -
     if hmac.compare_digest(digest, code.digest):
         return None
     counted = code.after_wrong_attempt()
-    left = ATTEMPTS_MAX - counted.attempts
+    attempts_left = ATTEMPTS_MAX - counted.attempts
     return RefusalWithRows(
-        error=InvalidRequest(f"Invalid OTP code: wrong code; attempts left: {left}"), rows=(counted,)
+        error=InvalidRequest(f"Invalid OTP code: wrong code; attempts attempts_left: {attempts_left}"),
+        rows=(counted,),
     )
 
 
-def used_code(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, ...]:
+def used_code_rows(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, ...]:
     """The rows of a used code: it is no longer valid, and its contact may get another one."""
     assert stored.code is not None
     used = stored.code.after_use(execution.now_ms)

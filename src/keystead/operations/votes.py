@@ -1,7 +1,7 @@
 """Votes: approving and rejecting an activity that waits.
 
-Here too: the decisions on an activity, and the proofs that its voters have given. A vote does not execute the
-functions of this module: `pipeline.vote` decides it.
+This module also has the queries for the decisions on an activity and for the proofs of its voters. The two
+functions of votes are declarations that never run: `pipeline.vote` decides a vote.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class ApproveActivityResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", vote=VoteSelection.APPROVED, before_session=True)
 def approve_activity(_: Execution, __: ApproveActivityIntent) -> ExecutionOutput[ApproveActivityResult]:
-    """Approve an activity that waits for consensus or for further proofs; answered with that activity."""
-    raise AssertionError("a vote executes nothing of its own")
+    """Approve an activity that waits for consensus or for further proofs. The answer is that activity."""
+    raise AssertionError("pipeline.vote decides votes; this function never runs")
 
 
 class RejectActivityIntent(RequestStruct, frozen=True):
@@ -49,8 +49,8 @@ class RejectActivityResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_REJECT_ACTIVITY", vote=VoteSelection.REJECTED)
 def reject_activity(_: Execution, __: RejectActivityIntent) -> ExecutionOutput[RejectActivityResult]:
-    """Reject an activity that waits; one rejection is final. Answered with that activity."""
-    raise AssertionError("a vote executes nothing of its own")
+    """Reject an activity that waits. One rejection is final. The answer is that activity."""
+    raise AssertionError("pipeline.vote decides votes; this function never runs")
 
 
 class GetPolicyEvaluationsRequest(QueryRequest, frozen=True):
@@ -65,7 +65,7 @@ class GetPolicyEvaluationsResponse(Wire, frozen=True):
 async def get_policy_evaluations(
     reading: Reading, request: GetPolicyEvaluationsRequest
 ) -> GetPolicyEvaluationsResponse:
-    """The decisions on an activity, vote by vote; also on a denied submission."""
+    """The decisions on an activity, one for each vote. A denied submission has a decision too."""
     evaluations = await reading.store.evaluations(reading.organization.id, request.activity_id)
     if not evaluations:
         raise NotFound(

@@ -35,7 +35,7 @@ from keystead.pipeline.context import ContextSource
 
 
 class CreateWalletAccountsIntent(RequestStruct, frozen=True):
-    """With `persist` false, the addresses are answered and nothing is stored."""
+    """If `persist` is false, nothing is stored. The answer has the addresses in either case."""
 
     wallet_id: Uuid
     accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
@@ -86,8 +86,8 @@ async def create_wallet_accounts(
     )
     now = Timestamp.from_ms(execution.now_ms)
     accounts = tuple(
-        account_record(execution.new_id(), organization.id, wallet.wallet_id, each, params.name, now)
-        for params, each in zip(intent.accounts, derived, strict=True)
+        account_record(execution.new_id(), organization.id, wallet.wallet_id, account, params.name, now)
+        for params, account in zip(intent.accounts, derived, strict=True)
     )
     result = CreateWalletAccountsResult(addresses=tuple(account.address for account in accounts))
     if intent.persist is False or not accounts:
@@ -106,8 +106,12 @@ async def create_wallet_accounts(
 def _check_free(accounts: tuple[WalletAccountParams, ...], paths: list[str], context: DerivationContext) -> None:
     """Raise InvalidRequest, naming the field, if an account has the path or the name already."""
     taken = {
-        (held.curve, comparison_form(held.curve, held.path), held.address_format): held.wallet_account_id
-        for held in (stored.account for stored in context.same_path)
+        (
+            account.curve,
+            comparison_form(account.curve, account.path),
+            account.address_format,
+        ): account.wallet_account_id
+        for account in (stored.account for stored in context.same_path)
     }
     named = [(stored.account.name or "", stored.account.wallet_account_id) for stored in context.same_name]
     for index, (params, path) in enumerate(zip(accounts, paths, strict=True)):
@@ -136,7 +140,7 @@ class AccountToRename(msgspec.Struct, frozen=True):
 
 async def _account_to_rename(source: ContextSource, intent: UpdateWalletAccountNameIntent) -> AccountToRename:
     organization_id, store = source.organization.id, source.store
-    (stored,) = _in_order(
+    (stored,) = _in_requested_order(
         (intent.wallet_account_id,), await store.accounts_of_ids(organization_id, [intent.wallet_account_id])
     )
     return AccountToRename(stored, tuple(await store.accounts_called(organization_id, [intent.name])))
@@ -149,9 +153,12 @@ def update_wallet_account_name(
     """Name a wallet account."""
     stored, now = execution.context.stored, Timestamp.from_ms(execution.now_ms)
     account = stored.account
-    others = (each.account for each in execution.context.same_name)
-    named = [(each.name or "", each.wallet_account_id) for each in others]
-    check_unique(intent.name, [each for each in named if each[1] != account.wallet_account_id], "parameters.name")
+    others = [
+        (other.name or "", other.wallet_account_id)
+        for other in (same_name.account for same_name in execution.context.same_name)
+        if other.wallet_account_id != account.wallet_account_id
+    ]
+    check_unique(intent.name, others, "parameters.name")
     wallet = execution.organization.record(Wallets, account.wallet_id)
     renamed = replace(account, name=intent.name, updated_at=now)
     path = comparison_form(account.curve, account.path)
@@ -163,7 +170,7 @@ def update_wallet_account_name(
 
 
 class DeleteWalletAccountsIntent(RequestStruct, frozen=True):
-    """Without `delete_without_export`, each of them must have been exported, or its wallet."""
+    """Without `delete_without_export`, each account or its wallet must have been exported."""
 
     wallet_account_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=ACCOUNTS_AT_ONCE)]
     delete_without_export: bool | None = None
@@ -177,7 +184,7 @@ async def _accounts_to_delete(
     source: ContextSource, intent: DeleteWalletAccountsIntent
 ) -> tuple[StoredAccount, ...]:
     requested = tuple(dict.fromkeys(intent.wallet_account_ids))
-    return _in_order(requested, await source.store.accounts_of_ids(source.organization.id, requested))
+    return _in_requested_order(requested, await source.store.accounts_of_ids(source.organization.id, requested))
 
 
 @activity("ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS", load_context=_accounts_to_delete)
@@ -206,9 +213,9 @@ def delete_wallet_accounts(
     )
 
 
-def _in_order(account_ids: tuple[str, ...], found: list[StoredAccount]) -> tuple[StoredAccount, ...]:
-    """The accounts in the order of the requested ids. Raises InvalidRequest for one that is not there."""
-    by_id = {stored.account.wallet_account_id: stored for stored in found}
+def _in_requested_order(account_ids: tuple[str, ...], accounts: list[StoredAccount]) -> tuple[StoredAccount, ...]:
+    """The accounts in the order of the requested ids. Raises InvalidRequest for an id without an account."""
+    by_id = {stored.account.wallet_account_id: stored for stored in accounts}
     for account_id in account_ids:
         if account_id not in by_id:
             raise InvalidRequest(f"wallet account not part of your organization: {account_id}")
@@ -262,7 +269,7 @@ async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest)
     organization = reading.organization
     organization.record(Wallets, request.wallet_id)
     if request.address is None and request.path is None:
-        raise InvalidRequest("invalid request body: one of `address` and `path` is needed")
+        raise InvalidRequest("invalid request body: send `address` or `path`, or both")
     for path in _normalized_paths(request.path):
         account = await reading.store.wallet_account(organization.id, request.wallet_id, request.address, path)
         if account is not None and (request.path is None or comparison_form(account.curve, request.path) == path):

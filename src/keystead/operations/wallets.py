@@ -55,12 +55,12 @@ class CreateWalletResult(Wire, frozen=True):
 
 @activity("ACTIVITY_TYPE_CREATE_WALLET")
 async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> ExecutionOutput[CreateWalletResult]:
-    """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts."""
+    """Make a wallet from a new mnemonic, which is stored sealed, and derive its accounts."""
     mnemonic_length = MNEMONIC_LENGTH if intent.mnemonic_length is None else intent.mnemonic_length
     check_mnemonic_length(mnemonic_length)
     normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
     organization, wallet_id = execution.organization, execution.new_id()
-    made = await execution.signer.create_wallet(
+    new_wallet = await execution.signer.create_wallet(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         wallet_id=wallet_id,
@@ -68,7 +68,7 @@ async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Exe
         accounts=[account_request(params) for params in intent.accounts],
     )
     records = wallet_records(
-        execution, wallet_id, intent.wallet_name, made, intent.accounts, normalized_paths, imported=False
+        execution, wallet_id, intent.wallet_name, new_wallet, intent.accounts, normalized_paths, imported=False
     )
     return ExecutionOutput(
         result=CreateWalletResult(
@@ -101,7 +101,7 @@ def wallet_records(
     execution: Execution,
     wallet_id: str,
     name: str,
-    made: NewWallet,
+    new_wallet: NewWallet,
     accounts: Sequence[WalletAccountParams],
     normalized_paths: Sequence[str],
     *,
@@ -114,13 +114,13 @@ def wallet_records(
     )
     account_records = tuple(
         account_record(execution.new_id(), execution.organization.id, wallet_id, derived, params.name, now)
-        for params, derived in zip(accounts, made.accounts, strict=True)
+        for params, derived in zip(accounts, new_wallet.accounts, strict=True)
     )
     return NewWalletRecords(
         wallet,
         account_records,
         (
-            SealedSecret(wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic),
+            SealedSecret(wallet_id, MNEMONIC_PURPOSE, new_wallet.sealed_mnemonic),
             *(NewAccount(account, path) for account, path in zip(account_records, normalized_paths, strict=True)),
         ),
     )
@@ -148,7 +148,7 @@ def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> Execution
 
 
 class DeleteWalletsIntent(RequestStruct, frozen=True):
-    """Without `delete_without_export`, each of them must have been exported."""
+    """Without `delete_without_export`, each wallet must have been exported."""
 
     wallet_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=100)]
     delete_without_export: bool | None = None
@@ -161,11 +161,7 @@ class DeleteWalletsResult(Wire, frozen=True):
 def _wallets_keyword(organization: Organization, intent: DeleteWalletsIntent, _: None) -> ResourceKeywords:
     wallets = organization.wallets
     return ResourceKeywords(
-        {
-            "wallets": [
-                wallet_keywords(wallets[each]) for each in dict.fromkeys(intent.wallet_ids) if each in wallets
-            ]
-        }
+        {"wallets": [wallet_keywords(wallets[id_]) for id_ in dict.fromkeys(intent.wallet_ids) if id_ in wallets]}
     )
 
 
@@ -180,14 +176,14 @@ def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Executi
         without_export=intent.delete_without_export,
         machine_code="WALLET_NOT_EXPORTED",
     )
-    gone = tuple(wallet.wallet_id for wallet in wallets)
+    deleted_ids = tuple(wallet.wallet_id for wallet in wallets)
     return ExecutionOutput(
-        result=DeleteWalletsResult(wallet_ids=gone),
-        changes=tuple(Remove(Wallet, wallet_id) for wallet_id in gone),
+        result=DeleteWalletsResult(wallet_ids=deleted_ids),
+        changes=tuple(Remove(Wallet, wallet_id) for wallet_id in deleted_ids),
         attachments=tuple(
-            each
-            for wallet_id in gone
-            for each in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
+            row
+            for wallet_id in deleted_ids
+            for row in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
         ),
     )
 

@@ -21,7 +21,7 @@ from keystead.organizations.webhook_filters import FILTERS_MAX, check_filters
 from keystead.organizations.webhooks import ACTIVITY_UPDATES
 from keystead.pipeline.activity import Execution, ExecutionOutput
 
-_OF_CHAINS: Final = frozenset(
+_CHAIN_EVENTS: Final = frozenset(
     {"BALANCE_CONFIRMED_UPDATES", "BALANCE_FINALIZED_UPDATES", "SEND_TRANSACTION_STATUS_UPDATES"}
 )
 
@@ -57,8 +57,8 @@ def create_webhook_endpoint(
     check_url(intent.url, execution.webhooks.networks, "parameters.url")
     subscriptions = intent.subscriptions or ()
     check_limit(0, len(subscriptions), WEBHOOK_SUBSCRIPTIONS, execution.limits)
-    for number, one in enumerate(subscriptions):
-        _check_subscription(one, f"parameters.subscriptions[{number}]")
+    for index, subscription in enumerate(subscriptions):
+        _check_subscription(subscription, f"parameters.subscriptions[{index}]")
     endpoint = WebhookEndpointData(
         endpoint_id=execution.new_id(),
         organization_id=organization.id,
@@ -67,11 +67,11 @@ def create_webhook_endpoint(
         is_active=True,
         subscriptions=tuple(
             WebhookSubscriptionParams(
-                event_type=one.event_type,
-                filters_json=one.filters_json or None,
-                is_active=one.is_active is not False,
+                event_type=subscription.event_type,
+                filters_json=subscription.filters_json or None,
+                is_active=subscription.is_active is not False,
             )
-            for one in subscriptions
+            for subscription in subscriptions
         ),
     )
     return ExecutionOutput(
@@ -81,7 +81,7 @@ def create_webhook_endpoint(
 
 
 def _check_subscription(subscription: WebhookSubscription, field: str) -> None:
-    if subscription.event_type in _OF_CHAINS:
+    if subscription.event_type in _CHAIN_EVENTS:
         raise NotImplementedHere(
             f"this server watches no chain and sends no transactions, so it has no events of type "
             f"{subscription.event_type} (field `{field}.eventType`); it has {ACTIVITY_UPDATES}"
@@ -95,7 +95,7 @@ def _check_subscription(subscription: WebhookSubscription, field: str) -> None:
 
 
 class UpdateWebhookEndpointIntent(RequestStruct, frozen=True):
-    """What is left out stays as it is. With `is_active` false nothing is delivered."""
+    """Absent fields do not change. If `is_active` is false, nothing is delivered."""
 
     endpoint_id: Uuid
     url: WebhookUrl | None = None

@@ -145,6 +145,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     - `by_parent`: a user of the parent may submit it to a sub-organization, if the parent's policies allow it.
     - `user_lookup` returns the value that finds the sub-organization, if the submission names the parent. The value
       is not proven yet: the execution proves it.
+    - `asks_provider`: the execution waits for a provider of OAuth 2.0.
     - `changes_organization` is False if no execution changes the organization. Then submissions do not queue.
 
     These functions take an intent of the current version:
@@ -173,6 +174,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     resources: Resources | None = None
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
+    asks_provider: bool = False
 
     def version_of(self, activity_type: str) -> IntentVersion | None:
         for version in self.versions:

@@ -107,8 +107,7 @@ class Lifecycle:
             is_vote = operation.vote is not None
             fingerprint = submission.intent.fingerprint if is_vote else submission.fingerprint  # type: ignore[attr-defined]
             request = _Request(submission, caller, seen, source, is_vote, fingerprint)
-            upgraded = submission.version.upgrade(submission.intent)
-            if operation.oidc_tokens is not None and (tokens := operation.oidc_tokens(upgraded)):
+            if tokens := submission.id_tokens():
                 # An issuer may be slow, so its tokens are verified before the request queues. They are verified
                 # once, because they may have expired when the activity is executed or its bytes are sent again.
                 if (known := await self._on_record(request)) is not None:

@@ -70,6 +70,11 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
         lookup = self.operation.user_lookup
         return None if lookup is None else lookup(self.version.upgrade(self.intent))
 
+    def id_tokens(self) -> Mapping[str, str]:
+        """The ID tokens in its intent, by field. They are not verified yet."""
+        tokens = self.operation.oidc_tokens
+        return {} if tokens is None else tokens(self.version.upgrade(self.intent))
+
 
 _ENVELOPE = decoder(Envelope[msgspec.Raw])
 

@@ -12,7 +12,8 @@ _SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")
 
 
 def form_of(request: HttpRequest, setting: str) -> Form:
-    """Recognized by the headers that published clients send. `setting`: `auto`, or the form of every answer."""
+    """The form of the answer to a request. `setting`: the form of every answer; `auto` recognizes published clients
+    by the headers that they send."""
     if setting != "auto":
         return Form(setting)
     headers = dict(request.headers)

@@ -31,7 +31,7 @@ from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
-from keystead.operations.activities import shown
+from keystead.operations.activities import shown_activity
 from keystead.organizations.ip_allowlists import EXEMPT, Source
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
@@ -42,6 +42,7 @@ from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove
 from keystead.server.callers import reader, submitter
+from keystead.server.concurrency_limit import RequestGroup
 from keystead.server.console_files import ConsoleAnswers
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
@@ -150,7 +151,7 @@ class Application:
             if isinstance(refused, Denied):
                 line.activity_id = refused.activity_id
             close = request.refusal is not None
-            is_logged = bool(line.user_id) or self._failed(request, refused)
+            is_logged = bool(line.user_id) or self._count_failure(request, refused)
             headers += self._note_refusal(refused)
         except Exception:  # noqa: BLE001 - the caller gets an answer after every error
             logger.exception(
@@ -161,7 +162,7 @@ class Application:
         headers += [*_standard_headers(line, path), *cors.headers(origin)]
         took_s = time.perf_counter() - started_s
         if (measurements := self._service.measurements) is not None:
-            measurements.answered(_measured_as(path), line.status, took_s)
+            measurements.count_answer(_measured_as(path), line.status, took_s)
         if is_logged and self._settings.log_requests:
             line.level = "error" if line.status >= 500 else "info"
             line.ms = int(took_s * 1_000_000) / 1000
@@ -174,12 +175,12 @@ class Application:
             self._database.failed(refused.message)
             self._readiness.forget()
         if isinstance(refused, RateLimited) and self._service.measurements is not None:
-            self._service.measurements.rate_limited(refused.limit)
+            self._service.measurements.count_rate_limited(refused.limit)
         if isinstance(refused, RateLimited | Unavailable):
             return [(b"retry-after", b"%d" % refused.retry_after_s)]
         return []
 
-    def _failed(self, request: HttpRequest, refused: ServiceError) -> bool:
+    def _count_failure(self, request: HttpRequest, refused: ServiceError) -> bool:
         """Count a refused request whose sender is not known. Returns whether to log it."""
         if refused.http_status >= 500:  # the server's failure
             return True
@@ -192,9 +193,9 @@ class Application:
             return self._answer_auth_proxy(path, request, line)
         operation = CATALOGUE.at(path)
         if operation is None:
-            return self._answer_elsewhere(path, request)
+            return self._answer_other_path(path, request)
         if request.method != "POST":
-            raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
+            raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
         self._failures.check(request.client.limit_key, time.monotonic())
         if isinstance(operation, QueryOperation):
             return self._answer_query(operation, request, line)
@@ -208,7 +209,7 @@ class Application:
             query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
 
-        async def found() -> tuple[Organization, Principal]:
+        async def find_caller() -> tuple[Organization, Principal]:
             return await reader(
                 service.store,
                 query.organization_id,
@@ -219,40 +220,38 @@ class Application:
                 source=self._source(request),
             )
 
-        organization, caller = await found()
+        organization, caller = await find_caller()
         line.user_id = caller.user.user_id
         self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        kept = service.store.cached_answers(organization) if operation.of_version else None
+        cached_answers = service.store.cached_answers(organization) if operation.of_version else None
         key = (operation.name, form)
-        known = kept.get(key) if kept is not None else None
-        if known is not None:
+        answer_body = cached_answers.get(key) if cached_answers is not None else None
+        if answer_body is not None:
             service.concurrency.note(organization.id)
-            return known
-        async with service.concurrency.turn(organization.id) as has_waited:
+            return answer_body
+        async with service.concurrency.slot(organization.id) as has_waited:
             if has_waited:  # others have changed the organization meanwhile, or removed its caller
-                organization, caller = await found()
-                kept = service.store.cached_answers(organization) if operation.of_version else None
-                known = kept.get(key) if kept is not None else None
-            if known is None:
+                organization, caller = await find_caller()
+                cached_answers = service.store.cached_answers(organization) if operation.of_version else None
+                answer_body = cached_answers.get(key) if cached_answers is not None else None
+            if answer_body is None:
                 reading = service.reading(organization, caller)
-                known = await _rendered(await _awaited(operation.answer(reading, query)), form)
-                if kept is not None:
-                    kept.keep(key, known)
-        return known
+                answer_body = await _render(await _await_if_needed(operation.answer(reading, query)), form)
+                if cached_answers is not None:
+                    cached_answers.keep(key, answer_body)
+        return answer_body
 
     async def _answer_submission(
         self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
     ) -> bytes:
         source = self._source(request)
-        activity, submission, reading = await self._submitted(
-            operation, _stamps(request), request.body, line, source
-        )
+        activity, submission, reading = await self._submit(operation, _stamps(request), request.body, line, source)
         if changes_ip_allowlist(activity):
             await log_lockout(reading, source, line.request_id)
-        seen = await shown(reading, activity, submission)
-        return answer(ActivityResponse(activity=seen), self._form(request))
+        shown = await shown_activity(reading, activity, submission)
+        return answer(ActivityResponse(activity=shown), self._form(request))
 
-    async def _submitted(
+    async def _submit(
         self,
         operation: ActivityOperation,
         stamps: Mapping[bytes, bytes],
@@ -262,7 +261,8 @@ class Application:
         *,
         of_proxy: bool = False,
     ) -> tuple[Activity, Submission, Reading]:
-        """The activity that a stamped body made or voted on, the decoded body, and what its sender may read."""
+        """Carry out a submission. Returns the activity that the body made or voted on, the decoded body, and what
+        its sender may read."""
         service = self._service
         async with self._large_requests.turn(body):
             proven = await prove(stamps, body, operation, service.verifiers)
@@ -277,7 +277,7 @@ class Application:
             self._limits.spend_for_proxy(organization.id, time.monotonic())
         else:
             self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        async with service.concurrency.turn(organization.id, of_proxy=of_proxy) as has_waited:
+        async with service.concurrency.slot(organization.id, _group(submission, of_proxy=of_proxy)) as has_waited:
             if has_waited:  # others have changed the organization meanwhile, or removed its caller
                 organization, caller = await submitter(
                     service.store, submission, proven, service.clock.now_ms(), source
@@ -286,7 +286,7 @@ class Application:
             activity = await service.lifecycle.submit(submission, caller, organization, source)
         line.activity_id = activity.id
         if service.measurements is not None:
-            service.measurements.submitted(activity.type, activity.status)
+            service.measurements.count_submission(activity.type, activity.status)
         if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
             await log_policy_warnings(activity, now, line.request_id, service.environment)
         return activity, submission, service.reading(organization, caller)
@@ -294,33 +294,34 @@ class Application:
     async def _submit_for_proxy(
         self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
     ) -> Activity:
-        activity, _, _ = await self._submitted(operation, stamps, body, line, EXEMPT, of_proxy=True)
+        activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, of_proxy=True)
         return activity
 
     async def _answer_auth_proxy(self, path: str, request: HttpRequest, line: RequestLine) -> bytes:
         self._failures.check(request.client.limit_key, time.monotonic())
         return answer(await self._auth_proxy.answer(path, request, line), Form.SDK)
 
-    async def _answer_elsewhere(self, path: str, request: HttpRequest) -> bytes:
+    async def _answer_other_path(self, path: str, request: HttpRequest) -> bytes:
         if path in PATHS:
             raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
         if path == CONSOLE_LOGIN and self._console_link is not None:
             if request.method != "POST":
-                raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
+                raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
             return self._console_link.answer(request, self._service.clock.now_ms())
         kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
         page = self._pages.get(path)
         if page is None and kept is None:
-            raise NotFound(f"no such path: {path[:200]}{self._meant(path, request)}")
+            raise NotFound(f"no such path: {path[:200]}{self._suggestion(path, request)}")
         if request.method not in ("GET", "HEAD"):
-            raise MethodNotAllowed(f"{request.method} {path}: this path is answered to GET only")
+            raise MethodNotAllowed(f"{request.method} {path}: this path accepts GET only")
         if kept is not None:
             return await outbox_answer(kept, request)
         assert page is not None
         return await page()
 
-    def _meant(self, path: str, request: HttpRequest) -> str:
-        """The end of the refusal of an unknown path. Looking for one that is near costs as much as a stamp."""
+    def _suggestion(self, path: str, request: HttpRequest) -> str:
+        """The end of the error about an unknown path: a path that the caller may have meant. The search costs as
+        much as a stamp, so it counts as a failed request."""
         if not path.startswith(_PUBLIC):
             return ""
         self._failures.check(request.client.limit_key, time.monotonic())
@@ -341,8 +342,15 @@ def _standard_headers(line: RequestLine, path: str) -> list[Header]:
     ]
 
 
+def _group(submission: Submission, *, of_proxy: bool) -> RequestGroup:
+    if of_proxy:
+        return RequestGroup.PROXY
+    waits_for_issuer = submission.operation.asks_provider or submission.id_tokens()
+    return RequestGroup.ISSUER if waits_for_issuer else RequestGroup.DIRECT
+
+
 def _measured_as(path: str) -> str:
-    """The name of a request in the metrics. There are few names, whatever paths callers send."""
+    """The name of a request in the metrics. Callers cannot add names by sending other paths."""
     operation = CATALOGUE.at(path)
     if operation is not None:
         return operation.name
@@ -367,7 +375,7 @@ def _stamps(request: HttpRequest) -> dict[bytes, bytes]:
     return stamps
 
 
-async def _rendered(response: Wire, form: Form) -> bytes:
+async def _render(response: Wire, form: Form) -> bytes:
     records = sum(
         len(value)
         for value in (getattr(response, name) for name in response.__struct_fields__)
@@ -376,5 +384,5 @@ async def _rendered(response: Wire, form: Form) -> bytes:
     return await asyncio.to_thread(answer, response, form) if records > LARGE_ANSWER else answer(response, form)
 
 
-async def _awaited(value: Any) -> Any:
+async def _await_if_needed(value: Any) -> Any:
     return await value if hasattr(value, "__await__") else value

@@ -62,7 +62,7 @@ class AuthProxyEndpoints:
         if endpoint is None:
             raise NotFound(f"no such path: {path[:200]}")
         if request.method != "POST":
-            raise MethodNotAllowed(f"{request.method} {path}: this path is answered to POST only")
+            raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
         if request.client.limit_key:
             self._rate_limit.spend(request.client.limit_key, time.monotonic())
         headers = dict(request.headers)
@@ -71,8 +71,8 @@ class AuthProxyEndpoints:
         _check_origin(proxy, headers.get(b"origin"))
         body = b"{}" if endpoint.is_empty_allowed and not request.body.strip() else request.body
         async with self._large_requests.turn(body):
-            asked = endpoint.decoder.decode_request(body)
-        return await endpoint.answer(_EndpointCall(self, self._service, organization, proxy, line), asked)
+            decoded = endpoint.decoder.decode_request(body)
+        return await endpoint.answer(_EndpointCall(self, self._service, organization, proxy, line), decoded)
 
     async def _configuration(self, header: bytes) -> tuple[Organization, AuthProxy]:
         """The proxy that the header names, and its organization. Raises InvalidRequest, NotFound."""
@@ -113,8 +113,8 @@ class AuthProxyEndpoints:
         self, identity: ProvenIdentity, token: str, organization_id: str, line: RequestLine
     ) -> None:
         """Attach the identity of an ID token to the user with its verified address, if the configuration of a proxy
-        allows it. The ID token attests a login, and `organization_id` is the one that the login names. Raises
-        ServiceError."""
+        allows it. `token`: the ID token, which attests a login. `organization_id`: the organization that the login
+        names. Raises ServiceError."""
         store = self._service.store
         organization = await store.organization(organization_id)
         if organization is not None and organization.profile.parent_id is not None:
@@ -127,6 +127,7 @@ class AuthProxyEndpoints:
                 return
 
     async def verification_public_key(self) -> bytes:
+        """The key that verifies this server's verification tokens, as a SEC 1 point."""
         if not self._verification_public_key:
             for key in await self._service.signer.installation_keys():
                 if key.name == "verification_key":

@@ -20,58 +20,40 @@ from keystead.api.identifiers import Uuid
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import (
-    ProvenContact,
-    ProvenKey,
-    unknown,
-)
+from keystead.organizations.principals import ProvenContact, ProvenKey, unknown
 from keystead.pipeline.ports import Clock, Identities
 from keystead.pipeline.store import Store
 from keystead.server.callers import existing_organization
 from keystead.sessions.key_binding import is_bound
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
 from keystead.stamps.api_key import read_stamp, verify_stamp
-from keystead.stamps.attested import (
-    AttestedScheme,
-    AttestedStamp,
-    read_attested_stamp,
-    verify_attested_stamp,
-)
+from keystead.stamps.attested import AttestedScheme, AttestedStamp, read_attested_stamp, verify_attested_stamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.schemes import CREDENTIAL_TYPES, StampScheme
 
 API_KEY_STAMP = b"x-stamp"
-
-
 WEBAUTHN_STAMP = b"x-stamp-webauthn"
-
-
 ATTESTED_STAMP = b"x-stamp-attested"
-
-
 SESSION = b"x-session"
-
-
-ATTESTED_VOTE_SCHEME = "SIGNATURE_SCHEME_TK_ATTESTED_P256"
-
-
 STAMP_HEADERS = (API_KEY_STAMP, WEBAUTHN_STAMP, ATTESTED_STAMP, SESSION)
 
+ATTESTED_VOTE_SCHEME = "SIGNATURE_SCHEME_TK_ATTESTED_P256"
 
 _WITHOUT_RECOVERY: Mapping[StampScheme, frozenset[CredentialType]] = {
     scheme: types - {CredentialType.RECOVER_USER_KEY_P256} for scheme, types in CREDENTIAL_TYPES.items()
 }
 """By scheme of a stamp, the credential types that it matches, for operations that refuse recovery keys."""
 
-
 _WEBAUTHN_TYPES = frozenset({CredentialType.WEBAUTHN_AUTHENTICATOR})
 
 
-class _Addressed(msgspec.Struct):
+class _OrganizationField(msgspec.Struct):
+    """The one member of a body that is read before the signature of a passkey is verified."""
+
     organization_id: Uuid = msgspec.field(name="organizationId")
 
 
-_ADDRESSED = decoder(_Addressed)
+_ORGANIZATION_DECODER = decoder(_OrganizationField)
 
 
 class Verifiers(msgspec.Struct, frozen=True):
@@ -136,8 +118,8 @@ def _read_only_session(value: bytes, operation: Operation) -> ProvenKey:
 
 
 async def _prove_attested(value: bytes, body: bytes, operation: Operation, verifiers: Verifiers) -> ProvenKey:
-    """Three steps: verify that the key signed the body, that the token names the key, and what the token proves
-    about its user."""
+    """Verify that the key signed the body and that the token names the key, and read what the token proves about
+    the user."""
     stamp = read_attested_stamp(value)
     verify_attested_stamp(stamp, body)
     if not operation.before_session:
@@ -202,19 +184,21 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     from keystead.stamps import webauthn  # slow to import, and a server must start fast
 
     assertion = webauthn.read_assertion(value)
-    addressed: _Addressed = _ADDRESSED.decode(body)
+    addressed: _OrganizationField = _ORGANIZATION_DECODER.decode(body)
     organization = await existing_organization(store, addressed.organization_id)
     parent_id = organization.profile.parent_id
     parent = await existing_organization(store, parent_id) if parent_id else None
     origins = _allowed_origins(organization, parent)
     candidates = [organization] + ([parent] if parent else [])
-    found = await store.suborganizations_with(organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id)
-    candidates += [await existing_organization(store, suborganization_id) for suborganization_id in found]
+    suborganization_ids = await store.suborganizations_with(
+        organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id
+    )
+    candidates += [await existing_organization(store, id_) for id_ in suborganization_ids]
     for holder in candidates:
-        held = holder.users.by_credential_id.get(assertion.credential_id)
-        if held is None:
+        match = holder.users.by_credential_id.get(assertion.credential_id)
+        if match is None:
             continue
-        _, authenticator = held
+        _, authenticator = match
         public_key = authenticator.credential.public_key
         webauthn.verify_assertion(
             assertion,
@@ -243,8 +227,8 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
 
 
 def _allowed_origins(organization: Organization, parent: Organization | None) -> list[str]:
-    """The origins of pages whose passkey stamps are accepted: those that the parent names, otherwise those that the
-    organization names."""
-    named = (one.profile.features.get(FeatureName.WEBAUTHN_ORIGINS, "") for one in (parent, organization) if one)
-    origins = next(filter(None, named), "")
+    """The origins of pages whose passkey stamps are accepted. The feature of the parent decides; without it, the
+    feature of the organization."""
+    features = (holder.profile.features for holder in (parent, organization) if holder is not None)
+    origins = next(filter(None, (values.get(FeatureName.WEBAUTHN_ORIGINS, "") for values in features)), "")
     return [origin.strip() for origin in origins.split(",") if origin.strip()]

@@ -3,10 +3,10 @@
 Pure. Here: X-Forwarded-For and Forwarded (RFC 7239), read from right to left, and the key of limits per address.
 Not here: IP allow-lists (`organizations.ip_allowlists`), the limits.
 
-A header is believed only from a proxy in `trusted`. Every proxy appends the address that it got the request from,
-so the last entry is the word of the trusted proxy, and each other entry is the word of the address after it. The
-caller is the last entry that is not itself a trusted proxy. What a caller wrote into the header stands to the left
-of it and is never read.
+The header is used only if a proxy in `trusted` sent it. Every proxy appends the address from which it got the
+request. So the trusted proxy wrote the last entry, and the address in each entry wrote the entry to its left. The
+caller is the last entry that is not a trusted proxy. A caller can write only entries to the left of its own, and
+these are never read.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _NODE = re.compile(
     r"(?:\[(?P<in_brackets>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9]+(?:\.[0-9]+){3}))(?::[0-9]{1,5})?\Z"
     r"|(?P<v6>[0-9A-Fa-f:.]+)\Z"
 )
-_WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_PLAIN_VALUE = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED = r'"(?P<quoted>(?:[^"\\]|\\.)*)"'
-_PAIR = re.compile(rf"\s*(?P<name>{_WORD})=(?:(?P<word>{_WORD})|{_QUOTED})\s*(?P<end>[;,]|\Z)")
+_PAIR = re.compile(rf"\s*(?P<name>{_PLAIN_VALUE})=(?:(?P<word>{_PLAIN_VALUE})|{_QUOTED})\s*(?P<end>[;,]|\Z)")
 
 
 class CallerAddresses(msgspec.Struct, frozen=True, kw_only=True):
     """How the callers of this server are told apart.
 
-    `trusted`: networks of proxies whose `header` is believed. `shared`: networks whose addresses stand for many
+    `trusted`: networks of proxies whose `header` is used. `shared`: networks whose addresses stand for many
     callers each.
     """
 
@@ -56,13 +56,13 @@ class CallerAddresses(msgspec.Struct, frozen=True, kw_only=True):
         return peer.address is not None and _is_in(peer.address, self.trusted)
 
     def forwarded(self, peer: CallerAddress, headers: Iterable[Header]) -> CallerAddress:
-        """The caller of the request that this trusted peer forwards a request with these headers."""
+        """The caller of a request that this trusted peer forwards with these headers."""
         name = self.header.encode()
         texts = [value.decode("latin-1") for header, value in headers if header == name]
-        entries = _of_forwarded(texts) if self.header == "forwarded" else _of_x_forwarded_for(texts)
+        entries = _forwarded_entries(texts) if self.header == "forwarded" else _x_forwarded_for_entries(texts)
         address = None
         for hops, entry in enumerate(entries):
-            address = _node(entry)
+            address = _node_address(entry)
             if address is None or hops == PROXIES_MAX:
                 return CallerAddress(peer.text, None, "")
             if not _is_in(address, self.trusted):
@@ -71,19 +71,19 @@ class CallerAddresses(msgspec.Struct, frozen=True, kw_only=True):
         return CallerAddress(peer.text if address is None else str(address), address, "")
 
 
-def _of_x_forwarded_for(texts: list[str]) -> Iterable[str]:
-    """The entries, the last one first."""
+def _x_forwarded_for_entries(texts: list[str]) -> Iterable[str]:
+    """The entries of X-Forwarded-For, the last one first."""
     return reversed([entry.strip(" \t") for entry in ",".join(texts).split(",")]) if texts else ()
 
 
-def _of_forwarded(texts: list[str]) -> Iterable[str]:
-    """The value of `for` in each element, the last element first. "" for an element without one; only "" if any
-    part of the header is malformed."""
-    text, at = ",".join(texts), 0
+def _forwarded_entries(texts: list[str]) -> Iterable[str]:
+    """The value of `for` in each element of Forwarded, the last element first. An element without `for` has "". The
+    only entry is "" if any part of the header is malformed."""
+    text, position = ",".join(texts), 0
     nodes: list[str] = []
     node = ""
-    while at < len(text):
-        pair = _PAIR.match(text, at)
+    while position < len(text):
+        pair = _PAIR.match(text, position)
         if pair is None:
             return ("",)
         if pair["name"].lower() == "for":
@@ -93,13 +93,13 @@ def _of_forwarded(texts: list[str]) -> Iterable[str]:
         if pair["end"] != ";":
             nodes.append(node)
             node = ""
-        at = pair.end()
-        if pair["end"] and at == len(text):
+        position = pair.end()
+        if pair["end"] and position == len(text):
             return ("",)
     return reversed(nodes)
 
 
-def _node(text: str) -> Address | None:
+def _node_address(text: str) -> Address | None:
     """The address of an entry, which may have a port. None for anything else, such as `unknown`."""
     match = _NODE.match(text)
     return None if match is None else _address(match["in_brackets"] or match["v4"] or match["v6"])

@@ -41,20 +41,22 @@ async def reader(
     PermissionDenied.
     """
     organization = await existing_organization(store, organization_id)
-    if (principal := _admitted(organization, proven, now_ms, source)) is not None:
+    if (principal := _allowed_principal(organization, proven, now_ms, source)) is not None:
         return organization, principal
     if organization.profile.parent_id is not None:
         parent = await existing_organization(store, organization.profile.parent_id)
-        if (principal := _admitted(parent, proven, now_ms, source)) is not None:
+        if (principal := _allowed_principal(parent, proven, now_ms, source)) is not None:
             return (parent if of_caller else organization), principal
     elif before_session:
         return await _in_suborganization(store, organization, proven, now_ms, source)
     raise unknown(organization_id, proven)
 
 
-def _admitted(organization: Organization, proven: ProvenKey, now_ms: int, source: Source) -> Principal | None:
-    """The user of this organization who has the key, if the organization takes requests from there; None if no user
-    has it. Raises Unauthenticated, PermissionDenied."""
+def _allowed_principal(
+    organization: Organization, proven: ProvenKey, now_ms: int, source: Source
+) -> Principal | None:
+    """The user of this organization who has the key; None if no user has it. Raises Unauthenticated, and
+    PermissionDenied if an IP allow-list does not have the address of `source`."""
     principal = principal_in(organization, proven, now_ms)
     if principal is not None:
         check_source(organization, proven.public_key, source)
@@ -68,7 +70,7 @@ async def _in_suborganization(
     suborganization_id = await suborganization_with(store, organization.id, *proven.lookup())
     if suborganization_id is not None:
         suborganization = await existing_organization(store, suborganization_id)
-        if (principal := _admitted(suborganization, proven, now_ms, source)) is not None:
+        if (principal := _allowed_principal(suborganization, proven, now_ms, source)) is not None:
             return suborganization, principal
     raise unknown(organization.id, proven)
 
@@ -85,13 +87,13 @@ async def submitter(
     """
     operation, organization_id = submission.operation, submission.organization_id
     organization = await existing_organization(store, organization_id)
-    if (principal := _admitted(organization, proven, now_ms, source)) is not None:
+    if (principal := _allowed_principal(organization, proven, now_ms, source)) is not None:
         if operation.by_parent and organization.profile.parent_id is None:
             organization = await _organization_of_user(store, organization, submission.user_lookup())
         return organization, principal
     if organization.profile.parent_id is not None:
         parent = await existing_organization(store, organization.profile.parent_id)
-        if (principal := _admitted(parent, proven, now_ms, source)) is not None:
+        if (principal := _allowed_principal(parent, proven, now_ms, source)) is not None:
             if operation.by_parent:
                 return organization, principal
             raise InvalidRequest(
@@ -113,12 +115,13 @@ async def _organization_of_user(store: Store, organization: Organization, lookup
 
 
 async def existing_organization(store: Store, organization_id: str) -> Organization:
-    """The organization of this id. Raises NotFound for one that never was or that was deleted."""
+    """The organization of this id. Raises NotFound if it does not exist or was deleted."""
     organization = await store.organization(organization_id)
     if organization is not None and not organization.profile.deleted:
         return organization
     # Published clients end a session of a deleted organization when they read these words.
-    why = "" if organization is None else f"; it was deleted: {KEY_NOT_FOUND}"
+    deletion = "" if organization is None else f"; it was deleted: {KEY_NOT_FOUND}"
     raise NotFound(
-        f"no organization found with the given ID: {organization_id}{why}", machine_code="ORGANIZATION_NOT_FOUND"
+        f"no organization found with the given ID: {organization_id}{deletion}",
+        machine_code="ORGANIZATION_NOT_FOUND",
     )

@@ -1,7 +1,7 @@
-"""Checks what an installation's database holds: that sealed values open, and that its tables agree.
+"""Checks the content of an installation's database: sealed values must open, and tables must agree.
 
-Here: every organization, one after another, read through the store. It changes nothing, unless it is told to finish
-deletions. Not here: opening values (`signer.seal_checks`), SQLite's check of its own file
+Here: every organization, one after another, read through the store. It changes nothing unless `finish` is
+set. Not here: opening values (`signer.seal_checks`), SQLite's check of its own file
 (`storage.sqlite_backup`), the command (`cli`).
 
 Servers may run meanwhile. The rows of one organization are read by several statements, so problems count only if
@@ -59,9 +59,9 @@ async def check_installation(
     """
     checked = Checked()
 
-    def report(found: str) -> None:
+    def report(line: str) -> None:
         checked.problems += 1
-        problem(found)
+        problem(line)
 
     if finish:
         await finish_deletions(store)
@@ -69,14 +69,14 @@ async def check_installation(
     last = None
     while page := await store.data_keys(Page(_ORGANIZATIONS_AT_ONCE, after=last)):
         for organization_id, _ in page:
-            found = await _check_organization(store, master, organization_id)
-            if found.leftovers and finish:
+            findings = await _check_organization(store, master, organization_id)
+            if findings.leftovers and finish:
                 await store.cleaner.begin(organization_id)
                 await finish_deletions(store)
-                found = await _check_organization(store, master, organization_id)
+                findings = await _check_organization(store, master, organization_id)
             checked.organizations += 1
-            checked.sealed_values += found.sealed_values
-            for line in found.problems:
+            checked.sealed_values += findings.sealed_values
+            for line in findings.problems:
                 report(f"organization {organization_id}: {line}")
             progress(checked)
         last = page[-1][0]
@@ -99,8 +99,8 @@ async def _check_instance(
             report(str(broken))
 
 
-class _Found(msgspec.Struct):
-    """What the check of one organization found, at one version. `leftovers`: rows of a deleted organization are
+class _Findings(msgspec.Struct):
+    """The result of the check of one organization, at one version. `leftovers`: rows of a deleted organization are
     left."""
 
     sealed_values: int = 0
@@ -108,107 +108,111 @@ class _Found(msgspec.Struct):
     leftovers: bool = False
 
 
-async def _check_organization(store: DatabaseStore, master: Master, organization_id: str) -> _Found:
+async def _check_organization(store: DatabaseStore, master: Master, organization_id: str) -> _Findings:
     for _ in range(_ATTEMPTS):
         before = await store.version(organization_id)
         organization = await store.organization(organization_id)
         if organization is None:
-            return _Found(problems=["it has no readable records"])
-        found = _Found()
-        await _check_versions(store, organization, found)
+            return _Findings(problems=["it has no readable records"])
+        findings = _Findings()
+        await _check_versions(store, organization, findings)
         if organization.profile.deleted:
-            await _check_is_empty(store, organization.id, found)
+            await _check_is_empty(store, organization.id, findings)
         else:
-            await _check_lookups(store, organization, found)
-        await _check_seals(store, master, organization, found)
-        if not found.problems or await store.version(organization_id) == before == organization.version:
-            return found
-    return _Found(problems=[f"it changed during each of {_ATTEMPTS} checks; run this command again"])
+            await _check_lookups(store, organization, findings)
+        await _check_seals(store, master, organization, findings)
+        if not findings.problems or await store.version(organization_id) == before == organization.version:
+            return findings
+    return _Findings(problems=[f"it changed during each of {_ATTEMPTS} checks; run this command again"])
 
 
-async def _check_versions(store: DatabaseStore, organization: Organization, found: _Found) -> None:
+async def _check_versions(store: DatabaseStore, organization: Organization, findings: _Findings) -> None:
     stored = await store.stored_versions(organization.id)
     if stored is None:
-        found.problems.append("it has no row")
+        findings.problems.append("it has no row")
         return
     newest = stored.newest_record or 0
     if not 1 <= newest <= stored.organization:
-        found.problems.append(f"it has version {stored.organization}, and its newest record has version {newest}")
+        findings.problems.append(
+            f"it has version {stored.organization}, and its newest record has version {newest}"
+        )
     profile = organization.profile
     expected = None if profile.deleted else profile.parent_id
     if stored.parent_id != expected:
-        found.problems.append(f"its row names the parent {stored.parent_id}, its profile {expected}")
+        findings.problems.append(f"its row names the parent {stored.parent_id}, its profile {expected}")
 
 
-async def _check_is_empty(store: DatabaseStore, organization_id: str, found: _Found) -> None:
-    """A deleted organization has no row beside its activities. Servers delete its rows in steps; one of an earlier
-    release leaves those of tables that it does not know."""
+async def _check_is_empty(store: DatabaseStore, organization_id: str, findings: _Findings) -> None:
+    """Check that a deleted organization has only the rows of its activities. Servers delete the other rows in
+    steps. A server of an earlier release does not delete rows of tables that it does not know."""
     if WHOLE_ORGANIZATION not in await store.unfinished_deletions_of(organization_id):
         tables = await store.cleaner.tables_with_rows(organization_id)
-        found.leftovers = bool(tables)
-        found.problems += [
+        findings.leftovers = bool(tables)
+        findings.problems += [
             f"it is deleted, and has rows in {table}; `keystead check --finish-deletions` deletes them"
             for table in tables
         ]
 
 
-async def _check_lookups(store: DatabaseStore, organization: Organization, found: _Found) -> None:
+async def _check_lookups(store: DatabaseStore, organization: Organization, findings: _Findings) -> None:
     """Check that the look-ups of an organization are exactly those of its records and wallet accounts."""
     stored = await store.lookups_of(organization.id)
     expected: set[Lookup] = set()
     wallet_ids = set(organization.wallets)
     async for account in _pages(
-        lambda page: store.wallet_accounts(organization.id, None, page), lambda one: one.wallet_account_id
+        lambda page: store.wallet_accounts(organization.id, None, page), lambda account: account.wallet_account_id
     ):
         expected |= account_lookups([account])
         if account.wallet_id not in wallet_ids:
-            found.problems.append(f"wallet account {account.wallet_account_id} belongs to no wallet on record")
+            findings.problems.append(f"wallet account {account.wallet_account_id} belongs to no wallet on record")
     for record in records_of(organization):
         expected |= RECORD_KINDS.of_record[type(record)].lookups(record)
     for lookup in expected - stored.keys():
-        found.problems.append(f"the look-up of {_named(lookup)} is missing")
+        findings.problems.append(f"the look-up of {_described(lookup)} is missing")
     unexpected = stored.keys() - expected
     if await store.unfinished_deletions_of(organization.id):  # look-ups of deleted wallets go in steps
-        unexpected = {each for each in unexpected if each.kind is not LookupKind.WALLET_ACCOUNT_ADDRESS}
+        unexpected = {lookup for lookup in unexpected if lookup.kind is not LookupKind.WALLET_ACCOUNT_ADDRESS}
     for lookup in unexpected:
-        found.problems.append(f"there is a look-up of {_named(lookup)}, which is not on record")
+        findings.problems.append(f"there is a look-up of {_described(lookup)}, which is not on record")
     parent_id = organization.profile.parent_id or ""
     if any(stored_parent_id != parent_id for stored_parent_id in stored.values()):
-        found.problems.append("a look-up is stored under another parent")
+        findings.problems.append("a look-up is stored under another parent")
 
 
-def _named(lookup: Lookup) -> str:
+def _described(lookup: Lookup) -> str:
     """The look-up without its value, which may be an e-mail address."""
     return f"{lookup.kind} of {lookup.holder_id or 'the organization'}"
 
 
-async def _check_seals(store: DatabaseStore, master: Master, organization: Organization, found: _Found) -> None:
-    """Everything opens, and no wallet, private key or secret lacks its sealed value. A deleted organization has no
-    data key."""
+async def _check_seals(
+    store: DatabaseStore, master: Master, organization: Organization, findings: _Findings
+) -> None:
+    """Check that every sealed value opens, and that each wallet, private key and secret has its sealed value. A
+    deleted organization has no data key, so there is nothing to check."""
     if organization.profile.deleted:
         return
     secrets = await store.sealed_secrets(organization.id)
     try:
         seals = OrganizationSeals(master, organization.id, organization.data_key.sealed)
     except SealBroken as broken:
-        found.problems.append(str(broken))
+        findings.problems.append(str(broken))
         return
-    found.sealed_values += 1
+    findings.sealed_values += 1
     stored = {(secret.record_id, secret.purpose) for secret in secrets}
     expected = {(wallet_id, MNEMONIC_PURPOSE) for wallet_id in organization.wallets}
     expected |= {(key_id, PRIVATE_KEY_PURPOSE) for key_id in organization.private_keys}
     expected |= {(secret_id, SECRET_PURPOSE) for secret_id in organization.of(Secrets)}
-    found.problems += [
+    findings.problems += [
         f"the secret of {record_id} ({purpose}) is missing" for record_id, purpose in expected - stored
     ]
-    found.problems += [
+    findings.problems += [
         f"there is a secret of {record_id}, which is not on record" for record_id, _ in stored - expected
     ]
     async for owner in _owners(store, organization, secrets):
         try:
-            found.sealed_values += seals.check(owner)
+            findings.sealed_values += seals.check(owner)
         except (SealBroken, msgspec.MsgspecError) as broken:
-            found.problems.append(str(broken))
+            findings.problems.append(str(broken))
 
 
 async def _owners(
@@ -220,9 +224,9 @@ async def _owners(
         yield proxy
     for target in organization.import_targets.in_order():
         yield target
-    async for code in _pages(lambda page: store.one_time_codes(organization.id, page), lambda one: one.id):
+    async for code in _pages(lambda page: store.one_time_codes(organization.id, page), lambda row: row.id):
         yield code
-    async for message in _pages(lambda page: store.outgoing_messages(organization.id, page), lambda one: one.id):
+    async for message in _pages(lambda page: store.outgoing_messages(organization.id, page), lambda row: row.id):
         yield message
 
 

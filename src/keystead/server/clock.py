@@ -1,4 +1,5 @@
-"""The clock of a server that runs in earnest. Not here: the clock that a developer moves (`development.clock`)."""
+"""The clock of the machine. Not here: the clock of a development server, which can be moved
+(`development.clock`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""An adaptive limit of the requests that one organization has under way, so that a flood delays no other.
+"""An adaptive limit on the requests of one organization that run at the same time.
 
-It holds while several organizations send requests, and follows how busy the process is. Requests above it wait in
-the order in which they came. Not here: refusals (`rate_limits`), the queue of changes to one organization
-(`pipeline.organization_queue`).
+It prevents many requests of one organization from delaying the others. It applies while several organizations send
+requests, and it changes with the load of the process. Requests above it wait in the order of their arrival. Not
+here: refusals (`rate_limits`), the queue of changes to one organization (`pipeline.organization_queue`).
 """
 
 from __future__ import annotations
@@ -12,40 +12,50 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from enum import Enum
 from typing import Final
 
-LEAST: Final = 2
-"""The lowest limit: so many requests of an organization may always be under way."""
+LIMIT_MIN: Final = 2
+"""The lowest limit. An organization may always have this many requests of each group under way."""
 
 BUSY_SHARE: Final = 0.6
-"""The limit falls while the process uses more than this share of a processor, and else rises while requests wait.
-Threads that render large answers count, because the event loop waits for them: one thread runs Python at a time."""
+"""The limit falls while the process uses more than this share of a processor. Otherwise it rises while requests
+wait. Threads that render large answers count, because the event loop waits for them: one thread runs Python at a
+time."""
 
 LATE_S: Final = 0.02
-"""A timer that is later than this shows that the event loop is busy, too: where the process does not get a whole
+"""A timer that is later than this also shows that the event loop is busy. Where the process does not get a whole
 processor, its share says little."""
 
 INTERVAL_S: Final = 0.1
-"""Seconds between two measurements of the share. Each moves the limit once."""
+"""Seconds between two measurements of the share. Each measurement changes the limit at most once."""
 
 SHARED_S: Final = 10.0
-"""The limit holds for so long after two requests in a row were of different organizations."""
+"""Seconds for which the limit applies after two successive requests came from different organizations."""
 
 
-class _OrganizationRequests:
-    """The requests of one organization, or those of its authentication proxies."""
+class RequestGroup(Enum):
+    """The requests of an organization that wait for each other. Those of another group do not delay them."""
+
+    DIRECT = "of its users and servers"
+    PROXY = "of its authentication proxies, which strangers call"
+    ISSUER = "answered only after an issuer or provider on the internet has answered, which may take seconds"
+
+
+_Key = tuple[str, RequestGroup]
+"""The id of an organization, and a group of its requests."""
+
+
+class _GroupRequests:
+    """The requests of one group: how many run, and those that wait for their start."""
 
     def __init__(self) -> None:
         self.under_way = 0
         self.waiting: deque[asyncio.Future[None]] = deque()
 
 
-_Key = tuple[str, bool]
-"""The id of an organization, and whether the requests are those of its authentication proxies."""
-
-
 class ConcurrencyLimit:
-    """Of one process; belongs to its event loop.
+    """The limit of one process. It belongs to the event loop of that process.
 
     `clock_s`: a monotonic clock. `processor_s`: the processor time of the process. Both in seconds.
     """
@@ -56,8 +66,8 @@ class ConcurrencyLimit:
         self._clock_s = clock_s
         self._processor_s = processor_s
         self._measured_s, self._used_s = clock_s(), processor_s()
-        self._limit = LEAST
-        self._organizations: dict[_Key, _OrganizationRequests] = {}
+        self._limit = LIMIT_MIN
+        self._groups: dict[_Key, _GroupRequests] = {}
         self._last_organization_id: str | None = None
         self._shared_until_s = clock_s()
         self._timer: asyncio.TimerHandle | None = None
@@ -67,40 +77,39 @@ class ConcurrencyLimit:
     @property
     def waiting(self) -> int:
         """How many requests wait now."""
-        return sum(len(requests.waiting) for requests in self._organizations.values())
+        return sum(len(requests.waiting) for requests in self._groups.values())
 
     def note(self, organization_id: str) -> None:
-        """Note that the organization sent a request, for one that needs no turn."""
+        """Note that the organization sent a request, for a request that does not need `slot`."""
         now_s = self._clock_s()
         if self._last_organization_id not in (organization_id, None):
             self._shared_until_s = now_s + SHARED_S
         self._last_organization_id = organization_id
 
     @asynccontextmanager
-    async def turn(self, organization_id: str, *, of_proxy: bool = False) -> AsyncIterator[bool]:
-        """Wait until the organization may have another request under way, which the block then answers.
+    async def slot(self, organization_id: str, group: RequestGroup = RequestGroup.DIRECT) -> AsyncIterator[bool]:
+        """Wait until the organization may have another request of this group under way. The block then answers it.
 
-        The block gets whether the request has waited. `of_proxy`: of an authentication proxy, which strangers call.
-        They have as many turns again, so that the organization's own users and servers do not wait for them.
+        The block gets whether the request has waited.
         """
         self.note(organization_id)
-        key = organization_id, of_proxy
-        requests = self._organizations.get(key)
+        key = organization_id, group
+        requests = self._groups.get(key)
         if requests is None:
-            requests = self._organizations[key] = _OrganizationRequests()
+            requests = self._groups[key] = _GroupRequests()
         now_s = self._clock_s()
         self._adjust(now_s)
         waits = requests.under_way >= self._limit and now_s < self._shared_until_s
         if waits:
-            await self._started(key, requests)
+            await self._wait_for_start(key, requests)
         else:
             requests.under_way += 1
         try:
             yield waits
         finally:
-            self._ended(key, requests)
+            self._end(key, requests)
 
-    async def _started(self, key: _Key, requests: _OrganizationRequests) -> None:
+    async def _wait_for_start(self, key: _Key, requests: _GroupRequests) -> None:
         started = asyncio.get_running_loop().create_future()
         requests.waiting.append(started)
         if self._timer is None:
@@ -110,17 +119,17 @@ class ConcurrencyLimit:
         except asyncio.CancelledError:
             if started in requests.waiting:
                 requests.waiting.remove(started)
-            elif not started.cancelled():  # its turn came before
-                self._ended(key, requests)
+            elif not started.cancelled():  # it was started before
+                self._end(key, requests)
             raise
 
-    def _ended(self, key: _Key, requests: _OrganizationRequests) -> None:
+    def _end(self, key: _Key, requests: _GroupRequests) -> None:
         requests.under_way -= 1
-        self._start(requests)
+        self._start_waiting(requests)
         if not requests.under_way:
-            del self._organizations[key]
+            del self._groups[key]
 
-    def _start(self, requests: _OrganizationRequests) -> None:
+    def _start_waiting(self, requests: _GroupRequests) -> None:
         is_shared = self._clock_s() < self._shared_until_s
         while requests.waiting and (requests.under_way < self._limit or not is_shared):
             started = requests.waiting.popleft()
@@ -136,21 +145,22 @@ class ConcurrencyLimit:
         is_busy = self._was_late or used_s - self._used_s > BUSY_SHARE * (now_s - self._measured_s)
         self._measured_s, self._used_s, self._was_late = now_s, used_s, False
         if is_busy:
-            self._limit = max(LEAST, self._limit * 3 // 4)
+            self._limit = max(LIMIT_MIN, self._limit * 3 // 4)
         elif self.waiting:
             self._limit += 1
 
-    def _look_again(self) -> None:
-        """While requests wait, move the limit and start what it has room for, even if no request comes or ends."""
+    def _readjust(self) -> None:
+        """While requests wait, change the limit and start the requests that it permits, even if no request comes or
+        ends."""
         self._timer = None
         now_s = self._clock_s()
         self._was_late |= now_s > self._timer_is_due_s + LATE_S
         self._adjust(now_s)
-        for requests in self._organizations.values():
-            self._start(requests)
+        for requests in self._groups.values():
+            self._start_waiting(requests)
         if self.waiting:
             self._start_timer()
 
     def _start_timer(self) -> None:
         self._timer_is_due_s = self._clock_s() + INTERVAL_S
-        self._timer = asyncio.get_running_loop().call_later(INTERVAL_S, self._look_again)
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL_S, self._readjust)

@@ -1,5 +1,4 @@
-"""`python -m keystead.server.configuration` writes docs/configuration.md; with --check it tests whether it is
-current."""
+"""Writes docs/configuration.md from the settings: `python -m keystead.server.configuration [--check]`."""
 
 from __future__ import annotations
 
@@ -17,8 +16,9 @@ _BEGINNING = """# Configuration
 
 Generated from the settings (`make generate`); a test fails when it is not current.
 
-`keystead serve` reads the environment variables below. Its flags set the same settings and take precedence. An
-unknown variable that begins with `KEYSTEAD_` stops the start, so that a misspelt setting is not silently ignored.
+`keystead serve` reads the environment variables below. Its flags set the same settings and take precedence. The
+server does not start with an unknown variable that begins with `KEYSTEAD_`, so that a misspelt setting is not
+silently ignored.
 Variables that Kubernetes sets for a Service named keystead (`KEYSTEAD_SERVICE_HOST`, `KEYSTEAD_PORT=tcp://…`) are
 ignored. `keystead dev` takes flags (`keystead dev --help`) and ignores these variables, except
 `KEYSTEAD_OIDC_KEYS_FILE`.
@@ -48,13 +48,13 @@ def configuration_page() -> str:
     rows = []
     for field in msgspec.structs.fields(AllSettings):
         (meta,) = (extra for extra in hints[field.name].__metadata__ if isinstance(extra, msgspec.Meta))
-        default = "needed" if field.required else f"`{_shown(field.default)}`"
+        default = "needed" if field.required else f"`{_default_text(field.default)}`"
         rows.append(f"| `{PREFIX}{field.name.upper()}` | {default} | {meta.description} |")
     client = "".join(f"| `{variable}` | {meaning} |\n" for variable, meaning in sorted(CLIENT_VARIABLES.items()))
     return _BEGINNING + "\n".join(rows) + "\n" + _CLIENT + client
 
 
-def _shown(default: object) -> str:
+def _default_text(default: object) -> str:
     return str(default).lower() if isinstance(default, bool) else str(default) or " "
 
 

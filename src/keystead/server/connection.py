@@ -46,19 +46,19 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._peer = CallerAddress()
         self._timer: asyncio.TimerHandle | None = None
-        self._awaited: Stage | None = None
+        self._timed_stage: Stage | None = None
         """The stage that the timer is for."""
         self._task: asyncio.Task[None] | None = None
         """Answers the request that was read last, and waits until the caller has read the answer."""
-        self._taken: asyncio.Future[None] | None = None
+        self._drained: asyncio.Future[None] | None = None
         """Done when the caller has read everything that was written. None if nothing waits to be read."""
         self._bytes_held = self._body_bytes = 0
-        """The bytes that are counted for this connection; those of them in the body of the request that is being
-        answered."""
+        """The bytes that are counted for this connection, and how many of these are in the body of the request that
+        is being answered."""
         self._is_reading = True
         self._is_ending = False
         """Data that still arrives is ignored."""
-        self._got_end = False
+        self._got_eof = False
         """The caller will send nothing more."""
         self._is_lost = False
 
@@ -67,7 +67,7 @@ class HttpConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         # With a limit of 0 the event loop calls `pause_writing` as soon as a byte waits in the transport. Under TLS
-        # it would do so when none does.
+        # it would call it even if no byte waits.
         is_plain = transport.get_extra_info("sslcontext") is None
         self._transport.set_write_buffer_limits(high=0 if is_plain else 1, low=0)
         peer = transport.get_extra_info("peername")
@@ -83,24 +83,24 @@ class HttpConnection(asyncio.Protocol):
         if self._is_ending:
             return
         self._parser.receive(data)
-        if not self._hold(self._parser.bytes_held + self._body_bytes):
+        if not self._count_held(self._parser.bytes_held + self._body_bytes):
             self._refuse_for_memory()
         elif self._task is None:
             self._advance()
         else:
-            self._read(False)
+            self._set_reading(False)
 
     def eof_received(self) -> bool:
-        self._got_end = True
+        self._got_eof = True
         return self._task is not None  # the answer is still to be sent
 
     def pause_writing(self) -> None:
-        self._taken = self._loop.create_future()
+        self._drained = self._loop.create_future()
 
     def resume_writing(self) -> None:
-        if self._taken is not None:
-            self._taken.set_result(None)
-            self._taken = None
+        if self._drained is not None:
+            self._drained.set_result(None)
+            self._drained = None
 
     def connection_lost(self, _: Exception | None) -> None:
         self._is_lost = self._is_ending = True
@@ -108,7 +108,7 @@ class HttpConnection(asyncio.Protocol):
         self.resume_writing()
         self._parser.discard()
         if self._task is None:
-            self._leave()
+            self._release()
 
     # Called by `Connections`.
 
@@ -117,7 +117,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
-        self._cut_off()
+        self._reset()
         if self._task is not None:
             self._task.cancel()
 
@@ -133,18 +133,18 @@ class HttpConnection(asyncio.Protocol):
         if request is not None:
             request.client = self._client(request.headers)
             self._body_bytes = len(request.body)
-            self._begin(request)
-        elif self._got_end:
+            self._start_answer(request)
+        elif self._got_eof:
             self._transport.close()
         else:
             self._await_request()
 
     def _await_request(self) -> None:
-        self._read(True)
+        self._set_reading(True)
         stage = self._parser.stage
-        if stage is self._awaited:
+        if stage is self._timed_stage:
             return
-        self._awaited = stage
+        self._timed_stage = stage
         limits = self._limits
         match stage:
             case Stage.NOTHING:
@@ -171,7 +171,7 @@ class HttpConnection(asyncio.Protocol):
         if self._task is None:
             self._refuse(Unavailable("the server is receiving more than it has memory for; send the request again"))
         else:
-            self._cut_off()  # the caller sends requests without reading the answers
+            self._reset()  # the caller sends requests without reading the answers
 
     def _refuse(self, error: ServiceError) -> None:
         """Answer an incomplete request with an error, and end the connection."""
@@ -182,36 +182,36 @@ class HttpConnection(asyncio.Protocol):
             request.client = self._client(head.headers)
         self._is_ending = True
         self._parser.discard()
-        self._begin(request)
+        self._start_answer(request)
 
     def _client(self, headers: Iterable[Header]) -> CallerAddress:
-        """Who makes a request with these headers."""
+        """The address of the caller who sends a request with these headers."""
         addresses = self._limits.addresses
         return addresses.forwarded(self._peer, headers) if addresses.is_trusted(self._peer) else self._peer
 
-    def _begin(self, request: HttpRequest) -> None:
+    def _start_answer(self, request: HttpRequest) -> None:
         self._stop_timer()
-        self._awaited = None
-        self._task = self._loop.create_task(self._answered(request))
+        self._timed_stage = None
+        self._task = self._loop.create_task(self._answer_request(request))
 
-    async def _answered(self, request: HttpRequest) -> None:
+    async def _answer_request(self, request: HttpRequest) -> None:
         try:
             answer = await self._answer(request)
             is_last = answer.close or not request.keep_alive or self._connections.stopping
             await self._write(answer, is_head=request.method == "HEAD", is_last=is_last)
         except BaseException:
-            self._cut_off()  # the caller must not wait for an answer that will not come
+            self._reset()  # the caller must not wait for an answer that will not come
             raise
         finally:
             self._task = None
             self._body_bytes = 0
             if self._is_lost:
-                self._leave()
+                self._release()
         if self._is_lost or self._transport.is_closing():
             return
-        self._hold(self._parser.bytes_held)
+        self._count_held(self._parser.bytes_held)
         if self._is_ending or answer.close:
-            self._end_gently()
+            self._half_close()
         elif is_last:
             self._transport.close()
         else:
@@ -219,8 +219,8 @@ class HttpConnection(asyncio.Protocol):
 
     async def _write(self, answer: HttpAnswer, *, is_head: bool, is_last: bool) -> None:
         """Send the answer, and wait until the caller has read it or the time limit is over."""
-        if self._taken is not None:  # "100 Continue", to a caller that reads nothing
-            self._cut_off()
+        if self._drained is not None:  # "100 Continue", to a caller that reads nothing
+            self._reset()
         if self._is_lost or self._transport.is_closing():
             return
         head = [_STATUS_LINES[answer.status], _date_line(self._connections.clock.now_ms() // 1000)]
@@ -232,31 +232,31 @@ class HttpConnection(asyncio.Protocol):
         if not is_head:
             head.append(answer.body)
         self._transport.write(b"".join(head))
-        if self._taken is None:
+        if self._drained is None:
             return
         self._body_bytes = 0
-        if self._hold(self._transport.get_write_buffer_size() + self._parser.bytes_held):
-            self._start_timer(self._limits.write_timeout_s, self._cut_off)
-            await self._taken
+        if self._count_held(self._transport.get_write_buffer_size() + self._parser.bytes_held):
+            self._start_timer(self._limits.write_timeout_s, self._reset)
+            await self._drained
             self._stop_timer()
         else:
-            self._cut_off()
+            self._reset()
 
     # The end of a connection.
 
-    def _end_gently(self) -> None:
+    def _half_close(self) -> None:
         """Close the sending side, and discard what the caller still sends. Most callers send everything before
         they read; a full close would reset the connection before they read the answer."""
         self._is_ending = True
         self._parser.discard()
-        if self._got_end or self not in self._connections or not self._transport.can_write_eof():
+        if self._got_eof or self not in self._connections or not self._transport.can_write_eof():
             self._transport.close()  # under TLS this discards what still arrives, for `tls.SHUTDOWN_S`
             return
         self._transport.write_eof()
-        self._read(True)
-        self._start_timer(self._limits.body_timeout_s, self._cut_off)
+        self._set_reading(True)
+        self._start_timer(self._limits.body_timeout_s, self._reset)
 
-    def _cut_off(self) -> None:
+    def _reset(self) -> None:
         """Reset the connection. After a normal close, the operating system would keep the unsent data and try to
         send it."""
         if not self._transport.is_closing():
@@ -264,14 +264,14 @@ class HttpConnection(asyncio.Protocol):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         """Free what the connection held, after it is lost and its last request is answered."""
-        self._hold(0)
+        self._count_held(0)
         self._connections.remove(self)
 
     # What is held, read and waited for.
 
-    def _hold(self, size: int) -> bool:
+    def _count_held(self, size: int) -> bool:
         """Set the bytes that this connection holds. Returns whether all connections together are within their
         limit."""
         connections = self._connections
@@ -279,10 +279,10 @@ class HttpConnection(asyncio.Protocol):
         self._bytes_held = size
         return connections.bytes_held <= self._limits.connection_bytes_max
 
-    def _read(self, wanted: bool) -> None:
-        if wanted is not self._is_reading and not self._transport.is_closing():
-            self._is_reading = wanted
-            if wanted:
+    def _set_reading(self, is_wanted: bool) -> None:
+        if is_wanted is not self._is_reading and not self._transport.is_closing():
+            self._is_reading = is_wanted
+            if is_wanted:
                 self._transport.resume_reading()
             else:
                 self._transport.pause_reading()

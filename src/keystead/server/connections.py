@@ -101,4 +101,4 @@ class Connections:
         except TimeoutError:
             for connection in tuple(self._open):
                 connection.abort()
-            await asyncio.sleep(0)  # their tasks end
+            await asyncio.sleep(0)  # let the tasks of these connections end

@@ -17,7 +17,8 @@ _FOLDER: Final = CONSOLE_PATH.rstrip("/")
 
 
 class ConsoleAnswers:
-    """Answers below /console/. They need no log line: they depend on nobody, and a page asks for dozens."""
+    """Answers requests for paths below /console/. They are not logged, because the answers are the same for
+    everybody and one page sends dozens of requests."""
 
     def __init__(self, *, is_development: bool, logins: ConsoleLogins) -> None:
         self._files = console_files(is_development=is_development, logins=logins)
@@ -26,14 +27,14 @@ class ConsoleAnswers:
         return path == _FOLDER or path.startswith(CONSOLE_PATH)
 
     def answer(self, path: str, request: HttpRequest) -> HttpAnswer:
-        """A file, or that the browser's copy of it is current."""
+        """The answer with a file, or the answer 304 if the browser's copy of the file is current."""
         if request.method not in ("GET", "HEAD"):
-            return _refused(MethodNotAllowed(f"{request.method} {path}: this path is answered to GET only"))
+            return _error(MethodNotAllowed(f"{request.method} {path}: this path accepts GET only"))
         if path == _FOLDER:
             return _answer(308, b"", (b"location", CONSOLE_PATH.encode()))
         file = self._files.get(path.removeprefix(CONSOLE_PATH))
         if file is None:
-            return _refused(NotFound(f"no such path: {path[:200]}"))
+            return _error(NotFound(f"no such path: {path[:200]}"))
         # The browser asks each time, so that a new version of the server never meets files of an older one.
         cached = ((b"etag", file.etag), (b"cache-control", b"no-cache"))
         if dict(request.headers).get(b"if-none-match") == file.etag:
@@ -41,7 +42,7 @@ class ConsoleAnswers:
         return _answer(200, file.content, (b"content-type", file.content_type), *cached)
 
 
-def _refused(error: ServiceError) -> HttpAnswer:
+def _error(error: ServiceError) -> HttpAnswer:
     return _answer(error.http_status, error_answer(error), (b"content-type", b"application/json"))
 
 

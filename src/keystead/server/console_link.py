@@ -1,7 +1,8 @@
-"""POST /dev/v1/console-login: what the link that `keystead dev` prints leads to. It works once, on this machine.
+"""POST /dev/v1/console-login: the request of the page behind the link that `keystead dev` prints.
 
-Here: from the link's secret to a stamped `stamp_login` of the development user, which the console then submits like
-any client. Not here: printing the link (`cli.banner`), the console's files (`keystead.console`).
+A link works once, on this machine. Here: the answer to its secret, a stamped `stamp_login` of the development user,
+which the console then submits. Not here: printing the link (`cli.banner`), the console's files
+(`keystead.console`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ PATH: Final = "/dev/v1/console-login"
 SESSION_SECONDS: Final = 86_400
 
 
-class _Asked(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class _LoginRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """`public_key`: the key that the browser made, P-256, compressed, in hex."""
 
     secret: Annotated[str, Meta(max_length=100, pattern=r"^[A-Za-z0-9_-]*\Z")]
@@ -56,20 +57,20 @@ class ConsoleLink:
         headers = dict(request.headers)
         origin, host = headers.get(b"origin"), headers.get(b"host", b"")
         if not is_from_this_machine(request) or origin not in (None, b"http://" + host):
-            raise PermissionDenied(f"{PATH} is answered to the console of this machine only")
+            raise PermissionDenied(f"{PATH} accepts only requests of the console on this machine")
         if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/json":
             raise InvalidRequest("expected the header Content-Type: application/json")
         try:
-            asked = msgspec.json.decode(request.body, type=_Asked)
+            login = msgspec.json.decode(request.body, type=_LoginRequest)
         except msgspec.DecodeError as refused:
             raise InvalidRequest(f"invalid request body: {refused}") from None
-        if self._is_used or not hmac.compare_digest(asked.secret.encode(), self._secret.encode()):
+        if self._is_used or not hmac.compare_digest(login.secret.encode(), self._secret.encode()):
             raise PermissionDenied(
-                "this link was used before, or is of an earlier start: restart keystead dev for a new link, or log "
-                "in with the file credentials.json of its data folder"
+                "this link was used before, or is from an earlier start; restart keystead dev for a new link, or "
+                "log in with the file credentials.json of its data folder"
             )
         self._is_used = True
-        return msgspec.json.encode(self._stamped_login(asked.public_key, now_ms))
+        return msgspec.json.encode(self._stamped_login(login.public_key, now_ms))
 
     def _stamped_login(self, public_key: str, now_ms: int) -> _StampedLogin:
         body = msgspec.json.encode(

@@ -1,4 +1,4 @@
-"""How people log in to the console by one-time code or at an OpenID Connect issuer, as the settings say.
+"""The settings for logins to the console by one-time code or at an OpenID Connect issuer.
 
 Not here: the logins themselves. The authentication proxy (`auth_proxy`) carries them out.
 """

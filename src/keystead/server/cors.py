@@ -1,4 +1,5 @@
-"""Which browser origins may call. By default all may: every request is signed, and there are no cookies."""
+"""Which browser origins may call this server. By default any origin may, because every request is signed and the
+server uses no cookies."""
 
 from __future__ import annotations
 

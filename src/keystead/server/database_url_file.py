@@ -1,7 +1,7 @@
 """Warns about a file with the database URL that other users can read, if it holds a password.
 
-It is no refusal, as there is for a master key: those other users may be meant to read it. Not here: reading the
-file (`storage.url_file`).
+The server starts nevertheless, unlike with a readable master key: the operator may want other users to read this
+file. Not here: reading the file (`storage.url_file`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Finishing deletions: the rows of deleted wallets and organizations, and removed records that no process needs.
 
-Each process does it, in small steps: for what it deleted itself at once, and for what is left of others, such as a
-process that was killed, when it starts and from time to time. Not here: the steps (`storage.cleaning`).
+Each process does this in small steps. It begins at once after a deletion of its own. When it starts, and then every
+PERIOD_S, it also finishes deletions of other processes, such as one that was killed. Not here: the steps
+(`storage.cleaning`).
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ ROWS_AT_ONCE: Final = 200
 """Rows that one transaction deletes, and as many look-ups. Commits that share the transaction wait for this."""
 
 PAUSE_S: Final = 0.02
-"""Between two steps, so that the steps take a small share of the time of the database."""
+"""Seconds between two steps, so that the steps take a small share of the time of the database."""
 
 FIRST_WITHIN_S, PERIOD_S = 5.0, 600.0
-"""The first round, and the time between two rounds."""
+"""The first round begins within FIRST_WITHIN_S seconds. PERIOD_S: seconds between two rounds."""
 
 REMOVED_KEPT: Final = 100
-"""The removed records of an organization that are kept. A process that missed more removals than these reads the
-organization whole; one that missed fewer, what changed."""
+"""How many removed records of an organization are kept. A process that missed more removals than this loads the
+whole organization. A process that missed fewer loads only what changed."""
 
 NOTED_MAX: Final = 10_000
 """The organizations whose removed records are counted in one round. Others wait for their next removal."""
 
 
 class Deletions:
-    """What this process has to finish."""
+    """The deletions that this process has to finish."""
 
     def __init__(self, store: DatabaseStore, random_fraction: Callable[[], float]) -> None:
         self._store = store
@@ -42,8 +43,9 @@ class Deletions:
         self._removed_in: set[str] = set()
         self._begun = asyncio.Event()
 
-    def removed(self, organization_id: str, begins_deletion: bool) -> None:
-        """This process has committed the removal of records."""
+    def note_removal(self, organization_id: str, begins_deletion: bool) -> None:
+        """Note that this process has committed the removal of records. `begins_deletion`: rows are left to
+        delete."""
         if len(self._removed_in) < NOTED_MAX:
             self._removed_in.add(organization_id)
         if begins_deletion:
@@ -59,7 +61,10 @@ class Deletions:
                 await finish_deletions(self._store, pause_s=PAUSE_S)
                 await self._forget_removed()
             except Exception as failed:  # noqa: BLE001 (the loop must outlive any one failure; it is logged)
-                logger.warning("rows of what is deleted were not deleted: %s", type(failed).__name__)
+                logger.warning(
+                    "rows of deleted wallets and organizations could not be deleted; the server tries again: %s",
+                    type(failed).__name__,
+                )
                 pause_s = FIRST_WITHIN_S
 
     async def _forget_removed(self) -> None:

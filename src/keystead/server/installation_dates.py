@@ -1,7 +1,7 @@
-"""When an installation got its master key, and when it was last copied: values of the installation.
+"""When an installation got its master key, and when its last backup began. Both are stored with the installation.
 
-Operators watch both ages. Not here: the key itself (`signer`), how a copy is made (`storage.sqlite_backup`, and the
-tools of PostgreSQL).
+Operators watch both ages. Not here: the key itself (`signer`), how a backup is made (`storage.sqlite_backup`, and
+the tools of PostgreSQL).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LAST_BACKUP: Final = "last_backup"
 
 
 class MasterKeySince(msgspec.Struct, frozen=True):
-    """The id of a master key, and since when it seals, in milliseconds since the epoch."""
+    """`key_id`: the master key that seals. `since_ms`: since when, in milliseconds since the epoch."""
 
     key_id: str
     since_ms: int
@@ -31,20 +31,21 @@ class LastBackup(msgspec.Struct, frozen=True):
 
 
 async def record_master_key(store: DatabaseStore, key_id: str, now_ms: int) -> None:
-    """A master key seals from now on. Nothing changes if it did before. Raises Unavailable."""
+    """Record that this master key seals from now on. Changes nothing if it is the recorded one. Raises
+    Unavailable."""
     known = await master_key_since(store)
     if known is None or known.key_id != key_id:
         await store.set_instance_value(MASTER_KEY_SINCE, encode(MasterKeySince(key_id, now_ms)))
 
 
 async def master_key_since(store: DatabaseStore) -> MasterKeySince | None:
-    """None for an installation that was made before this was recorded. Raises Unavailable."""
+    """The recorded master key; None if the installation was made before this was recorded. Raises Unavailable."""
     value = await store.instance_value(MASTER_KEY_SINCE)
     return None if value is None else msgspec.json.decode(value, type=MasterKeySince)
 
 
 async def record_backup(store: DatabaseStore, at_ms: int) -> None:
-    """A backup of this moment is complete. Raises Unavailable."""
+    """Record a complete backup that began at this time, unless a newer one is recorded. Raises Unavailable."""
     known = await last_backup_ms(store)
     if known is None or known < at_ms:
         await store.set_instance_value(_LAST_BACKUP, encode(LastBackup(at_ms)))

@@ -57,15 +57,15 @@ def bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
     if not sockets or (problem and problem.errno == errno.EADDRINUSE):
         for listener in sockets:
             listener.close()
-        raise AddressInUse(f"cannot listen on port {port}: {_words(problem)}")
+        raise AddressInUse(f"cannot listen on port {port}: {_problem_text(problem)}")
     return sockets
 
 
-def _words(problem: OSError | None) -> str:
+def _problem_text(problem: OSError | None) -> str:
     if problem is None:
         return "no host is given"
     if problem.errno == errno.EADDRINUSE:
-        return "another program listens there"
+        return "another program listens on it"
     return problem.strerror or str(problem)
 
 
@@ -74,7 +74,9 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
     possible = _files_allowed() - OTHER_FILES
     if settings.connections_max > possible:
         logger.warning(
-            "this process may open %d files: it accepts at most %d connections", possible + OTHER_FILES, possible
+            "this process may open only %d files, so it accepts at most %d connections",
+            possible + OTHER_FILES,
+            possible,
         )
     return ConnectionLimits(
         header_bytes_max=settings.header_bytes_max,
@@ -105,8 +107,8 @@ def _files_allowed() -> int:
 
 
 def _networks(text: str, name: str) -> tuple[Network, ...]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     try:
-        return tuple(ipaddress.ip_network(name) for name in names)
+        return tuple(ipaddress.ip_network(entry) for entry in entries)
     except ValueError as refused:
         raise SettingsError(f"setting {PREFIX}{name}: {refused}") from None

@@ -1,4 +1,4 @@
-"""A log line when an activity has changed an IP allow-list so that its own caller is refused from now on.
+"""A warning in the log if an activity changed an IP allow-list so that its caller is refused from now on.
 
 Such a list is accepted, because the documented API accepts it.
 Not here: allow-lists (`organizations.ip_allowlists`).

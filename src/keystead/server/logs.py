@@ -48,7 +48,7 @@ def configure(level: str, formatter: logging.Formatter | None = None) -> None:
 class RequestLine(msgspec.Struct, kw_only=True):
     """The log line of one request. Its fields are set as they become known. `ms`: how long the answer took.
 
-    `client`: the caller's address. It is a proxy's if that proxy is not trusted, or does not say who calls.
+    `client`: the caller's address; the address of a proxy if the proxy is not trusted or does not name the caller.
     """
 
     time: str
@@ -74,30 +74,31 @@ class DatabaseLog:
     """One line when the database stops answering, one when it answers again."""
 
     def __init__(self) -> None:
-        self._is_away = False
+        self._has_failed = False
 
     def failed(self, message: str) -> None:
         """A request failed because of the database."""
-        if not self._is_away:
-            self._is_away = True
-            logger.error("the database is away: %s", message)
+        if not self._has_failed:
+            self._has_failed = True
+            logger.error("the database does not answer: %s", message)
 
     def answered(self) -> None:
         """A request was answered from the database."""
-        if self._is_away:
-            self._is_away = False
-            logger.warning("the database is back")
+        if self._has_failed:
+            self._has_failed = False
+            logger.warning("the database answers again")
 
 
 class RequestLog:
     """Writes the lines of answered requests without `logging`, whose records would cost more than the rest of a
     query.
 
-    Lines of one turn of the event loop are written together. `written` makes a line. Belongs to one event loop.
+    Lines of one turn of the event loop are written together. `encode` makes the bytes of a line. Belongs to one
+    event loop.
     """
 
-    def __init__(self, written: Callable[[RequestLine], bytes]) -> None:
-        self._written = written
+    def __init__(self, encode: Callable[[RequestLine], bytes]) -> None:
+        self._encode = encode
         self._lines: list[bytes] = []
 
     def add(self, line: RequestLine) -> None:
@@ -105,7 +106,7 @@ class RequestLog:
         answered."""
         if not self._lines:
             asyncio.get_running_loop().call_soon(self._write)
-        self._lines.append(self._written(line))
+        self._lines.append(self._encode(line))
 
     def _write(self) -> None:
         lines, self._lines = self._lines, []

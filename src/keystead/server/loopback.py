@@ -1,6 +1,6 @@
 """Whether a request was made on this machine, by its address and the host that it names.
 
-The host is checked too: a page whose foreign name resolves to this machine (DNS rebinding) sends that name.
+The host is checked too: a page whose foreign name resolves to this machine (DNS rebinding) sends that foreign name.
 """
 
 from __future__ import annotations

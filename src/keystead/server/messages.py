@@ -30,8 +30,8 @@ class CallerAddress(msgspec.Struct, frozen=True):
 class HttpRequest(msgspec.Struct, kw_only=True):
     """One complete request. `path` is without the query and still percent-encoded.
 
-    `refusal`: the connection refuses the request with this error; then method, path and headers are what was read
-    so far.
+    `refusal`: the connection refuses the request with this error. Then method, path and headers hold only what was
+    read so far.
     """
 
     method: str = ""

@@ -1,4 +1,4 @@
-"""The records of a new organization with its root user, where no activity makes it.
+"""The records of a new organization with its root user, for organizations that no activity makes.
 
 Here: the records, and what is stored beside them. Not here: writing them (`bootstrap`, `development`).
 """
@@ -47,7 +47,7 @@ class OrganizationParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WalletOfMnemonic(msgspec.Struct, frozen=True, kw_only=True):
-    """A wallet of a mnemonic that is known. `account_names`: of the accounts, in their order; may be empty."""
+    """A wallet with a known mnemonic. `account_names`: the names of the accounts, in their order, or empty."""
 
     name: str
     mnemonic: str
@@ -145,31 +145,31 @@ async def _wallet(
     signer: LocalSigner,
     organization_id: str,
     data_key: Sealed,
-    asked: WalletOfMnemonic,
+    requested: WalletOfMnemonic,
     now: Timestamp,
     new_id: Callable[[], str],
 ) -> tuple[Wallet, tuple[WalletAccount, ...], list[Attachment]]:
     wallet = Wallet(
         wallet_id=new_id(),
-        wallet_name=asked.name,
+        wallet_name=requested.name,
         created_at=now,
         updated_at=now,
         exported=False,
         imported=False,
     )
-    made = await signer.restore_wallet(
+    new_wallet = await signer.restore_wallet(
         organization_id=organization_id,
         data_key=data_key,
         wallet_id=wallet.wallet_id,
-        mnemonic=asked.mnemonic,
-        accounts=asked.accounts,
+        mnemonic=requested.mnemonic,
+        accounts=requested.accounts,
     )
-    names = asked.account_names or (None,) * len(made.accounts)
+    names = requested.account_names or (None,) * len(new_wallet.accounts)
     accounts = tuple(
         account_record(new_id(), organization_id, wallet.wallet_id, derived, name, now)
-        for derived, name in zip(made.accounts, names, strict=True)
+        for derived, name in zip(new_wallet.accounts, names, strict=True)
     )
-    attachments: list[Attachment] = [SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, made.sealed_mnemonic)]
+    attachments: list[Attachment] = [SealedSecret(wallet.wallet_id, MNEMONIC_PURPOSE, new_wallet.sealed_mnemonic)]
     attachments += [NewAccount(account, comparison_form(account.curve, account.path)) for account in accounts]
     return wallet, accounts, attachments
 

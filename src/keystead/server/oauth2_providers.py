@@ -1,4 +1,4 @@
-"""The OAuth 2.0 providers that the settings name. Not here: asking them (`identities.oauth2`)."""
+"""The OAuth 2.0 providers that the settings name. Not here: requests to them (`identities.oauth2`)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class SettingsProviders:
     def __init__(self, settings: Settings) -> None:
         self.own_issuer = settings.oauth2_issuer
         self._settings = settings
-        self._asked: AskedProviders | None = None
+        self._providers: AskedProviders | None = None
 
     async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
         return await self.load().person(provider, code)
 
     def load(self) -> AskedProviders:
         """The providers. Raises SettingsError for an address that is not allowed."""
-        if self._asked is None:
+        if self._providers is None:
             from keystead.identities.oauth2 import AskedProviders, ProviderAddresses
 
             settings = self._settings
             try:
-                self._asked = AskedProviders(
+                self._providers = AskedProviders(
                     self.own_issuer,
                     {
                         Oauth2Provider.X: ProviderAddresses(
@@ -45,7 +45,7 @@ class SettingsProviders:
                 )
             except ValueError as refused:
                 raise SettingsError(f"settings KEYSTEAD_OAUTH2_…_URL: {refused}") from None
-        return self._asked
+        return self._providers
 
 
 def oauth2_of(settings: Settings) -> OAuth2:

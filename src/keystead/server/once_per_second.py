@@ -14,31 +14,34 @@ KEPT_S: Final = 1.0
 
 
 class OncePerSecond:
-    """`find` returns the answer or raises a refusal. Concurrent callers share one call of it, and callers within
-    the next second get the same outcome. Belongs to one event loop."""
+    """`compute` returns the answer or raises a refusal. Concurrent callers share one call of it, and callers within
+    the next second get the same result. Belongs to one event loop."""
 
-    def __init__(self, find: Callable[[], Awaitable[bytes]]) -> None:
-        self._find = find
-        self._finding: asyncio.Task[bytes] | None = None
+    def __init__(self, compute: Callable[[], Awaitable[bytes]]) -> None:
+        self._compute = compute
+        self._computation: asyncio.Task[bytes] | None = None
         self._until_s = 0.0
 
     async def answer(self) -> bytes:
-        """The answer of `find`, or the error that it raised."""
-        if self._finding is None or (self._finding.done() and time.monotonic() >= self._until_s):
-            self._finding = asyncio.ensure_future(self._found())
-        return await asyncio.shield(self._finding)
+        """The answer of `compute`, or the error that it raised."""
+        if self._computation is None or (self._computation.done() and time.monotonic() >= self._until_s):
+            self._computation = asyncio.ensure_future(self._compute_once())
+        return await asyncio.shield(self._computation)
 
     def forget(self) -> None:
-        """Call `find` again for the next caller, after something has failed.
+        """Keep no answer from before a failure: call `compute` again for the next caller.
 
-        A call of `find` that is under way may have begun before the failure. Its callers get its outcome, later
-        callers do not.
+        A call of `compute` that is under way may have begun before the failure. Its callers get its result, later
+        callers do not. An error that `compute` raised is kept: it says the same, and many callers may ask.
         """
-        self._finding = None
+        computation = self._computation
+        if computation is not None and computation.done() and computation.exception() is not None:
+            return
+        self._computation = None
 
-    async def _found(self) -> bytes:
+    async def _compute_once(self) -> bytes:
         try:
-            return await self._find()
+            return await self._compute()
         finally:
-            if asyncio.current_task() is self._finding:
+            if asyncio.current_task() is self._computation:
                 self._until_s = time.monotonic() + KEPT_S

@@ -52,7 +52,7 @@ class NotReady(Exception):
 
 class Opened(msgspec.Struct, frozen=True):
     """The opened parts. `channel`: the channel to the signer's process; None if the signer is in this process.
-    `master_key_ids`: of the keys that the signer has, first the one that seals."""
+    `master_key_ids`: the ids of the signer's master keys, first the one that seals."""
 
     store: DatabaseStore
     signer: Signer
@@ -74,9 +74,9 @@ async def open_checked(
 ) -> Opened:
     """Open an installation if these settings may run it.
 
-    `connector` connects to the signer's process; without it, the signer is in this process. Raises NotReady: no
-    database, a database that is not migrated or not initialised, data of the other mode, a master key that does
-    not open the data, a malformed list of issuers, malformed settings of senders.
+    `connector` connects to the signer's process; without it, the signer is in this process. Raises NotReady if
+    there is no database, if it is not migrated or not initialised, if the data is of the other mode, if the master
+    key does not open the data, and for malformed settings of issuers or senders.
     """
     with _as_not_ready():
         identities, senders = identities_of(settings, sources.clock), senders_of(settings, sources.clock)
@@ -95,15 +95,15 @@ async def open_checked(
     except ValueError as refused:
         raise NotReady(str(refused)) from None
     try:
-        signer, channel, held = await _opened_signer(store, settings, connector, sources)
+        signer, channel, master_key_ids = await _open_signer(store, settings, connector, sources)
         if missing := await signer.missing_installation_keys():
             for name, value in missing.items():
                 await store.add_instance_value(name, encode(value))
             if channel is not None:
                 channel.close()
-            signer, channel, held = await _opened_signer(store, settings, connector, sources)
-        own = await _with_own(identities, settings, signer)
-        return Opened(store, signer, own, oauth2, channel, senders, held)
+            signer, channel, master_key_ids = await _open_signer(store, settings, connector, sources)
+        with_own_issuer = await _with_own_issuer(identities, settings, signer)
+        return Opened(store, signer, with_own_issuer, oauth2, channel, senders, master_key_ids)
     except Unavailable as refused:
         await store.close()
         raise NotReady(operator_message(settings.database_url, refused)) from None
@@ -112,7 +112,7 @@ async def open_checked(
         raise
 
 
-async def _opened_signer(
+async def _open_signer(
     store: DatabaseStore, settings: Settings, connector: socket.socket | None, sources: Sources
 ) -> tuple[Signer, Channel | None, tuple[str, ...]]:
     """The signer with the keys that the installation has now, the channel to its process, and the ids of its master
@@ -127,7 +127,7 @@ async def _opened_signer(
         return remote_signer(channel), channel, await channel.master_key_ids()
 
 
-async def _with_own(identities: KnownIssuers, settings: Settings, signer: Signer) -> Identities:
+async def _with_own_issuer(identities: KnownIssuers, settings: Settings, signer: Signer) -> Identities:
     """The accepted issuers, with this server as the issuer of tokens for people of OAuth 2.0 providers."""
     (key,) = [key for key in await signer.installation_keys() if key.name == IDENTITY_KEY.name]
     return identities.with_own(settings.oauth2_issuer, bytes.fromhex(key.public_key))

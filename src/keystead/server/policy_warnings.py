@@ -1,5 +1,4 @@
-"""Log lines about policies that may not do what their authors meant, after an activity has created or changed
-them.
+"""Log lines about policies that may not do what their authors intended, after an activity created or changed them.
 
 Here: which policies an activity changed, and the lines. Not here: the warnings (`policies.linting`).
 
@@ -22,8 +21,8 @@ from keystead.server.logs import logger
 _KINDS = frozenset({"CREATE_POLICY", "CREATE_POLICIES", "UPDATE_POLICY", "CREATE_MFA_POLICY", "UPDATE_MFA_POLICY"})
 
 
-class _Made(msgspec.Struct, rename="camel"):
-    """The members of the results of these activities."""
+class _ChangedPolicies(msgspec.Struct, rename="camel"):
+    """The ids of policies in the results of these activities."""
 
     policy_id: str | None = None
     mfa_policy_id: str | None = None
@@ -38,9 +37,13 @@ async def log_policy_warnings(
     activity: Activity, organization: Organization, request_id: str, environment: Environment
 ) -> None:
     """Log the warnings about the policies that the activity created or changed."""
-    made = [msgspec.json.decode(result, type=_Made) for result in activity.result.values()]
-    given = [policy_id for one in made for policy_id in (one.policy_id, one.mfa_policy_id, *one.policy_ids)]
-    policy_ids = [policy_id for policy_id in given if policy_id]
+    results = [msgspec.json.decode(result, type=_ChangedPolicies) for result in activity.result.values()]
+    policy_ids = [
+        policy_id
+        for result in results
+        for policy_id in (result.policy_id, result.mfa_policy_id, *result.policy_ids)
+        if policy_id
+    ]
     for warning in await warnings_of(organization, environment, policy_ids):
         extra = {"request_id": request_id, "organization_id": organization.id, "code": warning.code}
         logger.warning(warning.message, extra=extra)

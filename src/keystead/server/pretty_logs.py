@@ -23,23 +23,24 @@ class PrettyFormatter(logging.Formatter):
 
 
 def pretty_line(line: RequestLine, *, in_colour: bool = False) -> bytes:
-    """As in `14:03:22  200    3 ms  submit/create_wallet  activity 0199…`; of a refusal, the reason."""
+    """A line such as `14:03:22  200    3 ms  submit/create_wallet  activity 0199…`. A refusal has its reason at the
+    end."""
     path = _printable(line.path.removeprefix("/public/v1/"))
     status = str(line.status)
     if in_colour:
         colour = _GREEN if line.status < 400 else _YELLOW if line.status < 500 else _RED
         status = f"{colour}{status}{_PLAIN}"
     method = "" if line.method == "POST" else f"{_printable(line.method)} "
-    said = line.error or (f"activity {line.activity_id}" if line.activity_id else "")
-    said = _printable(said)
+    detail = line.error or (f"activity {line.activity_id}" if line.activity_id else "")
+    detail = _printable(detail)
     if in_colour and not line.error:
-        said = f"{_DIM}{said}{_PLAIN}"
+        detail = f"{_DIM}{detail}{_PLAIN}"
     text = f"{_clock(time.time())}  {status}  {line.ms:5.0f} ms  {method}{path}"
-    return f"{text}  {said}\n".encode() if said else f"{text}\n".encode()
+    return f"{text}  {detail}\n".encode() if detail else f"{text}\n".encode()
 
 
 def line_writer(log_format: LogFormat) -> Callable[[RequestLine], bytes]:
-    """What makes the line of a request in this form; in colours on a terminal, unless NO_COLOR is set."""
+    """The function that makes the log line of a request. On a terminal it uses colours, unless NO_COLOR is set."""
     if log_format == "json":
         return json_line
     in_colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
@@ -47,7 +48,7 @@ def line_writer(log_format: LogFormat) -> Callable[[RequestLine], bytes]:
 
 
 def formatter(log_format: LogFormat) -> logging.Formatter:
-    """What makes the line of any other event."""
+    """The formatter of log lines about other events."""
     return JsonFormatter() if log_format == "json" else PrettyFormatter()
 
 
@@ -56,5 +57,7 @@ def _clock(epoch_s: float) -> str:
 
 
 def _printable(text: str) -> str:
-    """A caller's text cannot write on the terminal what it wants: control characters are escaped."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    """The text with escaped control characters, so that a caller's text cannot control the terminal."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )

@@ -1,7 +1,8 @@
-"""The processes that serve an installation, on all machines: each writes what it is into the database.
+"""The processes that serve an installation, on all machines: each has a row in the database and renews it.
 
 `keystead status` shows them, and a rotation of the master key is refused until all of them have the new key. Here:
-what a process says about itself, and when. Not here: the row (`storage.tables`), how it is shown (`cli.status`).
+the content of the row, and when it is written. Not here: the row (`storage.tables`), how it is shown
+(`cli.status`).
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from keystead.api.rendering import encode
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import newest
 
-EVERY_S: Final = 10.0
-"""How often a process renews its row."""
+PERIOD_S: Final = 10.0
+"""Seconds after which a process renews its row."""
 
 LATE_AFTER_MS: Final = 12_000
-"""A process that renews its row does so within this time: its interval, and some time for the database."""
+"""A running process renews its row within this time: PERIOD_S, and some time for the database."""
 
 GONE_AFTER_MS: Final = 35_000
-"""A process that has not renewed its row for so long has ended, or the database does not hear it."""
+"""A process that has not renewed its row for this long has ended, or cannot reach the database."""
 
 
 class ServingProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """What one process says about itself. Fields that are added later need a default.
+    """The content of the row of one process. Fields that are added later need a default.
 
     `tables`: the newest version of the tables that it knows. `address`: where it listens, as set. `master_key_ids`:
     the ids of the keys that its signer has, first the one that seals. `certificate_ends_ms`: the end of its TLS
@@ -54,7 +55,7 @@ class ServingProcess(msgspec.Struct, frozen=True, kw_only=True):
 def this_process(
     process_id: str, address: str, now_ms: int, master_key_ids: tuple[str, ...], certificate_ends_ms: int | None
 ) -> ServingProcess:
-    """What this process says when it starts."""
+    """The row of this process when it starts."""
     return ServingProcess(
         id=process_id,
         host=socket.gethostname(),
@@ -82,10 +83,12 @@ async def keep_announcing(
 ) -> None:
     """Renew the row until cancelled."""
     while True:
-        await asyncio.sleep(EVERY_S)
-        with contextlib.suppress(ServiceError):  # the requests show that the database is away
-            now = msgspec.structs.replace(process, seen_at_ms=now_ms(), certificate_ends_ms=certificate_ends_ms())
-            await announce(store, now)
+        await asyncio.sleep(PERIOD_S)
+        with contextlib.suppress(ServiceError):  # the requests show that the database does not answer
+            renewed = msgspec.structs.replace(
+                process, seen_at_ms=now_ms(), certificate_ends_ms=certificate_ends_ms()
+            )
+            await announce(store, renewed)
 
 
 async def withdraw(store: DatabaseStore, process: ServingProcess) -> None:
@@ -96,5 +99,5 @@ async def withdraw(store: DatabaseStore, process: ServingProcess) -> None:
 
 async def serving_processes(store: DatabaseStore, now_ms: int) -> list[ServingProcess]:
     """The processes that serve now. Raises Unavailable."""
-    found = [msgspec.json.decode(body, type=ServingProcess) for body in await store.processes(now_ms)]
-    return sorted(found, key=lambda process: (process.host, process.address, process.pid))
+    processes = [msgspec.json.decode(body, type=ServingProcess) for body in await store.processes(now_ms)]
+    return sorted(processes, key=lambda process: (process.host, process.address, process.pid))

@@ -19,14 +19,14 @@ ROWS_AT_ONCE = 200
 """Rows that one transaction deletes. Commits that wait for the same transaction wait for this."""
 
 PAUSE_S = 0.05
-"""Between two steps, so that the steps take a small share of the time of the database."""
+"""Seconds between two steps, so that the steps take a small share of the time of the database."""
 
 FIRST_WITHIN_S, PERIOD_S = 60.0, 600.0
-"""The first round, and the time between two rounds."""
+"""The first round begins within FIRST_WITHIN_S seconds. PERIOD_S: seconds between two rounds."""
 
 GRACE_MS = 3_600_000
-"""Rows stay so long after they have expired: a code that is tried too late is still said to be expired, and the
-clocks of several machines need not agree."""
+"""Rows are kept for this long after they have expired. So a late attempt at a code is told that the code has
+expired, and the clocks of several machines may differ."""
 
 
 class PurgedStore(Protocol):
@@ -57,4 +57,4 @@ async def keep_purging(store: PurgedStore, now_ms: Callable[[], int], random_fra
         try:
             await purge_expired(store, now_ms())
         except Exception as failed:  # noqa: BLE001 (the loop must outlive any one failure; it is logged)
-            logger.warning("expired rows were not deleted: %s", type(failed).__name__)
+            logger.warning("expired rows could not be deleted; the server tries again: %s", type(failed).__name__)

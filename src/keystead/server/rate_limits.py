@@ -14,7 +14,7 @@ from keystead.api.errors import LimitReached
 from keystead.server.rate_table import RateTable
 
 LimitName = Literal["organization", "credential", "address", "log_lines", "auth_proxy", "chosen"]
-"""What a limit is of. The names are labels of a metric."""
+"""The subject of a limit. The names are labels of a metric."""
 
 _SECOND_NS = 1_000_000_000
 
@@ -32,11 +32,11 @@ class RateLimited(LimitReached):
 
 
 class RateLimit:
-    """For each key `per_second` requests on average, and at most as many at once. 0: no limit.
+    """For each key, `per_second` requests per second on average, and at most that many at once. 0: no limit.
 
-    Each request moves the moment of its key by the time that one request has, from now or from the moment before if
-    that is later. A request whose moment would be more than a second from now is refused, and moves nothing. Times
-    are monotonic, in seconds.
+    The table stores a moment for each key. A request sets it to 1/`per_second` after the present time, or after the
+    stored moment if that is later. A request that would set it more than a second ahead is refused and changes
+    nothing. This is the generic cell rate algorithm. Times are monotonic, in seconds.
     """
 
     def __init__(self, name: LimitName, per_second: int, table: RateTable) -> None:
@@ -48,16 +48,16 @@ class RateLimit:
     def check(self, key: str, now_s: float) -> None:
         """Raise RateLimited if a request would be refused now."""
         if self._per_request_ns:
-            self._paid_until(self._table.moment_ns(f"{self._name} {key}"), int(now_s * _SECOND_NS))
+            self._next_moment(self._table.moment_ns(f"{self._name} {key}"), int(now_s * _SECOND_NS))
 
     def spend(self, key: str, now_s: float) -> None:
         """Count a request. Raises RateLimited."""
         if self._per_request_ns:
             with self._table.slot(f"{self._name} {key}") as slot:
-                paid_until_ns = self._paid_until(slot.moment_ns, int(now_s * _SECOND_NS))
+                paid_until_ns = self._next_moment(slot.moment_ns, int(now_s * _SECOND_NS))
                 slot.put(paid_until_ns + self._per_request_ns)
 
-    def _paid_until(self, moment_ns: int, now_ns: int) -> int:
+    def _next_moment(self, moment_ns: int, now_ns: int) -> int:
         paid_until_ns = max(moment_ns, now_ns)
         waiting_ns = paid_until_ns - now_ns - self._ahead_max_ns
         if waiting_ns > 0:
@@ -73,14 +73,14 @@ class CallerLimits:
         self._credentials = RateLimit("credential", per_credential, table)
 
     def spend(self, organization_id: str, credential: str, now_s: float) -> None:
-        """Count a request. Raises RateLimited, and then counts it for neither."""
+        """Count a request for both. Raises RateLimited; then it counts for neither."""
         self._credentials.check(credential, now_s)
         self._organizations.spend(organization_id, now_s)
         self._credentials.spend(credential, now_s)
 
     def spend_for_proxy(self, organization_id: str, now_s: float) -> None:
-        """Count a request that an authentication proxy stamped, apart from the organization's own: anybody can send
-        these, and must not use up what its users and servers have. Raises RateLimited."""
+        """Count a request that an authentication proxy stamped. These are counted apart from the other requests of
+        the organization, because anybody can send them. Raises RateLimited."""
         self._organizations.spend(f"proxies of {organization_id}", now_s)
 
 
@@ -106,11 +106,11 @@ class FailureLimit:
         try:
             self._requests.spend(limit_key, now_s)
         except RateLimited:
-            return _is_free(self._log_lines, limit_key, now_s)
+            return _spend_if_free(self._log_lines, limit_key, now_s)
         return True
 
 
-def _is_free(limit: RateLimit, key: str, now_s: float) -> bool:
+def _spend_if_free(limit: RateLimit, key: str, now_s: float) -> bool:
     try:
         limit.spend(key, now_s)
     except RateLimited:

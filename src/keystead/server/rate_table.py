@@ -1,13 +1,12 @@
-"""Until when requests are paid for, by key: shared memory of a fixed size, for the processes of one machine.
+"""The moments of rate limits, by key: shared memory of a fixed size, for the processes of one machine.
 
-Here: the table, and how a process has a key for itself while it reads and writes. Not here: what the moments mean,
-and who is limited (`rate_limits`). Why it is so: docs/decisions/0112-rates-in-shared-memory.md.
+Here: the table, and the lock under which a process reads and writes a key. Not here: the meaning of the moments,
+and who is limited (`rate_limits`). The reasons are in docs/decisions/0112-rates-in-shared-memory.md.
 
 A key belongs to a set of WAYS slots, by its hash. A slot is 16 bytes: the hash, and the moment. A new key takes
 the slot of its set with the earliest moment, which is usually long past. So the table never grows, and nothing has
-to be removed. A set is locked with a record lock of the file, which the kernel releases when its process ends,
-wherever that is. A process waits 20 ms for another one at most. Then it goes on without the lock, and at worst some
-requests are not counted.
+to be removed. A set is locked with a record lock of the file, which the kernel releases when its process ends.
+A process waits at most 20 ms for the lock. Then it continues without it, and some requests may not be counted.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _KEY_WORDS: Final = 2
 _BYTES: Final = 8 * (_KEY_WORDS + SETS * _SET_WORDS)
 
 _WAIT_MAX_S: Final = 0.02
-"""How long a process tries to lock a set: longer than another one that has it is usually off the processor."""
+"""How long a process tries to lock a set. A process that has the lock is usually suspended for less than this."""
 
 
 class RateTable:
@@ -101,6 +100,7 @@ class Slot:
                 break
 
     def put(self, moment_ns: int) -> None:
+        """Store the moment of the key. A new key replaces the key of its set with the earliest moment."""
         words = self._words
         if self._at < 0:
             places = range(self._first, self._first + _SET_WORDS, _SLOT_WORDS)

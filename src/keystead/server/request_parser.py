@@ -93,15 +93,15 @@ def read_head(data: bytes) -> Head:
 
 def _framing(headers: list[Header]) -> dict[bytes, list[bytes]]:
     """The values, in lower case, of the headers that say where a request ends."""
-    found: dict[bytes, list[bytes]] = {name: [] for name in _FRAMING_HEADERS}
+    framing: dict[bytes, list[bytes]] = {name: [] for name in _FRAMING_HEADERS}
     for name, value in headers:
-        if name in found:
-            found[name] += [part.strip().lower() for part in value.split(b",")]
-    return found
+        if name in framing:
+            framing[name] += [part.strip().lower() for part in value.split(b",")]
+    return framing
 
 
 def _path(url: bytes, method: str) -> str:
-    if method == "CONNECT":  # its target is an authority, and no path answers this method
+    if method == "CONNECT":  # its target is an authority, and no path accepts this method
         return url.decode("ascii", "replace")
     try:
         path = httptools.parse_url(url).path

@@ -65,14 +65,14 @@ async def rotate_master(
     """Seal every value that is sealed under `old` again, under `new`. Returns the progress; `report` gets it after
     each page.
 
-    Raises RotationRefused: the database holds no organization; both keys are the same; neither is this
-    installation's; a server does not have the new key; a value opens under neither (then all others were replaced,
-    except the check value); a server still seals under `old`.
+    Raises RotationRefused if the database holds no organization, if both keys are the same, if neither is the key
+    of this installation, if a server does not have the new key, if a value opens under neither key (then all others
+    were replaced, except the check value), and if a server still seals under `old`.
     """
     if new.key_id == old.key_id:
         raise RotationRefused(
-            f"both master keys are the same, {new.key_id}: --master-key-file, or else KEYSTEAD_MASTER_KEY_FILE, "
-            "names the old one"
+            f"both master keys are the same, {new.key_id}: name the old one with --master-key-file or "
+            "KEYSTEAD_MASTER_KEY_FILE"
         )
     rotation = _Rotation(store, Resealer(old, new), new_id, report)
     await rotation.check()
@@ -93,14 +93,18 @@ async def rotate_master(
 
 
 async def _check_servers(store: DatabaseStore, key_id: str, now_ms: int) -> None:
-    lacking = [one for one in await serving_processes(store, now_ms) if key_id not in one.master_key_ids]
+    lacking = [
+        process for process in await serving_processes(store, now_ms) if key_id not in process.master_key_ids
+    ]
     if lacking:
         shown = ", ".join(
-            f"process {one.pid} on {one.host} (has {', '.join(one.master_key_ids)})" for one in lacking
+            f"process {process.pid} on {process.host} (has {', '.join(process.master_key_ids)})"
+            for process in lacking
         )
         raise RotationRefused(
             f"{len(lacking)} serving processes do not have master key {key_id}: {shown}. Restart every server with "
-            f"both keys, then run this command again. A killed process counts for {GONE_AFTER_MS // 1000} s"
+            f"both keys, then run this command again. A process that was killed counts for another "
+            f"{GONE_AFTER_MS // 1000} s"
         )
 
 

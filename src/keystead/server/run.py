@@ -31,8 +31,8 @@ SWITCH_INTERVAL_S = 0.001
 until the thread that writes releases it."""
 
 GARBAGE_THRESHOLDS = (20_000, 20, 20)
-"""A request makes hundreds of objects and almost no cycles. To look for cycles as often as Python does by default
-costs a thirtieth of a submission's time."""
+"""A request makes hundreds of objects and almost no cycles. A search for cycles as often as by default in Python
+takes a thirtieth of the time of a submission."""
 
 
 def serve_here(
@@ -65,7 +65,7 @@ def serve_service(
     settings = service.settings
     limits = connection_limits(settings)
 
-    async def served() -> None:
+    async def serve_until_stopped() -> None:
         await service.open()
         try:
             answer = await application(service)
@@ -75,7 +75,7 @@ def serve_service(
         finally:
             await service.close()
 
-    uvloop.run(served())
+    uvloop.run(serve_until_stopped())
 
 
 async def serve(
@@ -114,24 +114,24 @@ def check(settings: Settings, connector: socket.socket) -> None:
     connection_limits(settings)
     certificate_of(settings)
 
-    async def opened() -> None:
+    async def open_and_close() -> None:
         await (await open_checked(settings, connector)).close()
 
-    uvloop.run(opened())
+    uvloop.run(open_and_close())
 
 
 def _stop_on_signals() -> asyncio.Event:
     """An event that SIGTERM and SIGINT (Ctrl-C) set. A second SIGINT ends the process at once."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
 
-    def interrupted() -> None:
+    def stop_or_end() -> None:
         if stop.is_set():
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             signal.raise_signal(signal.SIGINT)
         stop.set()
 
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    loop.add_signal_handler(signal.SIGINT, interrupted)
+    loop.add_signal_handler(signal.SIGINT, stop_or_end)
     return stop
 
 

@@ -27,7 +27,8 @@ HOOK_SECRET_BYTES_MIN = 32
 
 
 class Senders(msgspec.Struct, frozen=True):
-    """`keeps_text`: a development server keeps what it does not send. `sender_address`: of e-mails, "" for none."""
+    """`keeps_text`: a development server keeps messages in place of sending them. `sender_address`: the sender of
+    e-mails; "" if there is none."""
 
     by_channel: Mapping[Channel, Sender]
     keeps_text: bool = False
@@ -96,25 +97,25 @@ def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clo
 
 
 def kept_messages_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock) -> KeptMessages | None:
-    """What a development server keeps; None for a server that sends."""
+    """The messages that a development server keeps; None for a server that sends."""
     return KeptMessages(store, _opener(store, signer), clock.now_ms) if senders.keeps_text else None
 
 
 def _opener(store: DatabaseStore, signer: Signer) -> Callable[[OutgoingMessage], Awaitable[Message]]:
-    async def opened(waiting: OutgoingMessage) -> Message:
-        """Raises SendFailed if the organization of the message is gone."""
-        organization = await store.organization(waiting.organization_id)
-        if organization is None or organization.profile.deleted or waiting.sealed is None:
+    async def open_message(row: OutgoingMessage) -> Message:
+        """Raises SendFailed if the organization of the message was deleted."""
+        organization = await store.organization(row.organization_id)
+        if organization is None or organization.profile.deleted or row.sealed is None:
             raise SendFailed("the organization of the message was deleted", permanent=True)
         text = await signer.open_message(
             organization_id=organization.id,
             data_key=organization.data_key.sealed,
-            message_id=waiting.id,
-            sealed=waiting.sealed,
+            message_id=row.id,
+            sealed=row.sealed,
         )
         return msgspec.json.decode(text, type=Message)
 
-    return opened
+    return open_message
 
 
 def _secret(name: str, file: str) -> str:

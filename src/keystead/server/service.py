@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
-    """The settings of the pipeline among these."""
+    """The part of the settings that the pipeline reads."""
     limits = {
         name.removeprefix("limit_"): value
         for name, value in msgspec.structs.asdict(settings).items()
@@ -120,7 +120,7 @@ class Service:
         self._is_open = False
 
     async def open(self) -> None:
-        """Raises NotReady, SettingsError. After an error the database is closed."""
+        """Open all parts. Raises NotReady, SettingsError; then the database is closed."""
         self.certificate = certificate_of(self.settings)
         self._opened = opened = await open_checked(self.settings, self._connector, self.sources)
         try:
@@ -179,22 +179,22 @@ class Service:
         self.store.when_messages_are_written(self._outbox.wake)
         purging = keep_purging(self.store, self.clock.now_ms, random.random)
         deletions = Deletions(self.store, random.random)
-        self.store.when_records_are_removed(deletions.removed)
+        self.store.when_records_are_removed(deletions.note_removal)
         announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
         running = [self._outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
         if self.certificate is not None:
             running.append(self.certificate.keep_current())
-        self._background = [background_task(each) for each in running]
+        self._background = [background_task(work) for work in running]
         if self.settings.metrics_address:
-            self.measurements = self._measured()
+            self.measurements = self._start_measuring()
 
-    def _measured(self) -> Measurements:
+    def _start_measuring(self) -> Measurements:
         # Imported here: without the setting, a server does not load the library.
         from keystead.server.metrics.measurements import Measurements
         from keystead.server.metrics.sampling import Sampler
 
         measurements = Measurements()
-        self.store.when_transactions_end(measurements.written)
+        self.store.when_transactions_end(measurements.record_transaction)
         sampler = Sampler(
             measurements,
             self.store,
@@ -235,7 +235,7 @@ class Service:
         )
 
     async def front_page(self) -> bytes:
-        """What this is, for somebody who opens the address in a browser."""
+        """The main paths of this server, for a person who opens its address in a browser."""
         return encode(
             {
                 "message": "This is Keystead. Clients of the API send their requests here.",
@@ -299,5 +299,6 @@ class Service:
 
 @functools.cache
 def _openapi_bytes() -> bytes:
-    """Encoded once: it takes as long as a hundred queries, and everybody may ask."""
+    """The encoded document. It is encoded once, because that takes as long as a hundred queries and anybody may
+    request it."""
     return encode(openapi_document(CATALOGUE))

@@ -1,6 +1,6 @@
-"""What a setting may be, in words for an operator: the end of a message about a value that it may not be.
+"""The text "expected …" at the end of an error about the value of a setting.
 
-The words come from the type of the setting alone. No message repeats the value, which may be a secret.
+It depends only on the type of the setting. No error repeats the value, which may be a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _alternatives(words: tuple[str, ...]) -> str:
 
 
 def _bounds(metadata: tuple[Any, ...]) -> str:
-    (meta,) = (each for each in metadata if isinstance(each, msgspec.Meta))
+    (meta,) = (entry for entry in metadata if isinstance(entry, msgspec.Meta))
     if meta.le is not None:
         return f" from {meta.ge} to {meta.le}"
     return f", {meta.ge} or more"

@@ -40,7 +40,7 @@ LogFormat = Literal["json", "pretty"]
 
 
 class SettingsError(Exception):
-    """A setting that is unknown, missing or malformed. The message is one line for the operator."""
+    """A setting is unknown, missing or malformed. The message is one line for the operator."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     mode: Annotated[
         Literal["dev", "serve"],
-        Meta(description="The command that made the data; `dev` and `serve` refuse the data of the other."),
+        Meta(description="The command that made the data; `dev` and `serve` each refuse the data of the other."),
     ] = "serve"
     master_key_file: Annotated[
         str,
@@ -121,7 +121,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], Meta(description="The least level that is logged.")
+        Literal["debug", "info", "warning", "error"], Meta(description="The lowest level that is logged.")
     ] = "info"
     log_format: Annotated[
         LogFormat, Meta(description="Form of the log: `json`, one object a line, or `pretty`, for people.")
@@ -193,7 +193,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     timestamp_past_s: Annotated[
         int, Meta(description="Seconds that a submission's `timestampMs` may be behind the server's clock.", ge=1)
     ] = 3_600
-    timestamp_future_s: Annotated[int, Meta(description="Seconds that it may be ahead of the clock.", ge=1)] = 300
+    timestamp_future_s: Annotated[
+        int, Meta(description="Seconds that a submission's `timestampMs` may be ahead of the server's clock.", ge=1)
+    ] = 300
     approvals_last_s: Annotated[
         int, Meta(description="Seconds after which approvals lapse and must be given again.", ge=1)
     ] = 86_400
@@ -210,7 +212,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc_keys_file: Annotated[
         str,
         Meta(
-            description="JSON file of OpenID Connect issuers with their keys, `{issuer: JWK Set}`; none is fetched."
+            description="JSON file of OpenID Connect issuers with their keys, `{issuer: JWK Set}`; no key is "
+            "fetched."
         ),
     ] = ""
     oidc_issuers: Annotated[
@@ -221,16 +224,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     smtp_host: Annotated[str, Meta(description="Mail server that sends e-mails; empty for none (logins.md).")] = ""
-    smtp_port: Annotated[int, Meta(description="Its port.", ge=1, le=65_535)] = 587
+    smtp_port: Annotated[int, Meta(description="Port of the mail server.", ge=1, le=65_535)] = 587
     smtp_security: Annotated[
         Literal["starttls", "tls", "none"],
-        Meta(description="How the connection to it is protected; `none` is for a server on the same machine."),
+        Meta(
+            description="How the connection to the mail server is protected; `none` is for a server on "
+            "the same machine."
+        ),
     ] = "starttls"
     smtp_sender: Annotated[str, Meta(description="Sender of e-mails, if the caller names none.")] = ""
     smtp_username: Annotated[str, Meta(description="Name to log in to the mail server; empty for none.")] = ""
-    smtp_password_file: Annotated[str, Meta(description="File with the password for it, on one line.")] = ""
+    smtp_password_file: Annotated[
+        str, Meta(description="File with the password for the mail server, on one line.")
+    ] = ""
     smtp_ca_file: Annotated[
-        str, Meta(description="Certificates to trust for it, as PEM; empty for the system's.")
+        str, Meta(description="Certificates to trust for the mail server, as PEM; empty for the system's.")
     ] = ""
     message_hook_url: Annotated[
         str,
@@ -247,8 +255,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     messages_kept_s: Annotated[
         int,
         Meta(
-            description="Seconds for which the outbox keeps messages that are done with, and `list_email_events` "
-            "tells of e-mails; then they are deleted.",
+            description="Seconds for which the outbox keeps messages that were sent or dropped, and for which "
+            "`list_email_events` has the events of e-mails; then they are deleted.",
             ge=1,
         ),
     ] = 30 * 24 * 3_600
@@ -256,7 +264,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Meta(
             description="Sandbox contacts get the one-time code 000000, and no message. `keystead dev` "
-            "always does this. Anybody knows that code: set it only where nobody's keys are (logins.md)."
+            "always does this. The code is public: set this only on servers without real keys (logins.md)."
         ),
     ] = False
     webhook_networks: Annotated[
@@ -353,15 +361,17 @@ NAMES = frozenset(PREFIX + field.name.upper() for field in msgspec.structs.field
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
     """The settings in these variables. Raises SettingsError for an unknown or malformed one."""
-    given = {
+    variables = {
         name: value
         for name, value in environment.items()
         if name.startswith(PREFIX) and not _is_of_kubernetes(name, value)
     }
-    if unknown := sorted(given.keys() - NAMES - CLIENT_VARIABLES.keys()):
-        raise SettingsError(f"unknown setting {unknown[0]}{_meant(unknown[0])} docs/configuration.md lists all")
+    if unknown := sorted(variables.keys() - NAMES - CLIENT_VARIABLES.keys()):
+        raise SettingsError(
+            f"unknown setting {unknown[0]}{_suggestion(unknown[0])} docs/configuration.md lists all"
+        )
     values: dict[str, Any] = {
-        name.removeprefix(PREFIX).lower(): value for name, value in given.items() if name in NAMES
+        name.removeprefix(PREFIX).lower(): value for name, value in variables.items() if name in NAMES
     }
     if path := values.get("database_url_file"):
         if values.get("database_url"):
@@ -379,7 +389,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
             raise SettingsError(
                 "no database: set --database-url, KEYSTEAD_DATABASE_URL or KEYSTEAD_DATABASE_URL_FILE"
             ) from None
-        raise SettingsError(_named(refused)) from None
+        raise SettingsError(_validation_text(refused)) from None
 
 
 _KUBERNETES_NAMES: Final = re.compile(
@@ -395,13 +405,14 @@ def _is_of_kubernetes(name: str, value: str) -> bool:
     return _KUBERNETES_PORT.fullmatch(name) is not None and value.startswith(("tcp://", "udp://", "sctp://"))
 
 
-def _named(refused: msgspec.ValidationError) -> str:
+def _validation_text(refused: msgspec.ValidationError) -> str:
     name = str(refused).partition(" - at `$.")[2].rstrip("`")
     return f"setting {PREFIX}{name.upper()}: {expected_value(AllSettings, name)}"
 
 
-def _meant(unknown: str) -> str:
-    """`did_you_mean` in the middle of a message, where the prefix that all variables share does not count."""
+def _suggestion(unknown: str) -> str:
+    """The middle of the error about an unknown setting: the known name that is most similar, compared without the
+    common prefix."""
     known = [name.removeprefix(PREFIX) for name in (*NAMES, *CLIENT_VARIABLES)]
     near = nearest(unknown.removeprefix(PREFIX), sorted(known))
     return ";" if near is None else f": did you mean {PREFIX}{near}?"

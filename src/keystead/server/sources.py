@@ -1,7 +1,7 @@
-"""Where a server takes its time, its identifiers and its random bytes from.
+"""The sources of a server's time, identifiers and random bytes.
 
-A development server replaces them: its clock can be moved, and a seed makes its identifiers and keys the same from
-run to run. Not here: that clock (`development.clock`), that seed (`development.seeding`).
+A development server has others: its clock can be moved, and with a seed every run has the same identifiers and
+keys. Not here: that clock (`development.clock`), that seed (`development.seeding`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from keystead.server.clock import SystemClock
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """`new_id` makes a UUID, later ones in the order of their text. `entropy(n)` gives n bytes for new keys."""
+    """`new_id` makes a UUID whose text sorts after the earlier ones. `entropy(n)` returns n random bytes for new
+    keys."""
 
     clock: ServerClock
     new_id: Callable[[], str] = new_id

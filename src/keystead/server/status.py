@@ -20,14 +20,13 @@ from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import newest
 
 MESSAGE_LATE_MS: Final = 300_000
-"""A message that has been due for so long is a problem."""
+"""A message that has been due for longer than this is a problem."""
 
 CERTIFICATE_ENDS_MS: Final = 14 * 86_400_000
-"""A certificate that ends so soon is a problem."""
-
+"""A certificate that ends within this time is a problem."""
 
 ORGANIZATIONS_COUNTED_MAX: Final = 1_000_000
-"""Counting goes no further, so that it takes no longer than a moment."""
+"""Organizations are counted up to this number, so that the count is fast."""
 
 
 class InstallationStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +60,7 @@ async def status_of(store: DatabaseStore, now_ms: int) -> InstallationStatus:
     tables = await store.schema_version()
     answered_in_ms = (time.perf_counter() - began_s) * 1000
     facts = await store.database_facts()
-    found = InstallationStatus(
+    status = InstallationStatus(
         version=version("keystead"),
         tables=tables,
         newest_tables=newest(),
@@ -77,14 +76,16 @@ async def status_of(store: DatabaseStore, now_ms: int) -> InstallationStatus:
         last_backup_ms=None,
         problems=[],
     )
-    if tables < newest():  # the rest of this program's questions need its tables
+    if tables < newest():  # the statements below need the newest tables
         needed = newest() - tables
-        return msgspec.structs.replace(found, problems=[f"{needed} migration(s) are missing: run keystead migrate"])
+        return msgspec.structs.replace(
+            status, problems=[f"{needed} migration(s) are missing: run keystead migrate"]
+        )
     proof_key = await store.instance_value(PROOF_KEY.name)
     master_key_id = "" if proof_key is None else msgspec.json.decode(proof_key, type=Sealed).key_id
     since = await master_key_since(store)
-    found = msgspec.structs.replace(
-        found,
+    status = msgspec.structs.replace(
+        status,
         organizations=await store.organization_count(ORGANIZATIONS_COUNTED_MAX),
         master_key_id=master_key_id,
         master_key_since_ms=since.since_ms if since is not None and since.key_id == master_key_id else None,
@@ -93,24 +94,26 @@ async def status_of(store: DatabaseStore, now_ms: int) -> InstallationStatus:
         oldest_due_ms=await store.oldest_due_message_ms(),
         last_backup_ms=await last_backup_ms(store),
     )
-    return msgspec.structs.replace(found, problems=problems_of(found, now_ms))
+    return msgspec.structs.replace(status, problems=problems_of(status, now_ms))
 
 
-def problems_of(found: InstallationStatus, now_ms: int) -> list[str]:
+def problems_of(status: InstallationStatus, now_ms: int) -> list[str]:
     """What the operator should look at, one line each, for a database with the newest tables or newer ones."""
     problems = []
-    if found.tables > found.newest_tables:
+    if status.tables > status.newest_tables:
         problems.append("the database is newer than this program: use the keystead of the newer version")
-    if not found.master_key_id:
+    if not status.master_key_id:
         problems.append("the database holds no organization yet: run keystead init")
-    if found.oldest_due_ms is not None and now_ms - found.oldest_due_ms > MESSAGE_LATE_MS:
-        late_min = (now_ms - found.oldest_due_ms) // 60_000
-        problems.append(f"a message has been due for {late_min} minutes: the mail server or hook does not take it")
-    for process in found.processes:
+    if status.oldest_due_ms is not None and now_ms - status.oldest_due_ms > MESSAGE_LATE_MS:
+        late_min = (now_ms - status.oldest_due_ms) // 60_000
+        problems.append(
+            f"a message has been due for {late_min} minutes: the mail server or hook does not accept it"
+        )
+    for process in status.processes:
         name = f"process {process.pid} on {process.host}"
-        if found.master_key_id and found.master_key_id not in process.master_key_ids:
-            problems.append(f"{name} does not have the master key {found.master_key_id}: restart it with that key")
-        if process.tables < found.tables:
+        if status.master_key_id and status.master_key_id not in process.master_key_ids:
+            problems.append(f"{name} does not have the master key {status.master_key_id}: restart it with that key")
+        if process.tables < status.tables:
             problems.append(f"{name} is of version {process.version}, older than the database: replace it")
         if process.certificate_ends_ms is not None and process.certificate_ends_ms - now_ms < CERTIFICATE_ENDS_MS:
             days = (process.certificate_ends_ms - now_ms) // 86_400_000

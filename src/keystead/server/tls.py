@@ -17,11 +17,11 @@ from keystead.primitives.file_permissions import permission_problem
 from keystead.server.logs import logger
 from keystead.server.settings import Settings, SettingsError
 
-EVERY_S: Final = 10.0
-"""How often the files are looked at."""
+PERIOD_S: Final = 10.0
+"""Seconds between two checks whether the files have changed."""
 
 HANDSHAKE_S: Final = 10.0
-"""In this time a caller must complete the handshake. Until then it is no connection that limits count."""
+"""Seconds in which a caller must complete the handshake. Before that, limits do not count the connection."""
 
 SHUTDOWN_S: Final = 2.0
 """How long the end of a TLS connection may take after the last answer."""
@@ -55,7 +55,7 @@ class TlsCertificate:
     async def keep_current(self) -> None:
         """Load the files again whenever they have changed, until cancelled."""
         while True:
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(PERIOD_S)
             self.load_again_if_changed()
 
     def load_again_if_changed(self) -> bool:
@@ -71,7 +71,8 @@ class TlsCertificate:
             problem = permission_problem(*_mode_and_owner(self._key))
             if problem:
                 raise SettingsError(f"setting KEYSTEAD_TLS_KEY: {self._key} {problem}; run: chmod 600 {self._key}")
-            # A context of its own first: one that fails halfway would serve the new chain with the old key.
+            # The files are tried in a separate context first. If `self.context` failed halfway, it would serve the
+            # new chain with the old key.
             _context().load_cert_chain(self._chain, self._key, password=_no_password)
             ends = load_pem_x509_certificate(self._chain.read_bytes()).not_valid_after_utc
             self.context.load_cert_chain(self._chain, self._key, password=_no_password)
@@ -90,7 +91,8 @@ class TlsCertificate:
         self.ends_ms = int(ends.timestamp() * 1000)
 
     def _states(self) -> tuple[_FileState | None, _FileState | None]:
-        """Changes whenever a file changes, and when a link leads to another file, as Kubernetes renews a Secret."""
+        """A value that changes when a file changes, or when a link leads to another file. Kubernetes renews a
+        Secret by changing a link."""
         return _state(self._chain), _state(self._key)
 
 
@@ -110,7 +112,7 @@ def _context() -> ssl.SSLContext:
 
 
 def _no_password() -> bytes:
-    """OpenSSL would ask on the terminal."""
+    """Prevents OpenSSL from asking for a password on the terminal."""
     return b""
 
 

@@ -1,4 +1,4 @@
-"""Webhooks of this process: what the settings say, the loop that delivers, the keys that receivers ask for.
+"""The webhooks of this process: its settings, the loop that delivers, the keys with which receivers verify.
 
 Not here: delivering (`delivery.webhooks`).
 """
@@ -36,7 +36,7 @@ class Webhooks:
     """The parts that deliver. `wall_ms`: the time that receivers compare with their own, which a development
     server's clock need not be. `seen` gets every attempt, for development servers.
 
-    What sends is made when something is sent first, because its libraries are slow to import.
+    The sender is made at the first delivery, because its libraries are slow to import.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Webhooks:
 
 
 def webhook_rules_of(settings: Settings) -> WebhookRules:
-    """Raises SettingsError."""
+    """The rules of webhooks in these settings. Raises SettingsError."""
     if settings.webhook_ca_file:
         try:
             ssl.create_default_context(cafile=settings.webhook_ca_file)

@@ -27,12 +27,12 @@ from keystead.signer import confinement
 from keystead.signer.connector import inherited
 from keystead.storage.open import sqlite_path
 
-_LOOK_S: Final = 0.5
-"""How often the processes are checked."""
+_CHECK_PERIOD_S: Final = 0.5
+"""Seconds between two checks of the processes."""
 PAUSE_S: Final = 2.0
 """The least time between two starts of a process."""
 _END_GRACE_S: Final = 5.0
-"""How long after its time to stop a process is killed."""
+"""A process is killed this many seconds after its time to stop has ended."""
 
 
 def check_workers(settings: Settings) -> None:
@@ -103,7 +103,7 @@ def serve_in_workers(settings: Settings, sockets: Sequence[socket.socket], conne
                 worker.load_certificate_again()
 
         signal.signal(signal.SIGHUP, load_certificate_again)
-    while not stopping.wait(_LOOK_S):
+    while not stopping.wait(_CHECK_PERIOD_S):
         for worker in workers:
             worker.start_again_if_ended()
     for worker in workers:

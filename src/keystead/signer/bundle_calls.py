@@ -74,13 +74,13 @@ class BundleCalls(HeldKeys):
         plan = plan_accounts(accounts)
         opened = self._open_data_key(data_key, organization_id)
 
-        def imported() -> Steps[ImportedWallet]:
+        def import_steps() -> Steps[ImportedWallet]:
             target_id, plaintext = yield from open_message(opened, organization_id, targets, message)
             phrase = read_phrase(plaintext)
             wallet = yield from make_wallet(opened, wallet_context(organization_id, wallet_id), phrase, plan)
             return ImportedWallet(target_id, wallet)
 
-        return await self._queue.run(organization_id, imported())
+        return await self._queue.run(organization_id, import_steps())
 
     async def import_private_key(
         self,
@@ -97,13 +97,13 @@ class BundleCalls(HeldKeys):
         require_all_encodable(curve, address_formats)
         opened = self._open_data_key(data_key, organization_id)
 
-        def imported() -> Steps[ImportedPrivateKey]:
+        def import_steps() -> Steps[ImportedPrivateKey]:
             target_id, plaintext = yield from open_message(opened, organization_id, targets, message)
             secret = read_private_key(plaintext, curve)
             context = private_key_context(organization_id, private_key_id)
             return ImportedPrivateKey(target_id, seal_private_key(opened, context, curve, secret, address_formats))
 
-        return await self._queue.run(organization_id, imported())
+        return await self._queue.run(organization_id, import_steps())
 
     async def import_secret(
         self,
@@ -146,8 +146,8 @@ class BundleCalls(HeldKeys):
         """Raises SealBroken for the data key and the key, Internal if the server has no bundle key."""
         bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
 
-        def exported() -> Steps[str]:
+        def export_steps() -> Steps[str]:
             secret = yield from open_signing_key(opened, organization_id, key, self._parents)
             return bundle_key.export_bundle(organization_id, secret, target)
 
-        return await self._queue.run(organization_id, exported())
+        return await self._queue.run(organization_id, export_steps())

@@ -53,7 +53,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            for frame in self._frames.taken(data):
+            for frame in self._frames.take(data):
                 answer = read_answer(frame)
                 if pending := self._pending.pop(answer.number, None):
                     _settle(*pending, answer)
@@ -131,7 +131,7 @@ class Channel:
     async def open(self) -> None:
         """Connect now. Raises Unavailable and the errors of `Handshake.unlock`."""
         try:
-            await self._connected(_deadline())
+            await self._open_connection(_deadline())
         except TimeoutError:
             raise _no_answer() from None
 
@@ -142,8 +142,8 @@ class Channel:
     async def master_key_ids(self) -> tuple[str, ...]:
         """The ids of the master keys that the signer has, first the one that seals. Raises Unavailable."""
         call = calls()["master_key_ids"]
-        held: tuple[str, ...] = await self.ask(call, call.parameters())
-        return held
+        key_ids: tuple[str, ...] = await self.ask(call, call.parameters())
+        return key_ids
 
     def close(self) -> None:
         if self._connection is not None:
@@ -156,7 +156,7 @@ class Channel:
             try:
                 connection = self._connection
                 if connection is None or not connection.is_open:
-                    connection = await self._connected(deadline)
+                    connection = await self._open_connection(deadline)
                 return await connection.ask(call, arguments, deadline)
             except _ConnectionLost:
                 continue
@@ -164,7 +164,7 @@ class Channel:
                 break
         raise _no_answer()
 
-    async def _connected(self, deadline: float) -> Connection:
+    async def _open_connection(self, deadline: float) -> Connection:
         """Wait for an open connection that the signer has accepted.
 
         Raises TimeoutError at the deadline, and the errors of `Handshake.unlock`.

@@ -98,9 +98,9 @@ class HeldKeys:
         return self._master_key.seal(b"".join(scalars), key.context)
 
     async def missing_installation_keys(self) -> dict[str, Sealed]:
-        """New keys, by name, in place of those that are made at the start and that this signer was not given."""
-        held = {key.name for key in self._published}
-        missing = [key for key in INSTALLATION_KEYS if key.made_at_start and key.name not in held]
+        """New sealed keys, by name: one for each key that is made at the start and that this signer lacks."""
+        present = {key.name for key in self._published}
+        missing = [key for key in INSTALLATION_KEYS if key.made_at_start and key.name not in present]
         return {key.name: self.new_installation_key(key) for key in missing}
 
     def opens(self, check: Sealed) -> bool:

@@ -7,19 +7,12 @@ from collections.abc import Sequence
 from keystead.api.errors import Internal
 from keystead.api.records import AppProof
 from keystead.keys.bundles import bundle_of
-from keystead.pipeline.signer_values import (
-    PublicInstallationKey,
-)
+from keystead.pipeline.signer_values import PublicInstallationKey
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
 from keystead.signer.held_keys import HeldKeys
-from keystead.signer.installation_keys import (
-    IDENTITY_KEY,
-    SESSION_KEY,
-    VERIFICATION_KEY,
-    WEBHOOK_KEY,
-)
+from keystead.signer.installation_keys import IDENTITY_KEY, SESSION_KEY, VERIFICATION_KEY, WEBHOOK_KEY
 
 
 class InstallationKeyCalls(HeldKeys):

@@ -14,10 +14,7 @@ from keystead.keys.sealing import Master
 from keystead.signer.bundle_calls import BundleCalls
 from keystead.signer.fair_queue import FairQueue
 from keystead.signer.installation_key_calls import InstallationKeyCalls
-from keystead.signer.installation_keys import (
-    SealedInstallationKeys,
-    WrongMasterKey,
-)
+from keystead.signer.installation_keys import SealedInstallationKeys, WrongMasterKey
 from keystead.signer.login_calls import LoginCalls
 from keystead.signer.wallet_calls import WalletCalls
 
@@ -33,12 +30,12 @@ def open_signer(
     *,
     entropy: Callable[[int], bytes] = secrets.token_bytes,
 ) -> LocalSigner:
-    """The signer of the installation with these sealed values; `entropy` as LocalSigner takes it.
+    """The signer of the installation with these sealed values. `queue` and `entropy`: see `HeldKeys`.
 
     Raises WrongMasterKey, SealBroken.
     """
     if not LocalSigner(master_key).opens(sealed.master_key_check):
-        given = " and ".join(map(ascii, master_key.key_ids))
-        in_use = " and ".join(sorted({ascii(value.key_id) for value in sealed.values().values()}))
-        raise WrongMasterKey(f"the given key is {given}, the data is under {in_use}")
+        given_ids = " and ".join(map(ascii, master_key.key_ids))
+        used_ids = " and ".join(sorted({ascii(value.key_id) for value in sealed.values().values()}))
+        raise WrongMasterKey(f"the given key is {given_ids}, the data is under {used_ids}")
     return LocalSigner(master_key, sealed.keys, queue=queue, entropy=entropy)

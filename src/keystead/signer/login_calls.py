@@ -6,16 +6,9 @@ from keystead.api.enums import Curve
 from keystead.keys.auth_proxy_keys import auth_proxy_signature, new_auth_proxy_key
 from keystead.keys.one_time_codes import code_digest, message_context, new_otp_key, open_attempt
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.pipeline.signer_values import (
-    AuthProxyKey,
-    ClientMessage,
-    NewOtpTarget,
-    OtpAttempt,
-)
+from keystead.pipeline.signer_values import AuthProxyKey, ClientMessage, NewOtpTarget, OtpAttempt
 from keystead.signer.held_keys import HeldKeys
-from keystead.signer.installation_keys import (
-    VERIFICATION_KEY,
-)
+from keystead.signer.installation_keys import VERIFICATION_KEY
 
 
 class LoginCalls(HeldKeys):

@@ -67,7 +67,7 @@ class ServerConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            for frame in self._frames.taken(data):
+            for frame in self._frames.take(data):
                 self._start(read_request(frame))
         except (BadFrame, msgspec.MsgspecError):
             _warn("closed a connection that sent a malformed request")
@@ -80,12 +80,12 @@ class ServerConnection(asyncio.Protocol):
     def _start(self, request: Request) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(request))
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._forget_task)
         if len(self._tasks) >= IN_FLIGHT_MAX and not self._paused:
             self._paused = True
             self._transport.pause_reading()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _forget_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if self._paused and len(self._tasks) < IN_FLIGHT_MAX // 2:
             self._paused = False
@@ -123,10 +123,10 @@ class ServerConnection(asyncio.Protocol):
         return await method(**arguments)
 
     def _check_master_key(self, master_key_id: str) -> None:
-        held = self._master_key.key_ids
-        if master_key_id not in held:
+        key_ids = self._master_key.key_ids
+        if master_key_id not in key_ids:
             raise Unavailable(
-                f"the data is sealed under master key {master_key_id}, and this server has {', '.join(held)}: "
+                f"the data is sealed under master key {master_key_id}, and this server has {', '.join(key_ids)}: "
                 "restart it with both master keys"
             )
 
@@ -138,7 +138,9 @@ def main() -> None:
         signal.signal(ignored, signal.SIG_IGN)
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=StartRequest)
     # The library of a token may need any right, so with a token the process gives up none.
-    has_token = any(isinstance(one, TokenKeyName) for one in (request.sources.sealing, *request.sources.others))
+    has_token = any(
+        isinstance(source, TokenKeyName) for source in (request.sources.sealing, *request.sources.others)
+    )
     left_network = not has_token and confinement.leave_network()
     confinement.keep_memory_private()
     try:

@@ -8,16 +8,16 @@ from keystead.pipeline.signer_values import PublicInstallationKey
 from keystead.signer.installation_keys import InstallationKey
 
 
-def published_key(key: InstallationKey, scalars: bytes) -> PublicInstallationKey:
-    """`scalars`: the private keys of its value, 32 bytes each."""
-    keys = [
-        public_key(key.curve, scalars[at : at + PRIVATE_KEY_BYTES])
-        for at in range(0, len(scalars), PRIVATE_KEY_BYTES)
+def published_key(installation_key: InstallationKey, scalars: bytes) -> PublicInstallationKey:
+    """The public half of an installation key. `scalars`: the private keys of its value, 32 bytes each."""
+    public_keys = [
+        public_key(installation_key.curve, scalars[start : start + PRIVATE_KEY_BYTES])
+        for start in range(0, len(scalars), PRIVATE_KEY_BYTES)
     ]
-    points = [one.uncompressed or one.compressed for one in keys]
+    points = [key.uncompressed or key.compressed for key in public_keys]
     return PublicInstallationKey(
-        name=key.name,
-        use=key.use,
+        name=installation_key.name,
+        use=installation_key.use,
         public_key=points[-1].hex(),
-        composite_public_key=b"".join(points).hex() if key.is_composite else None,
+        composite_public_key=b"".join(points).hex() if installation_key.is_composite else None,
     )

@@ -27,14 +27,15 @@ class Resealer:
         self._keys.open(sealed, SEALED_VALUES[name])
 
     def data_key(self, sealed: Sealed, organization_id: str) -> Sealed:
-        """Raises SealBroken."""
-        return self._resealed(sealed, data_key_context(organization_id))
+        """The data key, sealed under the new key. Raises SealBroken if neither key opens it."""
+        return self._reseal(sealed, data_key_context(organization_id))
 
     def instance_value(self, name: str, sealed: Sealed) -> Sealed:
-        """`name` is in SEALED_VALUES. Raises SealBroken."""
-        return self._resealed(sealed, SEALED_VALUES[name])
+        """The value, sealed under the new key. `name` is in SEALED_VALUES. Raises SealBroken if neither key opens
+        it."""
+        return self._reseal(sealed, SEALED_VALUES[name])
 
-    def _resealed(self, sealed: Sealed, context: SealContext) -> Sealed:
+    def _reseal(self, sealed: Sealed, context: SealContext) -> Sealed:
         resealed = self._keys.seal(self._keys.open(sealed, context), context)
         self._keys.open(resealed, context)  # a value that does not open must not replace one that does
         return resealed

@@ -87,10 +87,11 @@ _requests = msgspec.msgpack.Decoder(Request)
 _refusals = msgspec.msgpack.Decoder(ErrorReply)
 
 REFUSALS: Final[Mapping[str, type[Exception]]] = {
-    one.__name__: one
-    for one in (*vars(errors).values(), SealBroken, MasterKeyMissing, WrongMasterKey)
-    if isinstance(one, type) and issubclass(one, ServiceError | SealBroken)
+    error.__name__: error
+    for error in (*vars(errors).values(), SealBroken, MasterKeyMissing, WrongMasterKey)
+    if isinstance(error, type) and issubclass(error, ServiceError | SealBroken)
 }
+"""The errors that the signer reports by name."""
 
 
 def calls_of(protocol: type) -> dict[str, Call]:
@@ -123,7 +124,7 @@ def request_frame(number: int, call: Call, arguments: msgspec.Struct) -> bytes:
         encoded = _encoder.encode(arguments)
     except OverflowError:
         raise InvalidRequest(f"invalid request: a number is beyond 64 bits (signer call {call.name})") from None
-    return _framed(_encoder.encode(Request(number, call.name, msgspec.Raw(encoded))))
+    return _frame(_encoder.encode(Request(number, call.name, msgspec.Raw(encoded))))
 
 
 def arguments_of(call: Call, request: Request) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def arguments_of(call: Call, request: Request) -> dict[str, Any]:
 
 def result_frame(number: int, result: Any) -> bytes:
     """Encode a result. Raises TooLarge for more bytes than a frame holds."""
-    return _framed(_encoder.encode(Answer(number, False, msgspec.Raw(_encoder.encode(result)))))
+    return _frame(_encoder.encode(Answer(number, False, msgspec.Raw(_encoder.encode(result)))))
 
 
 def refusal_frame(number: int, refused: Exception) -> bytes:
@@ -149,16 +150,16 @@ def refusal_frame(number: int, refused: Exception) -> bytes:
         refusal = ErrorReply(type(refused).__name__, str(refused))
     else:
         refusal = ErrorReply(Internal.__name__, "the signer failed", Internal.default_machine_code)
-    return _framed(_encoder.encode(Answer(number, True, msgspec.Raw(_encoder.encode(refusal)))))
+    return _frame(_encoder.encode(Answer(number, True, msgspec.Raw(_encoder.encode(refusal)))))
 
 
 def read_request(frame: bytes) -> Request:
-    """Raises msgspec.MsgspecError for anything else."""
+    """Decode the body of a request's frame. Raises msgspec.MsgspecError for anything else."""
     return _requests.decode(frame)
 
 
 def read_answer(frame: bytes) -> Answer:
-    """Raises msgspec.MsgspecError for anything else."""
+    """Decode the body of an answer's frame. Raises msgspec.MsgspecError for anything else."""
     return _answers.decode(frame)
 
 
@@ -171,7 +172,7 @@ def refusal_of(answer: Answer) -> Exception:
     return kind(refusal.message)
 
 
-def _framed(body: bytes) -> bytes:
+def _frame(body: bytes) -> bytes:
     if len(body) > FRAME_BYTES_MAX:
         raise TooLarge(f"the signer accepts at most {FRAME_BYTES_MAX} bytes in one call, not {len(body)}")
     return len(body).to_bytes(LENGTH_BYTES) + body
@@ -187,8 +188,8 @@ class Frames:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def taken(self, data: bytes) -> Iterator[bytes]:
-        """The bodies of the frames that these bytes complete. Raises BadFrame."""
+    def take(self, data: bytes) -> Iterator[bytes]:
+        """Add these bytes to the buffer. Yields the bodies of the frames that they complete. Raises BadFrame."""
         buffer = self._buffer
         buffer += data
         while len(buffer) >= LENGTH_BYTES:

@@ -49,7 +49,7 @@ class SignerProcess:
     def __enter__(self) -> Self:
         self.connector, self._signers_end = connector_pair()
         try:
-            self._process = self._started()
+            self._process = self._start_process()
         except BaseException:
             self._close_connector()
             raise
@@ -85,8 +85,8 @@ class SignerProcess:
         self.connector.close()
         self._signers_end.close()
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        """A started process that was sent its configuration."""
+    def _start_process(self) -> subprocess.Popen[bytes]:
+        """Start the process and send it its configuration."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
         process = new_process(self._signers_end.fileno(), environment)
         assert process.stdin is not None
@@ -108,7 +108,7 @@ class SignerProcess:
             while not self._stopping.is_set():
                 try:
                     self.restarts += 1
-                    self._process = process = self._started()
+                    self._process = process = self._start_process()
                     _require_ready(process)
                     break
                 except MasterKeyError as refused:

@@ -21,7 +21,7 @@ from keystead.storage import row_decoding
 from keystead.storage.statements import Reads, Statement
 
 _ROWS_AT_ONCE = 500
-"""Accounts that one read looks at, while it leaves out those of deleted wallets."""
+"""Accounts that one statement reads, while accounts of deleted wallets are left out."""
 
 LOWEST, HIGHEST = "", "~"
 """Cursors below and above every id, which is a UUID."""
@@ -38,95 +38,95 @@ class AttachmentReads(ABC):
         """Run a statement that reads."""
 
     @abstractmethod
-    def _listed(self, values: Sequence[str]) -> Any:
+    def _list_argument(self, values: Sequence[str]) -> Any:
         """The values as one argument of a statement."""
 
     async def _select(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
         return await self._rows(statement, statement.arguments(values))
 
     async def interface_texts(self, organization_id: str) -> dict[str, str]:
-        found = await self._select(self._reads.interface_texts, organization_id=organization_id)
-        return {interface_id: text.decode() for interface_id, text in found}
+        selected = await self._select(self._reads.interface_texts, organization_id=organization_id)
+        return {interface_id: text.decode() for interface_id, text in selected}
 
     async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
-        found = await self._select(
+        selected = await self._select(
             self._reads.interface_text, organization_id=organization_id, id=contract_interface_id
         )
-        return str(found[0][0], "utf-8") if found else None
+        return str(selected[0][0], "utf-8") if selected else None
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
-        found = await self._select(
-            self._reads.interface_texts_of, organization_id=organization_id, ids=self._listed(interface_ids)
+        selected = await self._select(
+            self._reads.interface_texts_of, organization_id=organization_id, ids=self._list_argument(interface_ids)
         )
-        return {interface_id: text.decode() for interface_id, text in found}
+        return {interface_id: text.decode() for interface_id, text in selected}
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
-        found = await self._accounts_with_address(organization_id, address)
-        return min((stored for stored, _ in found), key=_account_id, default=None)
+        selected = await self._accounts_with_address(organization_id, address)
+        return min((stored for stored, _ in selected), key=_account_id, default=None)
 
     async def _accounts_with_address(self, organization_id: str, address: str) -> list[tuple[StoredAccount, str]]:
         """The accounts with this address, each with its normalized path."""
-        found = await self._select(
+        selected = await self._select(
             self._reads.accounts_with_address,
             organization_id=organization_id,
-            addresses=self._listed(possible_forms(address)),
+            addresses=self._list_argument(possible_forms(address)),
         )
-        return [(row_decoding.stored_account_from(row), row[2]) for row in found]
+        return [(row_decoding.stored_account_from(row), row[2]) for row in selected]
 
     async def accounts_at(
         self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
     ) -> list[StoredAccount]:
-        found = await self._select(
+        selected = await self._select(
             self._reads.accounts_at,
             organization_id=organization_id,
             wallet_id=wallet_id,
-            paths=self._listed(normalized_paths),
+            paths=self._list_argument(normalized_paths),
         )
-        return [row_decoding.stored_account_from(row) for row in found]
+        return [row_decoding.stored_account_from(row) for row in selected]
 
     async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
-        found = await self._select(
-            self._reads.accounts_called, organization_id=organization_id, names=self._listed(names)
+        selected = await self._select(
+            self._reads.accounts_called, organization_id=organization_id, names=self._list_argument(names)
         )
-        return [row_decoding.stored_account_from(row) for row in found]
+        return [row_decoding.stored_account_from(row) for row in selected]
 
     async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
-        found = await self._select(
-            self._reads.accounts_of_ids, organization_id=organization_id, ids=self._listed(account_ids)
+        selected = await self._select(
+            self._reads.accounts_of_ids, organization_id=organization_id, ids=self._list_argument(account_ids)
         )
-        return [row_decoding.stored_account_from(row) for row in found]
+        return [row_decoding.stored_account_from(row) for row in selected]
 
     async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
-        found = await self._select(
+        selected = await self._select(
             self._reads.sealed_secret, organization_id=organization_id, record_id=record_id, purpose=purpose
         )
-        return Sealed(*found[0]) if found else None
+        return Sealed(*selected[0]) if selected else None
 
     async def sealed_secrets(self, organization_id: str) -> list[SealedSecret]:
         """Every sealed secret of an organization."""
-        found = await self._select(self._reads.sealed_secrets, organization_id=organization_id)
-        return [SealedSecret(record_id, purpose, Sealed(*sealed)) for record_id, purpose, *sealed in found]
+        selected = await self._select(self._reads.sealed_secrets, organization_id=organization_id)
+        return [SealedSecret(record_id, purpose, Sealed(*sealed)) for record_id, purpose, *sealed in selected]
 
     async def one_time_codes(self, organization_id: str, page: Page) -> list[OneTimeCode]:
         """The codes of an organization in order of ids, after `page.after`."""
-        place = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
+        scope = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
         return [
-            row_decoding.one_time_code_from(row) for row in await self._select(self._reads.one_time_codes, **place)
+            row_decoding.one_time_code_from(row) for row in await self._select(self._reads.one_time_codes, **scope)
         ]
 
     async def outgoing_messages(self, organization_id: str, page: Page) -> list[OutgoingMessage]:
         """The messages of an organization in order of ids, after `page.after`; sent ones included."""
-        place = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
-        found = await self._select(self._reads.outgoing_messages, **place)
-        return [row_decoding.outgoing_message_from(row) for row in found]
+        scope = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
+        selected = await self._select(self._reads.outgoing_messages, **scope)
+        return [row_decoding.outgoing_message_from(row) for row in selected]
 
     async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
-        found = await self._select(self._reads.one_time_code, organization_id=organization_id, id=otp_id)
-        return row_decoding.one_time_code_from(found[0]) if found else None
+        selected = await self._select(self._reads.one_time_code, organization_id=organization_id, id=otp_id)
+        return row_decoding.one_time_code_from(selected[0]) if selected else None
 
     async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
-        found = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
-        return row_decoding.code_count_from(found[0]) if found else None
+        selected = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
+        return row_decoding.code_count_from(selected[0]) if selected else None
 
     async def is_token_used(self, token_id: str) -> bool:
         return bool(await self._select(self._reads.used_token, id=token_id))
@@ -134,73 +134,74 @@ class AttachmentReads(ABC):
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
     ) -> list[EmailEventRow] | None:
-        place = {"organization_id": organization_id, "recipient": recipient.lower()}
+        scope = {"organization_id": organization_id, "recipient": recipient.lower()}
         cursor = page.before or page.after
-        if cursor is not None and not await self._select(self._reads.has_email_event, id=cursor, **place):
+        if cursor is not None and not await self._select(self._reads.has_email_event, id=cursor, **scope):
             return None
         pages = self._reads.email_events
-        found = await self._select(
+        selected = await self._select(
             pages.above if page.before else pages.below,
             event_type=event_type,
             cursor=cursor or HIGHEST,
             limit=page.limit,
-            **place,
+            **scope,
         )
-        return [row_decoding.email_event_from(row) for row in found]
+        return [row_decoding.email_event_from(row) for row in selected]
 
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
     ) -> list[WalletAccount] | None:
-        place = {"organization_id": organization_id}
+        scope = {"organization_id": organization_id}
         if wallet_id is not None:
-            place["wallet_id"] = wallet_id
+            scope["wallet_id"] = wallet_id
         cursor = page.before or page.after
         if cursor is not None:
-            question = self._reads.has_account if wallet_id is None else self._reads.has_account_of_wallet
-            if not await self._select(question, id=cursor, **place):
+            exists_statement = self._reads.has_account if wallet_id is None else self._reads.has_account_of_wallet
+            if not await self._select(exists_statement, id=cursor, **scope):
                 return None
         if wallet_id is None:
-            found = await self._accounts_of_wallets(organization_id, page)
+            selected = await self._accounts_of_wallets(organization_id, page)
         else:
             pages = self._reads.accounts_of_wallet
             statement = pages.below if page.before else pages.above
-            found = await self._select(statement, cursor=cursor or LOWEST, limit=page.limit, **place)
-        accounts = [row_decoding.account_from(row) for row in found]
+            selected = await self._select(statement, cursor=cursor or LOWEST, limit=page.limit, **scope)
+        accounts = [row_decoding.account_from(row) for row in selected]
         return accounts[::-1] if page.before else accounts
 
     async def _accounts_of_wallets(self, organization_id: str, page: Page) -> Sequence[Sequence[Any]]:
-        """A page of the accounts of all wallets, without those of deleted wallets, which go in steps."""
+        """A page of the accounts of all wallets, without those of deleted wallets, whose rows are deleted in
+        steps."""
         deleted = await self.unfinished_deletions_of(organization_id)
         statement = self._reads.accounts.below if page.before else self._reads.accounts.above
         cursor, kept = page.before or page.after or LOWEST, list[Sequence[Any]]()
         limit = max(page.limit, _ROWS_AT_ONCE) if deleted else page.limit
         while len(kept) < page.limit:
-            found = await self._select(statement, organization_id=organization_id, cursor=cursor, limit=limit)
-            kept += [row for row in found if row[1] not in deleted]
-            if len(found) < limit:
+            selected = await self._select(statement, organization_id=organization_id, cursor=cursor, limit=limit)
+            kept += [row for row in selected if row[1] not in deleted]
+            if len(selected) < limit:
                 break
-            cursor = found[-1][2]
+            cursor = selected[-1][2]
             await asyncio.sleep(0)  # other requests run in between
         return kept[: page.limit]
 
     async def unfinished_deletions_of(self, organization_id: str) -> set[str]:
-        """The deleted wallets of an organization of which rows are left, or WHOLE_ORGANIZATION."""
-        found = await self._select(self._reads.unfinished_deletions_of, organization_id=organization_id)
-        return {wallet_id for (wallet_id,) in found}
+        """The ids of deleted wallets whose rows are not all deleted yet, or WHOLE_ORGANIZATION."""
+        selected = await self._select(self._reads.unfinished_deletions_of, organization_id=organization_id)
+        return {wallet_id for (wallet_id,) in selected}
 
     async def wallet_account(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
         if address is not None:
-            fitting = [
+            matching = [
                 stored
                 for stored, normalized_path in await self._accounts_with_address(organization_id, address)
                 if stored.account.wallet_id == wallet_id and path in (None, normalized_path)
             ]
         else:
             assert path is not None, "an account is found by its address, its path, or both"
-            fitting = await self.accounts_at(organization_id, wallet_id, [path])
-        return min(fitting, key=_account_id).account if fitting else None
+            matching = await self.accounts_at(organization_id, wallet_id, [path])
+        return min(matching, key=_account_id).account if matching else None
 
 
 def _account_id(stored: StoredAccount) -> str:

@@ -52,7 +52,7 @@ class DatabaseStore(DatabaseReads):
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
         self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
         self.cleaner = Cleaner(reads, self._select, self._write_set)
-        """Deletes in steps what is deleted already."""
+        """Deletes the rows of deleted wallets and organizations in steps."""
         self.decisions: Counter[tuple[str, str]] = Counter()
         """How many decisions were handed in, by verdict and rule."""
 
@@ -89,16 +89,16 @@ class DatabaseStore(DatabaseReads):
         return self._cache.answers(organization)
 
     async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
-        """The changes after this version; every record if the version is None, or if it is no longer kept what was
-        removed since. All of one moment. None if the organization does not exist."""
+        """The changes after this version, all of one moment. The result has every record if the version is None, or
+        if removals after the version are no longer recorded. None if the organization does not exist."""
         statement = self._reads.whole if version_number is None else self._reads.changed_since
-        found = await self._select(statement, id=organization_id, version=version_number)
-        if not found:
+        selected = await self._select(statement, id=organization_id, version=version_number)
+        if not selected:
             return None
-        number, changed_by = found[0][:2]
-        if version_number is not None and any(row[2] == rows.FORGOTTEN for row in found):
+        number, changed_by = selected[0][:2]
+        if version_number is not None and any(row[2] == rows.FORGOTTEN for row in selected):
             return await self.changed_since(organization_id, None)
-        changes = [self._records.change(kind, id_, body) for _, _, kind, id_, body in found if kind is not None]
+        changes = [self._records.change(kind, id_, body) for _, _, kind, id_, body in selected if kind is not None]
         return ChangedSince(Version(number, changed_by), changes, is_whole=version_number is None)
 
     # What metrics read.
@@ -114,22 +114,22 @@ class DatabaseStore(DatabaseReads):
         return self._cache.entries.hits, self._cache.entries.misses
 
     def connections(self) -> Mapping[str, tuple[int, int]]:
-        """By what they are for: how many connections to a database server are in use, and the most there can be."""
+        """By purpose: how many connections to a database server are in use, and the most that there can be."""
         return {}
 
     def when_transactions_end(self, call: Callable[[int, float], None]) -> None:
         """`call` is called after each transaction, with the number of its commits and the seconds that it took."""
-        self._group_commit.written = call
+        self._group_commit.on_transaction = call
 
     async def due_message_count(self) -> int:
         """The messages of all organizations that are not sent yet."""
-        found = await self._select(self._reads.due_message_count)
-        return int(found[0][0])
+        selected = await self._select(self._reads.due_message_count)
+        return int(selected[0][0])
 
     async def oldest_due_message_ms(self) -> int | None:
-        """When the message was due that waits longest, in milliseconds since the epoch; None if none waits."""
-        found: int | None = (await self._select(self._reads.oldest_due_message))[0][0]
-        return found
+        """When the oldest waiting message was due, in milliseconds since the epoch; None if no message waits."""
+        selected: int | None = (await self._select(self._reads.oldest_due_message))[0][0]
+        return selected
 
     # Commits.
 
@@ -162,8 +162,8 @@ class DatabaseStore(DatabaseReads):
         Returns False and changes nothing if the instance exists already, made by this or another process.
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
-        written = rows.of_bootstrap(organization, attachments, lookups, named)
-        result = await self._add(pending_write(organization.id, written, (organization,)))
+        write_set = rows.of_bootstrap(organization, attachments, lookups, named)
+        result = await self._add(pending_write(organization.id, write_set, (organization,)))
         return result is CommitResult.COMMITTED
 
     async def add_organization(
@@ -173,8 +173,8 @@ class DatabaseStore(DatabaseReads):
 
         For development servers: everywhere else an activity of the parent makes an organization.
         """
-        written = rows.of_bootstrap(organization, attachments, lookups, {})
-        result = await self._add(pending_write(organization.id, written, (organization,)))
+        write_set = rows.of_bootstrap(organization, attachments, lookups, {})
+        result = await self._add(pending_write(organization.id, write_set, (organization,)))
         return result is CommitResult.COMMITTED
 
     def _add(self, pending: PendingCommit) -> asyncio.Future[CommitResult]:
@@ -210,7 +210,7 @@ class DatabaseStore(DatabaseReads):
                     self._messages_written()
                 if pending.webhook_endpoints:
                     self._deliveries_written(pending.webhook_endpoints)
-            if pending.future.done():  # its caller gave up
+            if pending.future.done():  # its caller was cancelled
                 continue
             if isinstance(result, CommitResult):
                 pending.future.set_result(result)
@@ -219,24 +219,24 @@ class DatabaseStore(DatabaseReads):
 
     async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
         """Lease due messages that no other process has leased, the oldest first."""
-        found = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
-        leased = [row_decoding.outgoing_message_from(row).leased(now_ms + lease_ms) for row in found]
-        writes = [self._write_rows(each.organization_id, each) for each in leased]
-        taken = await asyncio.gather(*writes, return_exceptions=True)
-        mine = [each for each, is_mine in zip(leased, taken, strict=True) if is_mine is True]
-        failed = [each for each in taken if isinstance(each, BaseException)]
-        if failed and not mine:
-            raise failed[0]
-        return mine  # those whose lease could not be written are leased later
+        selected = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
+        leased = [row_decoding.outgoing_message_from(row).leased(now_ms + lease_ms) for row in selected]
+        writes = [self._write_rows(message.organization_id, message) for message in leased]
+        results = await asyncio.gather(*writes, return_exceptions=True)
+        own = [message for message, result in zip(leased, results, strict=True) if result is True]
+        failures = [result for result in results if isinstance(result, BaseException)]
+        if failures and not own:
+            raise failures[0]
+        return own  # messages whose lease could not be written are leased later
 
     async def finished_messages(self, now_ms: int, limit: int) -> list[tuple[str, str]]:
-        """The newest messages of all organizations that are done with: the ids of organization and message."""
-        found = await self._select(self._reads.finished_messages, now_ms=now_ms, limit=limit)
-        return [(organization_id, message_id) for organization_id, message_id in found]
+        """The newest sent or dropped messages of all organizations: the ids of organization and message."""
+        selected = await self._select(self._reads.finished_messages, now_ms=now_ms, limit=limit)
+        return [(organization_id, message_id) for organization_id, message_id in selected]
 
     async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None:
-        found = await self._select(self._reads.outgoing_message, organization_id=organization_id, id=message_id)
-        return row_decoding.outgoing_message_from(found[0]) if found else None
+        selected = await self._select(self._reads.outgoing_message, organization_id=organization_id, id=message_id)
+        return row_decoding.outgoing_message_from(selected[0]) if selected else None
 
     async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
         """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
@@ -244,35 +244,35 @@ class DatabaseStore(DatabaseReads):
         return await self._write_rows(after.organization_id, *filter(None, (after, event)))
 
     async def waiting_endpoints(self, after: str, limit: int) -> list[str]:
-        """The ids of endpoints with deliveries that wait, in order, above the id `after`."""
-        found = await self._select(self._reads.waiting_endpoints, cursor=after, limit=limit)
-        return [endpoint_id for (endpoint_id,) in found]
+        """The ids above `after` of endpoints with waiting deliveries, in order."""
+        selected = await self._select(self._reads.waiting_endpoints, cursor=after, limit=limit)
+        return [endpoint_id for (endpoint_id,) in selected]
 
     async def waiting_deliveries(self, endpoint_id: str, limit: int) -> list[WebhookDelivery]:
         """The first deliveries that wait for an endpoint, by activity and then in the order of its changes."""
-        found = await self._select(self._reads.waiting_deliveries, endpoint_id=endpoint_id, limit=limit)
-        return [row_decoding.webhook_delivery_from(row) for row in found]
+        selected = await self._select(self._reads.waiting_deliveries, endpoint_id=endpoint_id, limit=limit)
+        return [row_decoding.webhook_delivery_from(row) for row in selected]
 
     async def waiting_delivery_count(self, limit: int) -> int:
         """The deliveries that wait for any endpoint, counted up to `limit`."""
-        found = await self._select(self._reads.waiting_delivery_count, limit=limit)
-        return int(found[0][0])
+        selected = await self._select(self._reads.waiting_delivery_count, limit=limit)
+        return int(selected[0][0])
 
     async def webhook_event(self, organization_id: str, id_: str) -> bytes | None:
         """The bytes that endpoints get."""
-        found = await self._select(self._reads.webhook_event, organization_id=organization_id, id=id_)
-        return bytes(found[0][0]) if found else None
+        selected = await self._select(self._reads.webhook_event, organization_id=organization_id, id=id_)
+        return bytes(selected[0][0]) if selected else None
 
     async def webhook_lease(self, organization_id: str, endpoint_id: str) -> WebhookLease | None:
-        found = await self._select(
+        selected = await self._select(
             self._reads.webhook_lease, organization_id=organization_id, endpoint_id=endpoint_id
         )
-        return row_decoding.webhook_lease_from(found[0]) if found else None
+        return row_decoding.webhook_lease_from(selected[0]) if selected else None
 
     async def released_webhook_leases(self, limit: int) -> list[str]:
-        """The ids of endpoints whose lease a process gave back, and nobody has taken since."""
-        found = await self._select(self._reads.released_webhook_leases, limit=limit)
-        return [endpoint_id for (endpoint_id,) in found]
+        """The ids of endpoints whose lease a process released, and no process has taken since."""
+        selected = await self._select(self._reads.released_webhook_leases, limit=limit)
+        return [endpoint_id for (endpoint_id,) in selected]
 
     async def write_webhook_lease(self, lease: WebhookLease) -> bool:
         """Write a lease. False if another process was faster."""
@@ -283,23 +283,24 @@ class DatabaseStore(DatabaseReads):
         recorded meanwhile."""
         return await self._write_rows(after[0].organization_id, *after)
 
-    async def _write_rows(self, organization_id: str, *written: AttachedRow) -> bool:
-        """Write rows that are new or follow the stored revision. False, with nothing written, if one does not."""
+    async def _write_rows(self, organization_id: str, *attached_rows: AttachedRow) -> bool:
+        """Write rows, all or none. Returns False if a row is neither new nor the next revision of the stored
+        row."""
         write_set = WriteSet()
-        for row in written:
+        for row in attached_rows:
             rows.write_row(organization_id, row, write_set)
         result = await self._add(pending_write(organization_id, write_set, ()))
         return result is CommitResult.COMMITTED
 
-    async def _write_set(self, organization_id: str, written: WriteSet) -> None:
-        await self._add(pending_write(organization_id, written, ()))
+    async def _write_set(self, organization_id: str, write_set: WriteSet) -> None:
+        await self._add(pending_write(organization_id, write_set, ()))
 
     async def has_expired(self, table: str, before_ms: int) -> bool:
         """Whether the table has rows that expired before this moment, in milliseconds since the epoch."""
         return bool(await self._select(self._reads.expired_rows[table], before_ms=before_ms))
 
     async def purge(self, table: str, before_ms: int, limit: int) -> None:
-        """Delete rows of the table that expired before this moment, the first of them, at most `limit`."""
+        """Delete at most `limit` rows of the table that expired before this moment, the oldest first."""
         await self._write_set("", WriteSet(cleanings=[Purge(table, before_ms, limit)]))
 
     async def write_process(self, process_id: str, expires_at_ms: int, body: bytes) -> None:
@@ -311,7 +312,7 @@ class DatabaseStore(DatabaseReads):
         await self._add(pending_write("", WriteSet(deleted=[("process", (process_id,))]), ()))
 
     async def set_instance_value(self, name: str, value: bytes) -> None:
-        """Write a value of the instance, whatever it was before."""
+        """Write a value of the instance, and replace the value that it has."""
         while True:
             before = await self.instance_value(name)
             if before is None:
@@ -322,11 +323,11 @@ class DatabaseStore(DatabaseReads):
 
     async def add_instance_value(self, name: str, value: bytes) -> bool:
         """Write a new value of the instance; False, with nothing changed, if it has one of this name."""
-        written = WriteSet(rows=[("instance", (name, value))])
-        return await self._add(pending_write("", written, ())) is CommitResult.COMMITTED
+        write_set = WriteSet(rows=[("instance", (name, value))])
+        return await self._add(pending_write("", write_set, ())) is CommitResult.COMMITTED
 
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Replace a value of the instance; False, with nothing changed, if `before` is no longer its value."""
         swap = SettingSwap(name, before, after)
-        written = WriteSet(setting_swap=swap)
-        return await self._add(pending_write("", written, ())) is CommitResult.COMMITTED
+        write_set = WriteSet(setting_swap=swap)
+        return await self._add(pending_write("", write_set, ())) is CommitResult.COMMITTED

@@ -22,16 +22,15 @@ from keystead.storage.write_set import (
 )
 
 _SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1), "lookup": itemgetter(0, 1, 2)}
-"""Tables in which an insert may wait for another transaction, whichever locks it has: the columns that decide which
-rows wait for each other."""
+"""By table: the columns by which rows are sorted. An insert into these tables may wait for another transaction that
+inserts the same values of these columns."""
 
 
 class Batch(msgspec.Struct, frozen=True):
     """What one transaction writes: at most one swap per organization, per activity and per row, and each row once.
 
-    `row_swaps` are by table.
-
     `version_checks`: organizations that the transaction does not change, and the version that each must have.
+    `row_swaps`, `rows`, `deleted`: by table.
 
     Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests, look-ups in
     order of values. Every process locks them in this order, so that no two transactions wait for each other.

@@ -27,8 +27,8 @@ class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
 class ChangedSince(msgspec.Struct, frozen=True):
     """The newest version of an organization, and the changes of its records after the given version.
 
-    The changes have no order. A removed record may be one that did not exist in the given version. `is_whole`: they
-    are all records there are, whatever was there before.
+    The changes have no order. A removed record may be one that did not exist in the given version. `is_whole`: the
+    changes are all records of the organization.
     """
 
     version: Version
@@ -37,7 +37,7 @@ class ChangedSince(msgspec.Struct, frozen=True):
 
 
 class OrganizationSource(Protocol):
-    """Both answers include everything that was committed before the call."""
+    """The results of both methods include everything that was committed before the call."""
 
     async def version(self, organization_id: str) -> Version | None: ...
 
@@ -56,18 +56,18 @@ class Answers:
         self.organization = organization
         self._cache = cache
         self._bytes_max = bytes_max
-        self._kept: dict[Hashable, bytes] = {}
+        self._answers: dict[Hashable, bytes] = {}
         self._size = organization.bytes
 
     def get(self, key: Hashable) -> bytes | None:
-        return self._kept.get(key)
+        return self._answers.get(key)
 
     def keep(self, key: Hashable, answer: bytes) -> None:
         """Cache an answer, unless there is no room for it or this version is no longer cached."""
-        size = self._size + len(answer) - len(self._kept.get(key, b""))
+        size = self._size + len(answer) - len(self._answers.get(key, b""))
         if size > self._bytes_max or self._cache.peek(self.organization.id) is not self:
             return
-        self._kept[key] = answer
+        self._answers[key] = answer
         self._size = size
         self._cache.put(self.organization.id, self, self._size)
 
@@ -101,8 +101,8 @@ class OrganizationCache:
             if entry is not None and entry.organization.version.number >= version.number:
                 if entry.organization.version == version:
                     return entry.organization
-                # Either this process committed between question and answer, or the database has lost commits (it
-                # was restored or replaced). A second question, asked after the entry was committed, shows which.
+                # Either this process committed while the version was read, or the database has lost commits (it was
+                # restored or replaced). A second read, after the entry was committed, shows which.
                 version = await self._source.version(organization_id)
                 if version is None or version.number <= entry.organization.version.number:
                     if version == entry.organization.version:
@@ -110,7 +110,7 @@ class OrganizationCache:
                     self.entries.remove(organization_id)
                 continue
             organization = await self._load(organization_id)
-            # A load that began before the question may be older than its answer; then load again.
+            # A load that began before the version was read may return an older one; then load again.
             if organization is None or organization.version.number >= version.number:
                 return organization
         self.entries.remove(organization_id)
@@ -125,24 +125,24 @@ class OrganizationCache:
 
     async def _load_now(self, organization_id: str) -> Organization | None:
         try:
-            return await self._loaded(organization_id)
+            return await self._read_organization(organization_id)
         finally:
-            # Here and not in a callback: a task that asks after the answer is known must start a new load.
+            # Here and not in a callback: a task that calls after the result is known must start a new load.
             del self._loads[organization_id]
 
-    async def _loaded(self, organization_id: str) -> Organization | None:
+    async def _read_organization(self, organization_id: str) -> Organization | None:
         while True:
             clearings = self._clearings
             entry = self.entries.peek(organization_id)
             known = entry.organization if entry is not None else None
-            found = await self._source.changed_since(organization_id, known.version.number if known else None)
-            if found is None:
+            changed = await self._source.changed_since(organization_id, known.version.number if known else None)
+            if changed is None:
                 return None
-            if known is None or found.is_whole:
-                records = [change.record for change in found.changes if isinstance(change, Put)]
-                return self.keep(from_records(organization_id, found.version, records, self._kinds))
+            if known is None or changed.is_whole:
+                records = [change.record for change in changed.changes if isinstance(change, Put)]
+                return self.keep(from_records(organization_id, changed.version, records, self._kinds))
             if clearings == self._clearings:
-                return self.keep(apply_unordered(known, found.changes, found.version))
+                return self.keep(apply_unordered(known, changed.changes, changed.version))
 
     def keep(self, organization: Organization) -> Organization:
         """Cache a committed version unless a newer one is cached. Returns the newer of the two."""

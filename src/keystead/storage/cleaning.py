@@ -1,10 +1,11 @@
-"""Deletes in small steps what is deleted already: rows of deleted wallets and organizations, and removed records
-that no process needs.
+"""Deletes rows in small steps: rows of deleted wallets and organizations, and removed records that no process
+needs.
 
 Here: which step is next. Not here: when steps are taken (`server.deletions`), the transactions.
 
-A step may be repeated, or taken by several processes at once: it deletes rows that nobody reads. What is left to do
-is a row of `unfinished_deletion`, written by the commit that deletes the wallet or the organization; it goes last.
+A step may be repeated, and several processes may do the same step, because it deletes rows that nobody reads. The
+commit that deletes a wallet or an organization writes a row of `unfinished_deletion`. The last step deletes that
+row.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from keystead.storage.write_set import Emptying, Forgetting, WriteSet
 
 
 class Deletion(msgspec.Struct, frozen=True):
-    """Of a wallet, or of an organization if `wallet_id` is WHOLE_ORGANIZATION."""
+    """The deletion of a wallet, or of an organization if `wallet_id` is WHOLE_ORGANIZATION."""
 
     organization_id: str
     wallet_id: str
@@ -44,19 +45,19 @@ class Cleaner:
         self._write = write
 
     async def unfinished(self, limit: int) -> list[Deletion]:
-        """Deletions of which rows are left, of any organization."""
-        found = await self._select(self._reads.unfinished_deletions, cursor="", limit=limit)
-        return [Deletion(organization_id, wallet_id) for organization_id, wallet_id in found]
+        """The deletions of all organizations whose rows are not all deleted yet."""
+        selected = await self._select(self._reads.unfinished_deletions, cursor="", limit=limit)
+        return [Deletion(organization_id, wallet_id) for organization_id, wallet_id in selected]
 
     async def begin(self, organization_id: str) -> None:
-        """Write that rows of a deleted organization are left."""
+        """Write the row that says that rows of a deleted organization are not all deleted yet."""
         row = ("unfinished_deletion", (organization_id, WHOLE_ORGANIZATION))
         await self._write(organization_id, WriteSet(rows=[row]))
 
     async def take_step(self, deletion: Deletion, parent_id: str, limit: int) -> bool:
         """Delete at most `limit` rows of one table, and their look-ups. False if the deletion ended with this step.
 
-        `parent_id`: under which the organization's look-ups are stored; "" if it has no parent.
+        `parent_id`: the parent under which the organization's look-ups are stored; "" if it has no parent.
         """
         organization_id = deletion.organization_id
         step = await self._accounts(deletion, parent_id, limit)
@@ -78,8 +79,8 @@ class Cleaner:
         ]
 
     async def forget_removed(self, organization_id: str, kept: int, limit: int) -> bool:
-        """Delete at most `limit` removed records, the oldest, but for the `kept` newest. False if there were none
-        to delete."""
+        """Delete at most `limit` removed records, the oldest first. The `kept` newest ones stay. Returns False if
+        there was nothing to delete."""
         step = await self._removed(organization_id, kept, limit)
         if step is not None:
             await self._write(organization_id, step)
@@ -101,15 +102,15 @@ class Cleaner:
         return step
 
     async def _rows(self, organization_id: str, limit: int) -> WriteSet | None:
-        found = await self._select(self._reads.first_lookups, organization_id=organization_id, limit=limit)
-        if found:
-            return WriteSet(deleted=[("lookup", tuple(key)) for key in found])
+        selected = await self._select(self._reads.first_lookups, organization_id=organization_id, limit=limit)
+        if selected:
+            return WriteSet(deleted=[("lookup", tuple(key)) for key in selected])
         for table in await self.tables_with_rows(organization_id):
             return WriteSet(cleanings=[Emptying(table, organization_id, limit)])
         return await self._removed(organization_id, 0, limit)
 
     async def _removed(self, organization_id: str, kept: int, limit: int) -> WriteSet | None:
-        found = await self._select(self._reads.newest_forgotten, organization_id=organization_id, kept=kept)
-        if not found:
+        selected = await self._select(self._reads.newest_forgotten, organization_id=organization_id, kept=kept)
+        if not selected:
             return None
-        return WriteSet(cleanings=[Forgetting(organization_id, found[0][0], limit)])
+        return WriteSet(cleanings=[Forgetting(organization_id, selected[0][0], limit)])

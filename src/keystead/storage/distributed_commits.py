@@ -1,8 +1,9 @@
-"""The commits of a process where the tables may be distributed over several nodes.
+"""The commits of a process whose tables may be distributed over several nodes.
 
-On one PostgreSQL, commits that wait share a transaction, whichever organizations they are of. On a distributed
-database, a transaction over several organizations is a two-phase commit between their nodes. So each organization
-has a queue of its own there, and several transactions run at the same time. Not here: one queue (`group_commit`).
+On one PostgreSQL server, all waiting commits share a transaction, also those of several organizations. On a
+distributed database, a transaction over several organizations is a two-phase commit between their nodes. So each
+organization has a queue of its own there, and several transactions run at the same time. Not here: one queue
+(`group_commit`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ TRANSACTIONS_AT_ONCE: Final = 8
 class DistributedCommits(GroupCommit):
     """Commits of all organizations in one queue, or a queue for each if the tables are distributed.
 
-    `is_distributed` is asked before the first commit; it raises ServiceErrors. For the others, see GroupCommit.
+    `is_distributed` is called before the first commit; it may raise ServiceError. GroupCommit describes the other
+    parameters.
     """
 
     def __init__(
@@ -36,52 +38,52 @@ class DistributedCommits(GroupCommit):
     ) -> None:
         super().__init__(write, settle, key_lengths)
         self._is_distributed = is_distributed
-        self._known: bool | None = None
-        self._unsorted: list[PendingCommit] = []
-        self._asking: asyncio.Task[None] | None = None
+        self._is_distributed_database: bool | None = None
+        self._unqueued: list[PendingCommit] = []
+        self._detection: asyncio.Task[None] | None = None
         self._queues: dict[str, GroupCommit] = {}
         self._free = asyncio.Semaphore(TRANSACTIONS_AT_ONCE)
 
     @property
     def waiting(self) -> int:
-        return super().waiting + len(self._unsorted) + sum(queue.waiting for queue in self._queues.values())
+        return super().waiting + len(self._unqueued) + sum(queue.waiting for queue in self._queues.values())
 
     def add(self, pending: PendingCommit) -> None:
-        if self._known is None:
-            self._unsorted.append(pending)
-            if self._asking is None:
-                self._asking = asyncio.get_running_loop().create_task(self._ask())
-        elif self._known:
+        if self._is_distributed_database is None:
+            self._unqueued.append(pending)
+            if self._detection is None:
+                self._detection = asyncio.get_running_loop().create_task(self._detect())
+        elif self._is_distributed_database:
             self._queue_of(pending.organization_id).add(pending)
         else:
             super().add(pending)
 
     async def close(self) -> None:
-        if self._asking is not None:
-            await self._asking
+        if self._detection is not None:
+            await self._detection
         for queue in list(self._queues.values()):
             await queue.close()
         await super().close()
 
-    async def _ask(self) -> None:
+    async def _detect(self) -> None:
         try:
-            self._known = await self._is_distributed()
+            self._is_distributed_database = await self._is_distributed()
         except ServiceError as error:
-            unsorted, self._unsorted = self._unsorted, []
+            unsorted, self._unqueued = self._unqueued, []
             self._settle([(pending, error) for pending in unsorted])
         finally:
-            self._asking = None
-        unsorted, self._unsorted = self._unsorted, []
+            self._detection = None
+        unsorted, self._unqueued = self._unqueued, []
         for pending in unsorted:
             self.add(pending)
 
     def _queue_of(self, organization_id: str) -> GroupCommit:
         queue = self._queues.get(organization_id)
         if queue is None:
-            for other in [each for each, queue in self._queues.items() if not queue.is_busy]:
-                del self._queues[other]
+            for idle_id in [id_ for id_, queue in self._queues.items() if not queue.is_busy]:
+                del self._queues[idle_id]
             queue = GroupCommit(self._write_in_turn, self._settle, self._key_lengths)
-            queue.written = lambda commits, seconds: self.written(commits, seconds)
+            queue.on_transaction = lambda commits, seconds: self.on_transaction(commits, seconds)
             self._queues[organization_id] = queue
         return queue
 

@@ -17,18 +17,18 @@ DISTRIBUTION: Final = "distribution"
 
 CITUS: Final = b"citus"
 
-_OF_ORGANIZATION: Final = "organization_id"
+_ORGANIZATION_COLUMN: Final = "organization_id"
 
 _ROOT: Final = "organization"
 """The tables of an organization have their rows on the node that has its row of this table."""
 
 COLUMNS: Final[Mapping[str, str | None]] = {
     _ROOT: "id",
-    **{table.name: _OF_ORGANIZATION for table in TABLES if table.key[0] == _OF_ORGANIZATION},
-    # Found, and unique, across organizations.
+    **{table.name: _ORGANIZATION_COLUMN for table in TABLES if table.key[0] == _ORGANIZATION_COLUMN},
+    # Rows of these are looked up, and unique, across organizations.
     "lookup": "value",
     UsedToken.table.name: "id",
-    # Of no organization, small, and read by everybody.
+    # These belong to no organization, are small, and are read by every session.
     "instance": None,
     "process": None,
     "schema_version": None,
@@ -41,20 +41,20 @@ SETTINGS: Final = (
     "citus.multi_shard_modify_mode = 'sequential'",
     "citus.max_adaptive_executor_pool_size = 1",
 )
-"""What every session of a distributed database has."""
+"""The settings of every session of a distributed database."""
 
 
-def distributing(table: str) -> str:
+def distribution_statement(table: str) -> str:
     """The statement that distributes a table. Raises KeyError for a table without a declaration."""
     column = COLUMNS[table]
     if column is None:
         return f"SELECT create_reference_table('{table}')"
     if table == _ROOT:
         return f"SELECT create_distributed_table('{table}', '{column}', colocate_with => 'none')"
-    together = _ROOT if column == _OF_ORGANIZATION else "none"
-    return f"SELECT create_distributed_table('{table}', '{column}', colocate_with => '{together}')"
+    colocated_with = _ROOT if column == _ORGANIZATION_COLUMN else "none"
+    return f"SELECT create_distributed_table('{table}', '{column}', colocate_with => '{colocated_with}')"
 
 
-def in_order(tables: frozenset[str]) -> list[str]:
-    """The tables, with that which others follow first."""
+def in_distribution_order(tables: frozenset[str]) -> list[str]:
+    """The tables in the order of distribution: first the table with which the others are colocated."""
     return [table for table in COLUMNS if table in tables]

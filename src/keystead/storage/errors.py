@@ -1,4 +1,4 @@
-"""The errors of the store, for a caller after the database failed or refused.
+"""The errors that the store raises for callers, after the database failed or refused.
 
 The messages never repeat the database's own messages, which can quote values and names.
 """

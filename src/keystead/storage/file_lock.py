@@ -34,7 +34,7 @@ class FileLock:
 
         Raises Unavailable if there is no database, or if the lock file cannot be created.
         """
-        with self._opened() as file:  # closing it releases the lock
+        with self._open() as file:  # closing it releases the lock
             deadline_s = asyncio.get_running_loop().time() + wait_s
             while (  # noqa: ASYNC110 (another process releases the lock, so nothing here can wait for an event)
                 not _try_lock(file, fcntl.LOCK_EX) and asyncio.get_running_loop().time() < deadline_s
@@ -47,7 +47,7 @@ class FileLock:
                 self._owners -= 1
 
     def is_held_by_another_process(self) -> bool:
-        """Any thread may call it."""
+        """Whether another process holds the lock now. Any thread may call this."""
         if self._owners:
             return False
         try:
@@ -57,7 +57,7 @@ class FileLock:
         with file:
             return not _try_lock(file, fcntl.LOCK_SH)
 
-    def _opened(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         if not self._database.exists():
             raise unavailable("has no file")
         try:

@@ -27,8 +27,8 @@ Write = Callable[[Batch], Awaitable[CommitResult | Exception]]
 class GroupCommit:
     """Belongs to one event loop. `write` runs a transaction; `settle` gets the results, in order.
 
-    `key_lengths`: see `merge`. `written` is called after each transaction, with the number of its commits and the
-    seconds that it took.
+    `key_lengths`: see `merge`. `on_transaction` is called after each transaction, with the number of its commits
+    and the seconds that it took.
     """
 
     def __init__(self, write: Write, settle: Callable[[Settled], None], key_lengths: Mapping[str, int]) -> None:
@@ -37,7 +37,7 @@ class GroupCommit:
         self._settle = settle
         self._queue: deque[PendingCommit] = deque()
         self._writer: asyncio.Task[None] | None = None
-        self.written: Callable[[int, float], None] = lambda _commits, _seconds: None
+        self.on_transaction: Callable[[int, float], None] = lambda _commits, _seconds: None
 
     @property
     def waiting(self) -> int:
@@ -76,17 +76,17 @@ class GroupCommit:
             count = len(self._queue)
             await asyncio.sleep(0)
 
-    async def _timed(self, batch: Batch, commits: int) -> CommitResult | Exception:
+    async def _write_timed(self, batch: Batch, commits: int) -> CommitResult | Exception:
         began_s = time.perf_counter()
         result = await self._write(batch)
-        self.written(commits, time.perf_counter() - began_s)
+        self.on_transaction(commits, time.perf_counter() - began_s)
         return result
 
     async def _results(self, batch: Sequence[PendingCommit]) -> Settled:
         """Write the commits together. If that fails, write those of each organization together; if that fails, one
         by one."""
         merged = merge((pending.write_set for pending in batch), self._key_lengths)
-        result = CommitResult.CONFLICT if merged is None else await self._timed(merged, len(batch))
+        result = CommitResult.CONFLICT if merged is None else await self._write_timed(merged, len(batch))
         if result is CommitResult.COMMITTED or isinstance(result, Unavailable) or len(batch) == 1:
             return [(pending, result) for pending in batch]
         settled: list[tuple[PendingCommit, CommitResult | Exception]] = []

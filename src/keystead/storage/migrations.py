@@ -3,9 +3,10 @@
 Here: the numbered files `sql/DIALECT/NNNN_name.sql`, and the error for a database of a newer version. Not here:
 running them (`schema`).
 
-A migration only adds: tables, and columns that may be null or have a default. So servers of the version before it
-go on working while servers are replaced one after another. A migration that they could not bear says so in a line
-of its file, `-- oldest server: NNNN`, with the first version of the tables whose servers may go on.
+A migration only adds tables, and columns that may be null or have a default. So servers of the previous version
+continue to work while servers are replaced one after another. If older servers cannot work with the migrated
+tables, the file of the migration has a line `-- oldest server: NNNN`, with the oldest version of the tables whose
+servers may use the database.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ MigrationBegins = Callable[[int, int], None]
 """Called before a migration, with its number and the number of the last one that the database needs."""
 
 
-def begins_unseen(_number: int, _last: int) -> None:
-    """Nobody watches the migrations."""
+def no_progress(_number: int, _last: int) -> None:
+    """Reports no progress."""
 
 
 class SchemaTooNew(Unavailable):
@@ -73,7 +74,7 @@ def migrations(dialect: Dialect, folder: Path = SQL) -> tuple[Migration, ...]:
 
 
 def statements_of(script: str) -> Iterator[str]:
-    """The statements of a migration, one after another: Citus sends each to other nodes as it is written."""
+    """The statements of a migration, one after another, because Citus sends the text of each to other nodes."""
     unfinished = ""
     for line in script.splitlines(keepends=True):
         unfinished += line
@@ -91,7 +92,7 @@ def newest() -> int:
 def pending(steps: tuple[Migration, ...], version: int, oldest_server: bytes | None) -> tuple[Migration, ...]:
     """The migrations that a database of this version needs (0: no tables). `oldest_server`: its value of that name.
 
-    A newer database that this version may use needs none. Raises SchemaTooNew for any other newer one.
+    A newer database that this version may use needs no migration. Raises SchemaTooNew for any other newer database.
     """
     if version > len(steps):
         _require_usable(version, oldest_server, len(steps))

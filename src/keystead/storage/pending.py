@@ -21,14 +21,15 @@ from keystead.storage.rows import of_commit
 from keystead.storage.write_set import WriteSet
 
 LOCK_S = 2.0
-"""How long an organization stays locked at most. Other processes wait while it is locked."""
+"""The longest time, in seconds, for which an organization is locked. Other processes wait while it is locked."""
 
 
 class PendingCommit(msgspec.Struct, frozen=True):
-    """A commit that was handed in. `organizations`: those it writes, as they are after it.
+    """A commit that was handed in. `organizations`: the organizations that it writes, as they are after
+    it.
 
-    `has_messages`: whether it writes outgoing messages. `webhook_endpoints`: the ids of those for which it writes
-    deliveries. `removes_records`, `begins_deletion`: whether there is something to clean afterwards.
+    `has_messages`: whether it writes outgoing messages. `webhook_endpoints`: the ids of endpoints for which it
+    writes deliveries. `removes_records`, `begins_deletion`: whether rows are to be deleted afterwards.
     """
 
     organization_id: str
@@ -50,8 +51,8 @@ def pending_commit(commit: Commit) -> PendingCommit:
     """Encode a commit, on the event loop's thread."""
     organizations = tuple(write.after for write in (commit.write, commit.new_organization) if write is not None)
     pending = pending_write(commit.organization_id, of_commit(commit), organizations)
-    if commit.write is not None and any(isinstance(each, Remove) for each in commit.write.changes):
-        begins = any(isinstance(each, _DELETIONS) for each in commit.write.attachments)
+    if commit.write is not None and any(isinstance(change, Remove) for change in commit.write.changes):
+        begins = any(isinstance(attachment, _DELETIONS) for attachment in commit.write.attachments)
         pending = replace(pending, removes_records=True, begins_deletion=begins)
     if not commit.rows:
         return pending

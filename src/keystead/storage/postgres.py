@@ -1,6 +1,6 @@
 """The store over PostgreSQL: any number of processes on any number of machines.
 
-Here: reads, and the query that asks for the versions of several organizations. Not here: writing
+Here: reads, and the query for the versions of several organizations. Not here: writing
 (`postgres_transactions`), locks (`postgres_locks`).
 
 Why a read is fresh: every statement is sent after the read began, to the server that commits. At READ COMMITTED it
@@ -29,7 +29,7 @@ from keystead.storage.pending import LockRequest
 from keystead.storage.postgres_connections import ConnectionPool
 from keystead.storage.postgres_locks import PostgresLocks
 from keystead.storage.postgres_reconnection import Reconnection
-from keystead.storage.postgres_transactions import transacted, write
+from keystead.storage.postgres_transactions import run_transaction, write
 from keystead.storage.statements import Statement, postgres_statements
 from keystead.storage.tables import merged_key_lengths, tables_of
 
@@ -55,8 +55,8 @@ class PostgresStore(DatabaseStore):
         key_lengths = merged_key_lengths(statements.tables)
         self._group_commit = DistributedCommits(self._write, self._settle, key_lengths, self._is_distributed)
         self._locks = PostgresLocks(self._lockers, statements, self._settle, self._group_commit)
-        self._askers: list[tuple[str, asyncio.Future[Version | None]]] = []
-        self._asking: asyncio.Task[None] | None = None
+        self._version_requests: list[tuple[str, asyncio.Future[Version | None]]] = []
+        self._version_task: asyncio.Task[None] | None = None
 
     def _pool(self, size: int) -> ConnectionPool:
         return ConnectionPool(self._reconnection, size=size, timeout_s=self._timeout_s, lost=self._lost)
@@ -66,7 +66,8 @@ class PostgresStore(DatabaseStore):
         return {name: (pool.used, pool.size) for name, pool in pools.items()}
 
     def _lost(self) -> None:
-        """A connection was lost. If its server stands still, each idle connection to it would be waited for too."""
+        """Discard the caches and the idle connections after a connection was lost. If its server hangs, a caller
+        would wait for each idle connection too."""
         self._cache.clear()
         for connections in (self._readers, self._writers, self._lockers):
             connections.discard_idle()
@@ -89,32 +90,34 @@ class PostgresStore(DatabaseStore):
         return await super().waiting_endpoints(after, limit)
 
     async def version(self, organization_id: str) -> Version | None:
-        """While a query for versions is under way, calls collect; the next query answers them all."""
+        """Calls during a query for versions wait. The next query answers all of them."""
         answer: asyncio.Future[Version | None] = asyncio.get_running_loop().create_future()
-        self._askers.append((organization_id, answer))
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._ask())
+        self._version_requests.append((organization_id, answer))
+        if self._version_task is None:
+            self._version_task = asyncio.create_task(self._read_versions())
         return await answer
 
-    async def _ask(self) -> None:
+    async def _read_versions(self) -> None:
         try:
-            while self._askers:
-                askers, self._askers = self._askers, []
-                await self._answer(askers)
+            while self._version_requests:
+                requests, self._version_requests = self._version_requests, []
+                await self._answer_requests(requests)
         finally:
-            self._asking = None
+            self._version_task = None
 
-    async def _answer(self, askers: Sequence[tuple[str, asyncio.Future[Version | None]]]) -> None:
+    async def _answer_requests(self, requests: Sequence[tuple[str, asyncio.Future[Version | None]]]) -> None:
         try:
-            ids = list({organization_id for organization_id, _ in askers})
-            found = await self._rows(self._reads.versions, [ids])
-        except Exception as error:  # noqa: BLE001 - whatever the error is, no caller may wait for ever
-            for _, answer in askers:
+            ids = list({organization_id for organization_id, _ in requests})
+            selected = await self._rows(self._reads.versions, [ids])
+        except Exception as error:  # noqa: BLE001 - after any error, no caller may wait for ever
+            for _, answer in requests:
                 if not answer.done():
                     answer.set_exception(error)
             return
-        versions = {organization_id: Version(number, changed_by) for organization_id, number, changed_by in found}
-        for organization_id, answer in askers:
+        versions = {
+            organization_id: Version(number, changed_by) for organization_id, number, changed_by in selected
+        }
+        for organization_id, answer in requests:
             if not answer.done():
                 answer.set_result(versions.get(organization_id))
 
@@ -123,18 +126,18 @@ class PostgresStore(DatabaseStore):
             raise unavailable("is being closed")
         async with self._readers.lend() as connection:
             try:
-                found: Sequence[Sequence[Any]] = await connection.fetch(statement.sql, *arguments)
+                selected: Sequence[Sequence[Any]] = await connection.fetch(statement.sql, *arguments)
             except (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError):
                 return []  # text in PostgreSQL cannot hold U+0000, so no stored row has this id
-            return found
+            return selected
 
-    def _listed(self, values: Sequence[str]) -> list[str]:
+    def _list_argument(self, values: Sequence[str]) -> list[str]:
         return list(values)
 
     async def _write(self, batch: Batch) -> CommitResult | Exception:
         try:
             async with self._writers.lend() as connection:
-                return await transacted(
+                return await run_transaction(
                     connection,
                     lambda: write(connection, self._statements, batch),
                     begin=self._writers.begin,

@@ -21,9 +21,9 @@ def cause_of(error: Exception) -> str:
         case asyncpg.InvalidPasswordError():
             return "refuses the user or the password: check both in the database URL"
         case asyncpg.InvalidAuthorizationSpecificationError() if "no encryption" in str(error):
-            return "does not let this user in without TLS: add sslmode=require to the URL"
+            return "does not accept this user without TLS: add sslmode=require to the URL"
         case asyncpg.InvalidAuthorizationSpecificationError():
-            return "does not let this user in from this machine: see its pg_hba.conf"
+            return "does not accept this user from this machine: see its pg_hba.conf"
         case asyncpg.InvalidCatalogNameError():
             return "server has no database of this name: create it, or correct the database URL"
         case asyncpg.TooManyConnectionsError():

@@ -18,7 +18,7 @@ from keystead.storage.errors import NotMigrated, already_there, unavailable, unw
 from keystead.storage.postgres_causes import cause_of
 from keystead.storage.postgres_hosts import PostgresHosts
 from keystead.storage.postgres_reconnection import DATABASE_AT_FAULT, Reconnection
-from keystead.storage.postgres_sessions import begin
+from keystead.storage.postgres_sessions import begin_statement
 
 # Every statement is short, so to compile it would take longer than to run it.
 _SESSION_SETTINGS = {"jit": "off"}
@@ -62,7 +62,7 @@ class ConnectionPool:
     @property
     def begin(self) -> str:
         """The statement that begins a transaction on a connection of this pool."""
-        return begin(self._limits, is_pooled=self._reconnection.is_pooled)
+        return begin_statement(self._limits, is_pooled=self._reconnection.is_pooled)
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Any]:
@@ -75,16 +75,16 @@ class ConnectionPool:
             raise unavailable("is too busy") from error
         self.used += 1
         try:
-            connection = self._take() or await self._connected()
+            connection = self._take() or await self._connect()
             try:
                 yield connection
             except _STATEMENT_AT_FAULT as error:
                 self._idle.append(connection)
-                raise translated(error) from error
+                raise error_for_caller(error) from error
             except DATABASE_AT_FAULT as error:
                 connection.terminate()
                 self._lost()
-                raise translated(error) from error
+                raise error_for_caller(error) from error
             except BaseException:
                 connection.terminate()  # cancelled in the middle of a statement: its state is unknown
                 raise
@@ -94,7 +94,7 @@ class ConnectionPool:
             self.used -= 1
             self._free.release()
 
-    async def _connected(self) -> Any:
+    async def _connect(self) -> Any:
         """A new connection. Raises Unavailable for every failure."""
         try:
             return await self._reconnection.connect(self.timeout_s, {**_SESSION_SETTINGS, **self._limits})
@@ -110,7 +110,7 @@ class ConnectionPool:
         return None
 
     def discard_idle(self) -> None:
-        """Give up the idle connections: they lead to a server that no longer answers."""
+        """Close the idle connections, because their server no longer answers."""
         while self._idle:
             self._idle.pop().terminate()
 
@@ -125,9 +125,8 @@ class ConnectionPool:
 
 
 async def connect(url: str, timeout_s: float) -> Any:
-    """`timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement.
-
-    Raises Unavailable.
+    """A connection outside of a pool. `timeout_s` bounds the time to connect and, unless a statement has its own
+    limit, each statement. Raises Unavailable.
     """
     try:
         return await PostgresHosts(url).connect(timeout_s, {**_SESSION_SETTINGS, **_LIMITS})
@@ -135,7 +134,7 @@ async def connect(url: str, timeout_s: float) -> Any:
         raise unavailable(cause_of(error)) from error
 
 
-def translated(error: Exception) -> ServiceError:
+def error_for_caller(error: Exception) -> ServiceError:
     """The error for the caller. It never has the database's own message, which can quote values and names."""
     if isinstance(error, asyncpg.UndefinedTableError):
         return NotMigrated()

@@ -9,7 +9,13 @@ import time
 from typing import Any, Final
 
 from keystead.api.errors import ServiceError
-from keystead.storage.distribution import CITUS, DISTRIBUTION, SETTINGS, distributing, in_order
+from keystead.storage.distribution import (
+    CITUS,
+    DISTRIBUTION,
+    SETTINGS,
+    distribution_statement,
+    in_distribution_order,
+)
 
 _UNDISTRIBUTED: Final = """
 SELECT relname FROM pg_class
@@ -28,7 +34,7 @@ async def is_distributed(connection: Any) -> bool:
 
 
 async def distribute_tables(connection: Any) -> None:
-    """Distribute every table, with its rows, and say so in the database. Raises NotDistributable."""
+    """Distribute every table with its rows, and record this in the database. Raises NotDistributable."""
     await _require_nodes(connection)
     now_ms = time.time_ns() // 1_000_000
     if await connection.fetchval("SELECT count(*) FROM process WHERE expires_at_ms > $1", now_ms):
@@ -41,12 +47,12 @@ async def distribute_tables(connection: Any) -> None:
 
 
 async def distribute_new_tables(connection: Any) -> None:
-    """Distribute the tables that are not distributed yet, as those that a migration has just added."""
+    """Distribute the tables that are not distributed yet, such as those that a migration has just added."""
     for setting in SETTINGS:
         await connection.execute(f"SET LOCAL {setting}")
-    found = frozenset(name for (name,) in await connection.fetch(_UNDISTRIBUTED))
-    for table in in_order(found):
-        await connection.execute(distributing(table), timeout=None)
+    undistributed = frozenset(name for (name,) in await connection.fetch(_UNDISTRIBUTED))
+    for table in in_distribution_order(undistributed):
+        await connection.execute(distribution_statement(table), timeout=None)
 
 
 async def _require_nodes(connection: Any) -> None:

@@ -18,7 +18,8 @@ from keystead.storage.postgres_sessions import STARTUP_SETTINGS, set_for_session
 _DEFAULT_PORT = 5432
 
 _NEXT_HOST = (OSError, asyncpg.TargetServerAttributeNotMatched, asyncpg.CannotConnectNowError)
-"""With these errors of one host, the next is tried. A TimeoutError is an OSError. A wrong password ends it."""
+"""After these errors of one host, the next host is tried. A TimeoutError is an OSError. After a wrong password no
+other host is tried."""
 
 
 class PostgresHosts:
@@ -37,9 +38,9 @@ class PostgresHosts:
     async def connect(self, timeout_s: float, settings: Mapping[str, str]) -> Any:
         """A connection. `settings` hold for its session, unless a pooler shares the sessions of the server.
 
-        `timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement. Of several
-        hosts, only a server that accepts writes will do, unless the URL says otherwise (`target_session_attrs`).
-        Raises what asyncpg raises for the last host.
+        `timeout_s` bounds the time to connect and, unless a statement has its own limit, each statement. If there
+        are several hosts, the server must accept writes, unless the URL sets `target_session_attrs`. Raises the
+        error of asyncpg for the last host.
         """
         while True:
             connection = await self._connect(timeout_s)
@@ -92,7 +93,7 @@ class PostgresHosts:
 
 
 def hosts_of(url: str) -> list[tuple[str, int]]:
-    """The hosts and ports before the path of a URL, in their order; none where they are given in another way."""
+    """The hosts and ports before the path of a URL, in their order; empty if the URL names them in another way."""
     places = urlsplit(url).netloc.rpartition("@")[2].split(",")
     return [_host_and_port(place) for place in places if place]
 

@@ -21,7 +21,7 @@ from keystead.storage.errors import unwritten
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import LockRequest, Settled
 from keystead.storage.postgres_connections import ConnectionPool
-from keystead.storage.postgres_transactions import transacted, write
+from keystead.storage.postgres_transactions import run_transaction, write
 from keystead.storage.statements import PostgresStatements
 from keystead.storage.tables import merged_key_lengths
 
@@ -61,7 +61,7 @@ class PostgresLocks:
         result: CommitResult | Exception
         try:
             async with self._connections.lend() as connection:
-                result = await transacted(
+                result = await run_transaction(
                     connection,
                     lambda: self._hold(connection, request),
                     begin=self._connections.begin,
@@ -81,8 +81,8 @@ class PostgresLocks:
                 self._group_commit.add(pending)
 
     async def _hold(self, connection: Any, request: LockRequest) -> CommitResult:
-        found = await connection.fetchrow(self.statements.lock_organization.sql, request.organization_id)
-        request.grant(None if found is None else Version(*found))
+        row = await connection.fetchrow(self.statements.lock_organization.sql, request.organization_id)
+        request.grant(None if row is None else Version(*row))
         commits = await request.released
         batch = merge((pending.write_set for pending in commits), self._key_lengths)
         if batch is None or not commits:

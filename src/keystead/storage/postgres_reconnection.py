@@ -1,9 +1,9 @@
 """When a connection to PostgreSQL is tried again after a failure.
 
-Without this, every request would open a connection while the database is away, and all processes together would
-flood a server that is starting. A process makes one attempt at a time, with pauses that grow. Requests that come
-meanwhile are refused at once, for the reason of the last attempt. Not here: which host is tried (`postgres_hosts`),
-the pool (`postgres_connections`).
+Without this, every request would open a connection while the database does not answer, and all processes together
+would overload a server that is starting. A process makes one attempt at a time, with pauses that grow. Requests
+that come meanwhile are refused at once, for the reason of the last attempt. Not here: which host is tried
+(`postgres_hosts`), the pool (`postgres_connections`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Reconnection:
         return self._hosts.is_pooled
 
     async def connect(self, timeout_s: float, settings: Mapping[str, str]) -> Any:
-        """See `PostgresHosts.connect`. Raises what it raises, and Unavailable if the last attempt failed and it is
-        too early for another."""
+        """See `PostgresHosts.connect`. Raises its errors, and Unavailable if the last attempt failed and it is too
+        early for another."""
         loop = asyncio.get_running_loop()
         is_retry = self._cause is not None
         if self._cause is not None:
@@ -54,7 +54,7 @@ class Reconnection:
             connection = await self._hosts.connect(timeout_s, settings)
         except DATABASE_AT_FAULT as error:
             self._cause = cause_of(error)
-            # Processes that lost the database at the same moment must not come back at the same moment.
+            # Processes that lost their connections at the same moment must not connect again at the same moment.
             self._not_before_s = loop.time() + self._pause_s * random.uniform(0.5, 1)  # noqa: S311 - no secret
             self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
             raise

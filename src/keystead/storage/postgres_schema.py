@@ -12,11 +12,11 @@ from keystead.storage.migrations import (
     OLDEST_SERVER,
     Migration,
     MigrationBegins,
-    begins_unseen,
+    no_progress,
     pending,
     statements_of,
 )
-from keystead.storage.postgres_connections import connect, translated
+from keystead.storage.postgres_connections import connect, error_for_caller
 from keystead.storage.postgres_distribution import distribute_new_tables, distribute_tables, is_distributed
 
 _MIGRATION_LOCK = 0x6B657973
@@ -24,14 +24,14 @@ _MIGRATION_LOCK = 0x6B657973
 
 
 async def migrate_postgres(
-    url: str, steps: tuple[Migration, ...], begins: MigrationBegins = begins_unseen, *, connect_timeout_s: float
+    url: str, steps: tuple[Migration, ...], begins: MigrationBegins = no_progress, *, connect_timeout_s: float
 ) -> bool:
     """Run the migrations that the database needs, each in its own transaction. Returns False if it needs none.
 
     `begins` is called before each. Raises Unavailable and SchemaTooNew.
     """
     has_changed = False
-    async with _connected(url, connect_timeout_s) as connection:
+    async with _connection(url, connect_timeout_s) as connection:
         while True:
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATION_LOCK, timeout=None)
@@ -55,11 +55,11 @@ async def migrate_postgres(
 
 async def distribute_postgres(url: str, *, connect_timeout_s: float) -> bool:
     """Distribute the tables of a migrated database over the nodes of its Citus cluster, in one transaction. Returns
-    False if they are already.
+    False if they are distributed already.
 
     Raises Unavailable and NotDistributable.
     """
-    async with _connected(url, connect_timeout_s) as connection, connection.transaction():
+    async with _connection(url, connect_timeout_s) as connection, connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATION_LOCK, timeout=None)
         if await is_distributed(connection):
             return False
@@ -71,7 +71,7 @@ async def pending_on_postgres(
     url: str, steps: tuple[Migration, ...], *, connect_timeout_s: float
 ) -> tuple[Migration, ...]:
     """The migrations that the database needs. Changes nothing. Raises Unavailable and SchemaTooNew."""
-    async with _connected(url, connect_timeout_s) as connection:
+    async with _connection(url, connect_timeout_s) as connection:
         return await _pending(steps, connection)
 
 
@@ -84,7 +84,7 @@ async def _pending(steps: tuple[Migration, ...], connection: Any) -> tuple[Migra
 
 
 @contextlib.asynccontextmanager
-async def _connected(url: str, timeout_s: float) -> AsyncIterator[Any]:
+async def _connection(url: str, timeout_s: float) -> AsyncIterator[Any]:
     try:
         connection = await connect(url, timeout_s)
         try:
@@ -92,4 +92,4 @@ async def _connected(url: str, timeout_s: float) -> AsyncIterator[Any]:
         finally:
             await connection.close()
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-        raise translated(error) from error
+        raise error_for_caller(error) from error

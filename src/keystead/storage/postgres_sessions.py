@@ -30,7 +30,7 @@ async def set_for_session(connection: Any, settings: Mapping[str, str]) -> bool:
     return bool(done != "SELECT 0")
 
 
-def begin(limits: Mapping[str, str], *, is_pooled: bool) -> str:
+def begin_statement(limits: Mapping[str, str], *, is_pooled: bool) -> str:
     """The statement that begins a transaction; on a pooled connection, with these settings."""
     if not is_pooled:
         return _BEGIN

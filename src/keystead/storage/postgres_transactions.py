@@ -38,7 +38,7 @@ _ROWS_AT_ONCE: Final = (16, 4, 1)
 """How many rows one statement inserts on a distributed database: few, so that few statements are prepared."""
 
 
-async def transacted(
+async def run_transaction(
     connection: Any, work: Callable[[], Awaitable[CommitResult]], *, begin: str, timeout_s: float
 ) -> CommitResult:
     """Run `work` in a transaction. If its result is COMMITTED, the transaction is committed, otherwise rolled
@@ -63,16 +63,16 @@ async def _commit(connection: Any, timeout_s: float) -> None:
     """Commit, or close the connection after `timeout_s`.
 
     A commit that waits for a synchronous standby must not be cancelled, as the driver does with a statement that
-    takes too long. PostgreSQL would then end the wait and show the transaction to everybody, although no standby
-    has it. The request, sent again, would be answered as done, and be lost with this server.
+    takes too long. PostgreSQL would then end the wait and make the transaction visible, although no standby has
+    it. A repeated request would get the answer that it was done, and its result would be lost with this server.
     """
     give_up = asyncio.get_running_loop().call_later(timeout_s, connection.terminate)
     try:
         done = await connection.execute("COMMIT", timeout=_LONGER_THAN_ANY_COMMIT_S)
     finally:
         give_up.cancel()
-    if done != "COMMIT":  # the answer to another statement: nothing on this connection can be trusted
-        raise ConnectionResetError("the database answered a commit with something else")
+    if done != "COMMIT":  # the answer belongs to another statement, so this connection cannot be used any more
+        raise ConnectionResetError("the database answered a COMMIT with another command tag")
 
 
 async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitResult:
@@ -85,11 +85,11 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
     ]
     for swap, steps in swaps:
         for together in _lockable(sql, steps):
-            if not await _swapped(connection, swap, together):
+            if not await _swap_rows(connection, swap, together):
                 return CommitResult.CONFLICT
     tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
     if tables:
-        insert = _inserted_by_table if sql.is_distributed else _inserted_together
+        insert = _insert_by_table if sql.is_distributed else _insert_together
         inserted = await insert(connection, tables, batch.rows)
         for table, count in zip(tables, inserted, strict=True):
             if table.if_skipped is not None and count != len(batch.rows[table.name]):
@@ -100,14 +100,14 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
         for statement in sql.of_cleaning(cleaning):
             await connection.execute(statement.sql, *statement.arguments(cleaning.parameters()))
     for organization_id in batch.deleted_organizations:
-        for each in sql.delete_organization:
-            await connection.execute(each, organization_id)
+        for statement_text in sql.delete_organization:
+            await connection.execute(statement_text, organization_id)
     if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
         return CommitResult.CONFLICT
     return CommitResult.COMMITTED
 
 
-async def _inserted_together(
+async def _insert_together(
     connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[write_set.Row]]
 ) -> Sequence[int]:
     """Insert rows into these tables in one round trip. Returns how many were inserted into each."""
@@ -116,10 +116,11 @@ async def _inserted_together(
     return inserted
 
 
-async def _inserted_by_table(
+async def _insert_by_table(
     connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[write_set.Row]]
 ) -> Sequence[int]:
-    """The same on a distributed database, with statements that name the values."""
+    """Insert rows into distributed tables, with statements that contain the values. Returns how many were inserted
+    into each table."""
     inserted = []
     for table in tables:
         count, left = 0, rows[table.name]
@@ -135,10 +136,10 @@ async def _inserted_by_table(
 async def _versions_hold(connection: Any, sql: PostgresStatements, checks: Mapping[str, Version]) -> bool:
     """Whether these organizations have these versions. If so, they cannot change until the transaction ends."""
     rows: list[Any] = []
-    for ids in [[each] for each in sorted(checks)] if sql.is_distributed else [list(checks)]:
+    for ids in [[organization_id] for organization_id in sorted(checks)] if sql.is_distributed else [list(checks)]:
         rows += await connection.fetch(sql.check_versions.sql, ids)
-    found = {organization_id: Version(number, changed_by) for organization_id, number, changed_by in rows}
-    return found == checks
+    versions = {organization_id: Version(number, changed_by) for organization_id, number, changed_by in rows}
+    return versions == checks
 
 
 def _lockable(sql: PostgresStatements, steps: Sequence[write_set.Swap]) -> Iterator[Sequence[write_set.Swap]]:
@@ -151,15 +152,15 @@ def _lockable(sql: PostgresStatements, steps: Sequence[write_set.Swap]) -> Itera
         yield list(together)
 
 
-async def _swapped(connection: Any, swap: SwapStatements, steps: Sequence[write_set.Swap]) -> bool:
+async def _swap_rows(connection: Any, swap: SwapStatements, steps: Sequence[write_set.Swap]) -> bool:
     arguments = [swap.update.arguments(step.parameters()) for step in steps]
     if len(arguments) == 1:
         return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1
     # Every process locks in order of ids, so that two transactions never wait for each other. The rows are
     # returned as they are when locked. Then the updates succeed, and take one round trip together.
     keys = zip(*[step.key() for step in steps], strict=True)
-    found = {tuple(row) for row in await connection.fetch(swap.locked.sql, *map(list, keys))}
-    if any(step.expected() not in found for step in steps):
+    locked = {tuple(row) for row in await connection.fetch(swap.locked.sql, *map(list, keys))}
+    if any(step.expected() not in locked for step in steps):
         return False
     await connection.executemany(swap.update.sql, arguments)
     return True

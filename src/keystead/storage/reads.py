@@ -43,14 +43,14 @@ class DatabaseReads(AttachmentReads):
     # Activities.
 
     async def activity(self, organization_id: str, activity_id: str) -> Activity | None:
-        found = await self._select(self._reads.activity, organization_id=organization_id, id=activity_id)
-        return row_decoding.activities_from(found)[0] if found else None
+        selected = await self._select(self._reads.activity, organization_id=organization_id, id=activity_id)
+        return row_decoding.activities_from(selected)[0] if selected else None
 
     async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None:
-        found = await self._select(
+        selected = await self._select(
             self._reads.activity_with_fingerprint, organization_id=organization_id, fingerprint=fingerprint
         )
-        return row_decoding.activities_from(found)[0] if found else None
+        return row_decoding.activities_from(selected)[0] if selected else None
 
     async def activities(
         self,
@@ -68,21 +68,21 @@ class DatabaseReads(AttachmentReads):
             pages = self._reads.activities_by_type_and_status
         else:
             pages = self._reads.activities_by_status if statuses else self._reads.activities
-        found = await self._select(
+        selected = await self._select(
             pages.above if page.before else pages.below,
             organization_id=organization_id,
-            statuses=self._listed([status.value for status in dict.fromkeys(statuses or ActivityStatus)]),
-            types=self._listed(list(dict.fromkeys(types))),
+            statuses=self._list_argument([status.value for status in dict.fromkeys(statuses or ActivityStatus)]),
+            types=self._list_argument(list(dict.fromkeys(types))),
             cursor=cursor or HIGHEST,
             limit=page.limit,
         )
-        return row_decoding.activities_from(found)
+        return row_decoding.activities_from(selected)
 
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
-        found = await self._select(
+        selected = await self._select(
             self._reads.evaluations, organization_id=organization_id, activity_id=activity_id
         )
-        return [row_decoding.evaluation_from(row) for row in found]
+        return [row_decoding.evaluation_from(row) for row in selected]
 
     # Sub-organizations.
 
@@ -92,17 +92,17 @@ class DatabaseReads(AttachmentReads):
     async def held_by_siblings(
         self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
     ) -> list[str]:
-        found = await self._select(
+        selected = await self._select(
             self._reads.held_by_siblings,
             parent_id=parent_id,
             organization_id=organization_id,
             kind=kind.value,
-            values=self._listed(values),
+            values=self._list_argument(values),
         )
-        return [value for (value,) in found]
+        return [value for (value,) in selected]
 
     async def suborganizations(
-        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
+        self, parent_id: str, lookup: tuple[LookupKind, str] | None, page: Page
     ) -> list[str] | None:
         cursor = page.before or page.after
         # Any sub-organization of the parent is accepted: it may have lost the value since the last page.
@@ -110,73 +110,74 @@ class DatabaseReads(AttachmentReads):
             self._reads.has_suborganization, parent_id=parent_id, id=cursor
         ):
             return None
-        if found_by is None or found_by[0] is not LookupKind.WALLET_ACCOUNT_ADDRESS:
-            return await self._page_of_suborganizations(parent_id, found_by, page)
+        if lookup is None or lookup[0] is not LookupKind.WALLET_ACCOUNT_ADDRESS:
+            return await self._page_of_suborganizations(parent_id, lookup, page)
         kept: list[str] = []
         while True:
-            found = await self._page_of_suborganizations(parent_id, found_by, page)
-            still = [each for each in found if await self._has_address(each, found_by[1])]
-            kept = [*still, *kept] if page.before else [*kept, *still]
-            if len(found) < page.limit or len(kept) >= page.limit:
+            ids = await self._page_of_suborganizations(parent_id, lookup, page)
+            with_address = [id_ for id_ in ids if await self._has_address(id_, lookup[1])]
+            kept = [*with_address, *kept] if page.before else [*kept, *with_address]
+            if len(ids) < page.limit or len(kept) >= page.limit:
                 return kept[-page.limit :] if page.before else kept[: page.limit]
-            page = Page(page.limit, before=found[0]) if page.before else Page(page.limit, after=found[-1])
+            page = Page(page.limit, before=ids[0]) if page.before else Page(page.limit, after=ids[-1])
 
     async def _has_address(self, organization_id: str, address: str) -> bool:
-        """Whether the look-up of an address is of a wallet that is not deleted: such look-ups go in steps."""
+        """Whether the look-up of an address belongs to a wallet that is not deleted. The look-ups of deleted
+        wallets are deleted in steps."""
         deleted = await self.unfinished_deletions_of(organization_id)
         if not deleted or rows.WHOLE_ORGANIZATION in deleted:
             return not deleted
         return await self.account_with_address(organization_id, address) is not None
 
     async def _page_of_suborganizations(
-        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
+        self, parent_id: str, lookup: tuple[LookupKind, str] | None, page: Page
     ) -> list[str]:
-        pages = self._reads.suborganizations if found_by is None else self._reads.suborganizations_with_value
+        pages = self._reads.suborganizations if lookup is None else self._reads.suborganizations_with_value
         statement = pages.below if page.before else pages.above
         cursor = page.before or page.after
-        place = {"parent_id": parent_id, "cursor": cursor or LOWEST, "limit": page.limit}
-        if found_by is None:
-            found = {row[0] for row in await self._select(statement, **place)}
+        parameters = {"parent_id": parent_id, "cursor": cursor or LOWEST, "limit": page.limit}
+        if lookup is None:
+            selected = {row[0] for row in await self._select(statement, **parameters)}
         else:
-            kind, asked = found_by
-            found = {
+            kind, requested = lookup
+            selected = {
                 row[0]
-                for value in possible_values(kind, asked)
-                for row in await self._select(statement, kind=kind.value, value=value, **place)
+                for value in possible_values(kind, requested)
+                for row in await self._select(statement, kind=kind.value, value=value, **parameters)
             }
-        ids = sorted(found)
+        ids = sorted(selected)
         return ids[-page.limit :] if page.before else ids[: page.limit]
 
     # The instance.
 
     async def instance_value(self, name: str) -> bytes | None:
         """A value of the whole instance, such as the id of its first organization; None for an unknown name."""
-        found = await self._select(self._reads.instance_value, name=name)
-        return found[0][0] if found else None
+        selected = await self._select(self._reads.instance_value, name=name)
+        return selected[0][0] if selected else None
 
     async def data_keys(self, page: Page) -> list[tuple[str, SealedDataKey]]:
         """The data key of every organization, with its id, in order of ids. `page.after` may be any id."""
-        found = await self._select(self._reads.data_keys_above, cursor=page.after or LOWEST, limit=page.limit)
-        return [(organization_id, row_decoding.data_key_from(body)) for organization_id, body in found]
+        selected = await self._select(self._reads.data_keys_above, cursor=page.after or LOWEST, limit=page.limit)
+        return [(organization_id, row_decoding.data_key_from(body)) for organization_id, body in selected]
 
     async def stored_versions(self, organization_id: str) -> StoredVersions | None:
-        """What the rows of an organization say about its versions; None if there is no such organization."""
-        found = await self._select(self._reads.stored_versions, id=organization_id)
-        return StoredVersions(*found[0]) if found else None
+        """The versions in the rows of an organization; None if there is no such organization."""
+        selected = await self._select(self._reads.stored_versions, id=organization_id)
+        return StoredVersions(*selected[0]) if selected else None
 
     async def lookups_of(self, organization_id: str) -> dict[Lookup, str]:
         """Every look-up of an organization, with the parent under which it is stored; "" without a parent."""
-        found = await self._select(self._reads.lookups_of, organization_id=organization_id)
+        selected = await self._select(self._reads.lookups_of, organization_id=organization_id)
         return {
-            Lookup(LookupKind(kind), value, holder_id): parent_id for kind, value, holder_id, parent_id in found
+            Lookup(LookupKind(kind), value, holder_id): parent_id for kind, value, holder_id, parent_id in selected
         }
 
     async def processes(self, now_ms: int) -> list[bytes]:
-        """What each process that serves says about itself (`server.processes`)."""
+        """The rows of the processes that serve (`server.processes`)."""
         return [body for (body,) in await self._select(self._reads.processes, now_ms=now_ms)]
 
     async def organization_count(self, limit: int) -> int:
-        """How many organizations there are, deleted ones included, counted up to this number."""
+        """The number of organizations, deleted ones included, counted up to `limit`."""
         return int((await self._select(self._reads.organization_count, cursor=LOWEST, limit=limit))[0][0])
 
     async def database_facts(self) -> DatabaseFacts:
@@ -186,7 +187,7 @@ class DatabaseReads(AttachmentReads):
     async def schema_version(self) -> int:
         """The number of the last migration that was run; 0 if there are no tables."""
         try:
-            found = await self._select(self._reads.schema_version)
+            selected = await self._select(self._reads.schema_version)
         except NotMigrated:
             return 0
-        return int(found[0][0]) if found else 0
+        return int(selected[0][0]) if selected else 0

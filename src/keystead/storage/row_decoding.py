@@ -54,7 +54,7 @@ class RecordReader:
     def change(self, word: str, id_: str, body: bytes) -> Change:
         """The change of a record that its row states. Raises Unavailable for an unknown kind."""
         if word not in self._decoders:
-            # Not left out: what a rule of the newer version forbids would be allowed here.
+            # The record cannot be left out: this version would then allow what the newer version forbids.
             raise Unavailable(
                 f"a newer version of Keystead wrote a record of the kind {word[:100]!a} into this organization; "
                 "only a server of that version can use the organization"
@@ -69,17 +69,17 @@ def data_key_from(body: bytes) -> SealedDataKey:
 
 def evaluation_from(row: Sequence[Any]) -> Evaluation:
     organization_id, activity_id, evaluation_id, vote_id, created_at_ms, _, body = row
-    found = _findings_decoder.decode(body)
+    findings = _findings_decoder.decode(body)
     return Evaluation(
         id=evaluation_id,
         activity_id=activity_id,
         organization_id=organization_id,
         vote_id=vote_id,
-        policy_evaluations=found.policy_evaluations,
+        policy_evaluations=findings.policy_evaluations,
         created_at=Timestamp.from_ms(created_at_ms),
-        verdict=found.verdict,
-        rule=found.rule,
-        policy_ids=found.policy_ids,
+        verdict=findings.verdict,
+        rule=findings.rule,
+        policy_ids=findings.policy_ids,
     )
 
 
@@ -119,15 +119,15 @@ def stored_account_from(row: Sequence[Any]) -> StoredAccount:
 def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:
     """Activities in the order of the rows. Each activity has consecutive rows, one for each vote, or one row
     without a vote."""
-    found: list[tuple[Activity, list[Vote]]] = []
+    grouped: list[tuple[Activity, list[Vote]]] = []
     for row in rows:
-        if not found or found[-1][0].id != row[1]:
-            found.append((_activity_from(row[:-_COLUMNS_OF_VOTES]), []))
-        activity, votes = found[-1]
+        if not grouped or grouped[-1][0].id != row[1]:
+            grouped.append((_activity_from(row[:-_COLUMNS_OF_VOTES]), []))
+        activity, votes = grouped[-1]
         columns = row[-_COLUMNS_OF_VOTES:]
         if columns[0] is not None:
             votes.append(_vote_from(activity, columns))
-    return [replace(activity, votes=tuple(votes)) for activity, votes in found]
+    return [replace(activity, votes=tuple(votes)) for activity, votes in grouped]
 
 
 def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:

@@ -28,16 +28,16 @@ REMOVED = b""
 """The body of a record that was removed."""
 
 FORGOTTEN = "forgotten"
-"""The kind of a record that has the version of the newest removed record that is no longer kept. Its body is
-empty. So a server of an earlier release, which does not know the kind, works if it knows this version of the
-organization, and refuses to if it only knows an older one."""
+"""The kind of one special record of an organization. Its version is the version of the newest removal that is no
+longer recorded, and its body is empty. A process that knows only an older version must load the whole organization.
+A server of an earlier release does not know this kind: it fails in that case, and is not affected otherwise."""
 
 WHOLE_ORGANIZATION = ""
-"""In place of a wallet's id: all rows of the organization are to be deleted."""
+"""Stands in place of a wallet's id if all rows of the organization are to be deleted."""
 
 
 class Findings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The part of an evaluation that other evaluations share: everything but its ids and its time."""
+    """The part of an evaluation that several evaluations can share: everything except its ids and its time."""
 
     verdict: str
     rule: str
@@ -83,7 +83,7 @@ def of_bootstrap(
     instance: Mapping[str, bytes],
 ) -> WriteSet:
     """The write set that makes an empty database an instance with its first organization."""
-    made = OrganizationWrite(
+    write = OrganizationWrite(
         after=organization,
         changes=tuple(Put(record) for record in records_of(organization)),
         attachments=tuple(attachments),
@@ -92,7 +92,7 @@ def of_bootstrap(
     write_set = WriteSet()
     write_set.rows.extend(("instance", item) for item in instance.items())
     write_set.rows.append(("organization", _organization_row(organization)))
-    _add_rows(made, write_set)
+    _add_rows(write, write_set)
     return write_set
 
 
@@ -112,8 +112,8 @@ def _add_rows(write: OrganizationWrite, write_set: WriteSet) -> None:
     """Add the rows that the organization writes and deletes to the write set."""
     after, organization_id = write.after, write.after.id
     has_parent = after.profile.parent_id is not None
-    for one in write.changes:
-        write_set.rows.append(("record", _record_row(after, one)))
+    for change in write.changes:
+        write_set.rows.append(("record", _record_row(after, change)))
     for attachment in write.attachments:
         match attachment:
             case AttachedRow():

@@ -16,16 +16,16 @@ from keystead.storage.migrations import (
     OLDEST_SERVER,
     Migration,
     MigrationBegins,
-    begins_unseen,
     migrations,
+    no_progress,
     pending,
     statements_of,
 )
 from keystead.storage.open import TIMEOUT_S, sqlite_path
-from keystead.storage.sqlite_connection import DatabaseFile, translated
+from keystead.storage.sqlite_connection import DatabaseFile, error_for_caller
 
 
-def migrate(database_url: str, begins: MigrationBegins = begins_unseen) -> bool:
+def migrate(database_url: str, begins: MigrationBegins = no_progress) -> bool:
     """Run the migrations that the database needs, each in its own transaction. Returns False if it needs none.
 
     `begins` is called before each, with its number and the last one. Creates the file of a SQLite database. Several
@@ -44,7 +44,7 @@ def migrate(database_url: str, begins: MigrationBegins = begins_unseen) -> bool:
 
 def distribute(database_url: str) -> bool:
     """Distribute the tables of a migrated database over the nodes of its Citus cluster. Returns False if they are
-    already.
+    distributed already.
 
     No server may use the database. Raises Unavailable, NotDistributable, and ValueError for a URL of another
     database. Blocks: see `migrate`.
@@ -63,7 +63,7 @@ def pending_migrations(database_url: str) -> tuple[Migration, ...]:
         steps = migrations("sqlite")
         if not path.exists():
             return steps
-        with _connected(path, create=False) as connection:
+        with _connection(path, create=False) as connection:
             return _pending(steps, connection)
     from keystead.storage.postgres_schema import pending_on_postgres
 
@@ -72,7 +72,7 @@ def pending_migrations(database_url: str) -> tuple[Migration, ...]:
 
 def _migrate_sqlite(path: Path, steps: tuple[Migration, ...], begins: MigrationBegins) -> bool:
     has_changed = False
-    with _connected(path, create=True) as connection:
+    with _connection(path, create=True) as connection:
         while True:
             connection.execute("BEGIN EXCLUSIVE")
             try:
@@ -97,7 +97,7 @@ def _migrate_sqlite(path: Path, steps: tuple[Migration, ...], begins: MigrationB
 
 
 @contextlib.contextmanager
-def _connected(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
+def _connection(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
     try:
         connection = DatabaseFile(path, lock_wait_s=TIMEOUT_S).connect(create=create)
         try:
@@ -105,7 +105,7 @@ def _connected(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise translated(error) from error
+        raise error_for_caller(error) from error
 
 
 def _pending(steps: tuple[Migration, ...], connection: sqlite3.Connection) -> tuple[Migration, ...]:

@@ -27,7 +27,7 @@ from keystead.storage.cache import CacheLimits
 from keystead.storage.errors import NotMigrated, unavailable
 from keystead.storage.file_lock import FileLock
 from keystead.storage.pending import LOCK_S, LockRequest, Settled
-from keystead.storage.sqlite_connection import DatabaseFile, translated
+from keystead.storage.sqlite_connection import DatabaseFile, error_for_caller
 from keystead.storage.sqlite_writer import SqliteWriter
 from keystead.storage.statements import Statement, sqlite_statements
 from keystead.storage.tables import tables_of
@@ -59,30 +59,30 @@ class SqliteStore(DatabaseStore):
         if known is not None:
             return known
         try:
-            cursor = self._cursor or self._reader()
-            found = cursor.execute(self._version_sql, (organization_id,)).fetchone()
-            if found is None:
+            cursor = self._cursor or self._connect()
+            row = cursor.execute(self._version_sql, (organization_id,)).fetchone()
+            if row is None:
                 return None
             cursor.fetchone()  # the statement ends here, and its read transaction with it
         except sqlite3.Error as error:
             self._forget()
-            raise translated(error) from error
+            raise error_for_caller(error) from error
         if not self._versions:
             asyncio.get_running_loop().call_soon(self._versions.clear)
-        version = self._versions[organization_id] = Version(found[0], found[1])
+        version = self._versions[organization_id] = Version(row[0], row[1])
         return version
 
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
         self._versions.clear()  # this read may see newer versions
         try:
-            return (self._cursor or self._reader()).execute(statement.sql, arguments).fetchall()
+            return (self._cursor or self._connect()).execute(statement.sql, arguments).fetchall()
         except sqlite3.Error as error:
-            refusal = translated(error)
+            refusal = error_for_caller(error)
             if not isinstance(refusal, NotMigrated):
                 self._forget()
             raise refusal from error
 
-    def _listed(self, values: Sequence[str]) -> str:
+    def _list_argument(self, values: Sequence[str]) -> str:
         return msgspec.json.encode(values).decode()
 
     async def _write(self, batch: Batch) -> CommitResult | Exception:
@@ -112,9 +112,9 @@ class SqliteStore(DatabaseStore):
             request.fail(error)
 
     async def exclusively(self, work: Callable[[sqlite3.Connection], ResultT]) -> ResultT:
-        """Run `work` on a connection while this process writes nothing else, then read everything anew.
+        """Run `work` on a connection while this process writes nothing else, then drop the caches.
 
-        The event loop stands still meanwhile, so that no request sees a state in between: for development servers.
+        For development servers. It blocks the event loop, so that no request sees an intermediate state.
         """
         await self._group_commit.close()
         try:
@@ -124,14 +124,14 @@ class SqliteStore(DatabaseStore):
             finally:
                 connection.close()
         except sqlite3.Error as error:
-            raise translated(error) from error
+            raise error_for_caller(error) from error
         finally:
             self._forget()
         return result
 
     async def ready(self) -> None:
         """Raise Unavailable unless the file exists and can be read."""
-        if not self._file.is_still_there():
+        if not self._file.is_same_file():
             self._forget()
         await self.schema_version()
 
@@ -143,7 +143,7 @@ class SqliteStore(DatabaseStore):
             await self._writer.close()
             self._forget()
 
-    def _reader(self) -> sqlite3.Cursor:
+    def _connect(self) -> sqlite3.Cursor:
         if self._is_closed:
             raise unavailable("is being closed")
         self._cursor = self._file.connect().cursor()

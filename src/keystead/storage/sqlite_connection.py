@@ -13,7 +13,7 @@ from keystead.api.errors import Unavailable
 from keystead.storage.errors import NotMigrated, unavailable
 
 _PAGES_UNTIL_CHECKPOINT = 4000
-_LOOK_AGAIN_S = 0.001
+_RETRY_S = 0.001
 
 
 class DatabaseFile:
@@ -35,19 +35,19 @@ class DatabaseFile:
             cached_statements=256,
         )
         try:
-            self._write_ahead(connection)
+            self._set_wal_mode(connection)
             connection.execute("PRAGMA synchronous=FULL")
             # On macOS a plain fsync leaves the data in the drive's cache.
             connection.execute("PRAGMA fullfsync=ON")
             connection.execute("PRAGMA temp_store=MEMORY")
             connection.execute(f"PRAGMA wal_autocheckpoint={_PAGES_UNTIL_CHECKPOINT}")
-            self._identity = self._found()
+            self._identity = self._file_identity()
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _write_ahead(self, connection: sqlite3.Connection) -> None:
+    def _set_wal_mode(self, connection: sqlite3.Connection) -> None:
         """Set WAL mode, which a file needs once. SQLite does not wait by itself if another process opens the new
         file at the same time."""
         give_up_at = time.monotonic() + self._lock_wait_s
@@ -63,7 +63,7 @@ class DatabaseFile:
     def begin(self, connection: sqlite3.Connection) -> None:
         """Begin a transaction that writes, on a connection that does nothing else.
 
-        SQLite's own wait checks the lock ever more rarely, in the end ten times a second. A process that writes
+        SQLite's own wait checks the lock less and less often, finally ten times a second. A process that writes
         without a pause would then keep all others from writing.
         """
         connection.execute("PRAGMA busy_timeout=0")
@@ -75,14 +75,14 @@ class DatabaseFile:
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up_at:
                     raise
-                time.sleep(_LOOK_AGAIN_S)
+                time.sleep(_RETRY_S)
 
-    def is_still_there(self) -> bool:
+    def is_same_file(self) -> bool:
         """Whether the path still names the file of the last connection. SQLite continues to write to a file that
         was deleted or replaced."""
-        return self._found() == self._identity
+        return self._file_identity() == self._identity
 
-    def _found(self) -> tuple[int, int] | None:
+    def _file_identity(self) -> tuple[int, int] | None:
         try:
             status = self.path.stat()
         except OSError:
@@ -90,7 +90,7 @@ class DatabaseFile:
         return status.st_dev, status.st_ino
 
 
-def translated(error: sqlite3.Error) -> Unavailable:
+def error_for_caller(error: sqlite3.Error) -> Unavailable:
     """The error for the caller. It has SQLite's message, which never quotes values."""
     if "no such table" in str(error):
         refusal: Unavailable = NotMigrated()

@@ -1,7 +1,7 @@
-"""Snapshots of a SQLite database in memory, and putting one back, whole or for one organization.
+"""Takes snapshots of a SQLite database in memory, and restores them, for all organizations or for one.
 
-For development servers. Not here: their names (`server.development.snapshots`). The values of the installation (its
-keys) and its processes are left as they are: a snapshot is of the organizations.
+For development servers. Not here: their names (`server.development.snapshots`). Restoring
+changes neither the values of the installation, such as its keys, nor the rows of processes.
 """
 
 from __future__ import annotations
@@ -31,37 +31,39 @@ class Snapshot:
 
 
 async def take_snapshot(store: SqliteStore) -> Snapshot:
-    """What is stored now. Raises Unavailable."""
+    """A snapshot of the present state. Raises Unavailable."""
 
-    def copied(connection: sqlite3.Connection) -> Snapshot:
+    def copy_database(connection: sqlite3.Connection) -> Snapshot:
         memory = sqlite3.connect(":memory:", isolation_level=None)
         connection.backup(memory)
         return Snapshot(memory)
 
-    return await store.exclusively(copied)
+    return await store.exclusively(copy_database)
 
 
-async def put_back(store: SqliteStore, snapshot: Snapshot) -> None:
-    """Make everything as it was; what was stored since is gone. Raises Unavailable."""
+async def restore_snapshot(store: SqliteStore, snapshot: Snapshot) -> None:
+    """Restore the state of the snapshot. Later changes are lost. Raises Unavailable."""
 
-    def replaced(connection: sqlite3.Connection) -> None:
+    def replace_rows(connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for table in _TABLES:
             connection.execute(f"DELETE FROM {table.name}")  # noqa: S608 - a name of our own
             _copy(snapshot, connection, table, "", ())
         connection.execute("COMMIT")
 
-    await store.exclusively(replaced)
+    await store.exclusively(replace_rows)
 
 
-async def put_organization_back(store: SqliteStore, snapshot: Snapshot, organization_id: str) -> bool:
-    """Make one organization and its sub-organizations as they were; those that were not there are gone.
+async def restore_organization(store: SqliteStore, snapshot: Snapshot, organization_id: str) -> bool:
+    """Restore one organization and its sub-organizations. Those that were made after the snapshot are removed.
 
-    Whether there was such an organization, then or now. Raises Unavailable.
+    Returns False if the organization exists neither now nor in the snapshot. Raises Unavailable.
     """
 
-    def replaced(connection: sqlite3.Connection) -> bool:
-        ids = _family(connection, organization_id) | _family(snapshot.database, organization_id)
+    def replace_rows(connection: sqlite3.Connection) -> bool:
+        ids = _with_suborganizations(connection, organization_id) | _with_suborganizations(
+            snapshot.database, organization_id
+        )
         listed = json.dumps(sorted(ids))
         connection.execute("BEGIN IMMEDIATE")
         for table in _TABLES:
@@ -72,10 +74,10 @@ async def put_organization_back(store: SqliteStore, snapshot: Snapshot, organiza
         connection.execute("COMMIT")
         return bool(ids)
 
-    return await store.exclusively(replaced)
+    return await store.exclusively(replace_rows)
 
 
-def _family(database: sqlite3.Connection, organization_id: str) -> set[str]:
+def _with_suborganizations(database: sqlite3.Connection, organization_id: str) -> set[str]:
     sql = "SELECT id FROM organization WHERE id = ? OR parent_id = ?"
     return {id_ for (id_,) in database.execute(sql, (organization_id, organization_id))}
 
@@ -84,6 +86,6 @@ def _copy(
     snapshot: Snapshot, connection: sqlite3.Connection, table: Table, condition: str, arguments: Sequence[str]
 ) -> None:
     columns = ", ".join(table.names)
-    found = snapshot.database.execute(f"SELECT {columns} FROM {table.name}{condition}", arguments)  # noqa: S608
+    rows = snapshot.database.execute(f"SELECT {columns} FROM {table.name}{condition}", arguments)  # noqa: S608
     places = ", ".join("?" * len(table.names))
-    connection.executemany(f"INSERT INTO {table.name} ({columns}) VALUES ({places})", found)  # noqa: S608
+    connection.executemany(f"INSERT INTO {table.name} ({columns}) VALUES ({places})", rows)  # noqa: S608

@@ -20,7 +20,7 @@ from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch
 from keystead.storage.errors import already_there, unwritten
 from keystead.storage.file_lock import FileLock
-from keystead.storage.sqlite_connection import DatabaseFile, translated
+from keystead.storage.sqlite_connection import DatabaseFile, error_for_caller
 from keystead.storage.statements import SqliteStatements, Statement
 from keystead.storage.write_set import Row, Swap
 
@@ -55,7 +55,7 @@ class SqliteWriter:
             return already_there(error)
         except sqlite3.Error as error:
             self._disconnect()
-            return translated(error)
+            return error_for_caller(error)
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commit
             self._disconnect()
             return unwritten(error)
@@ -63,10 +63,10 @@ class SqliteWriter:
     def _transact(self, batch: Batch) -> CommitResult:
         if batch.version_swaps and self._lock.is_held_by_another_process():
             return CommitResult.CONFLICT  # the other process has lost a race before, and is next
-        connection = self._connected()
+        connection = self._open_connection()
         self._file.begin(connection)
         try:
-            result = _statements_of(batch, connection, self._statements)
+            result = _write_batch(batch, connection, self._statements)
             connection.execute("COMMIT" if result is CommitResult.COMMITTED else "ROLLBACK")
         except BaseException:
             if connection.in_transaction:
@@ -74,8 +74,8 @@ class SqliteWriter:
             raise
         return result
 
-    def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and not self._file.is_still_there():
+    def _open_connection(self) -> sqlite3.Connection:
+        if self._connection is not None and not self._file.is_same_file():
             self._disconnect()
         if self._connection is None:
             self._connection = self._file.connect()
@@ -92,7 +92,7 @@ class SqliteWriter:
                 self._loop.call_soon_threadsafe(self._lost)
 
 
-def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitResult:
+def _write_batch(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitResult:
     """Write a batch inside a transaction. The caller must roll it back unless the result is COMMITTED."""
     swaps: list[tuple[Statement, Sequence[Swap]]] = [
         (sql.swap_version, batch.version_swaps),
@@ -115,11 +115,11 @@ def _statements_of(batch: Batch, connection: sqlite3.Connection, sql: SqliteStat
         for statement in sql.of_cleaning(cleaning):
             connection.execute(statement.sql, statement.arguments(cleaning.parameters()))
     for organization_id in batch.deleted_organizations:
-        for each in sql.delete_organization:
-            connection.execute(each, (organization_id,))
+        for statement_text in sql.delete_organization:
+            connection.execute(statement_text, (organization_id,))
     for organization_id, version in batch.version_checks.items():
-        found = connection.execute(sql.reads.version.sql, (organization_id,)).fetchone()
-        if found != (version.number, version.changed_by):
+        row = connection.execute(sql.reads.version.sql, (organization_id,)).fetchone()
+        if row != (version.number, version.changed_by):
             return CommitResult.CONFLICT
     return CommitResult.COMMITTED
 

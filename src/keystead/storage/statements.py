@@ -1,4 +1,4 @@
-"""Every statement in the form that its database's driver takes.
+"""Every SQL statement in the form for the driver of its database.
 
 Here: reading the files of the folder `sql`, and the form of their parameters. Not here: the SQL (`sql`, `tables`),
 running it (`sqlite`, `postgres`), what rows hold (`rows`, `row_decoding`).
@@ -141,10 +141,10 @@ class SwapStatements(msgspec.Struct, frozen=True):
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that both databases have in the same form, and the tables in the order of writing.
 
-    `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes what
-    must go in the transaction that deletes an organization; the parameter of each statement is the organization's
-    id. `purges` delete expired rows, by table: `write_set.Purge`; `emptyings` those of an organization: `Emptying`;
-    `forget` removed records: `Forgetting`.
+    `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes the
+    rows that must be deleted in the transaction that deletes an organization; the parameter of each statement is
+    the organization's id. `purges` delete expired rows, by table (`write_set.Purge`). `emptyings` delete rows of an
+    organization, by table (`Emptying`). `forget` deletes removed records (`Forgetting`).
     """
 
     tables: tuple[Table, ...]
@@ -218,7 +218,9 @@ def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
         swap_version=named.take("swap_version"),
         swap_activity=named.take("swap_activity"),
         swap_setting=named.take("swap_setting"),
-        swap_rows={table.name: compiled(row_swap(table), "sqlite") for table in tables if table.has_revision},
+        swap_rows={
+            table.name: compile_statement(row_swap(table), "sqlite") for table in tables if table.has_revision
+        },
         inserts={
             table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in tables
         },
@@ -247,7 +249,7 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: b
         swap_setting=SwapStatements(named.take("swap_setting"), named.take("lock_settings")),
         swap_rows={
             table.name: SwapStatements(
-                compiled(row_swap(table), "postgresql"), compiled(row_lock(table), "postgresql")
+                compile_statement(row_swap(table), "postgresql"), compile_statement(row_lock(table), "postgresql")
             )
             for table in tables
             if table.has_revision
@@ -285,7 +287,7 @@ class _NamedStatements:
         if name not in self._sql:
             raise ValueError(f"the files of {SQL} have no statement {name} for {self._dialect}")
         self._taken.add(name)
-        return compiled(self._sql[name], self._dialect)
+        return compile_statement(self._sql[name], self._dialect)
 
     def check_all_taken(self) -> None:
         if unused := sorted(self._sql.keys() - self._taken):
@@ -302,13 +304,13 @@ def parse(text: str) -> dict[str, str]:
     return {name: "\n".join(kept).strip().removesuffix(";") for name, kept in zip(names, lines, strict=True)}
 
 
-def compiled(sql: str, dialect: Dialect) -> Statement:
+def compile_statement(sql: str, dialect: Dialect) -> Statement:
     """The statement with the driver's placeholders in place of `:name`: `?` for SQLite, `$1` for PostgreSQL."""
     names = _PARAMETER.findall(sql)
     if dialect == "sqlite":
         return Statement(_PARAMETER.sub("?", sql), tuple(names))
     numbered = {name: number for number, name in enumerate(dict.fromkeys(names), 1)}
-    return Statement(_PARAMETER.sub(lambda found: f"${numbered[found[1]]}", sql), tuple(numbered))
+    return Statement(_PARAMETER.sub(lambda match: f"${numbered[match[1]]}", sql), tuple(numbered))
 
 
 def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect) -> Reads:
@@ -316,7 +318,7 @@ def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect)
     for name, kind in get_type_hints(Reads).items():
         if name == "expired_rows":
             expiring = [table for table in tables if table.expires]
-            values[name] = {table.name: compiled(expired_row(table), dialect) for table in expiring}
+            values[name] = {table.name: compile_statement(expired_row(table), dialect) for table in expiring}
         elif name == "rows_of_organization":
             values[name] = _of_organizations(row_of_organization, tables, dialect)
         elif kind is Pages:
@@ -328,16 +330,16 @@ def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect)
 
 def _purges(tables: tuple[Table, ...], dialect: Dialect, *, skips_locked: bool) -> dict[str, Statement]:
     expiring = [table for table in tables if table.expires]
-    return {table.name: compiled(purge(table, skips_locked=skips_locked), dialect) for table in expiring}
+    return {table.name: compile_statement(purge(table, skips_locked=skips_locked), dialect) for table in expiring}
 
 
 def _deletions(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, str]:
-    return {table.name: compiled(deletion(table), dialect).sql for table in tables if table.is_merged}
+    return {table.name: compile_statement(deletion(table), dialect).sql for table in tables if table.is_merged}
 
 
 def _delete_organization(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect) -> tuple[str, ...]:
     deleted = [table for table in tables if table.is_deleted_with_organization and table.goes_at_once]
-    deletions = [compiled(deletion_of_organization(table), dialect).sql for table in deleted]
+    deletions = [compile_statement(deletion_of_organization(table), dialect).sql for table in deleted]
     return (named.take("detach_organization").sql, *deletions)
 
 
@@ -345,4 +347,4 @@ def _of_organizations(
     sql_of: Callable[[Table], str], tables: tuple[Table, ...], dialect: Dialect
 ) -> dict[str, Statement]:
     deleted = [table for table in tables if table.is_deleted_with_organization]
-    return {table.name: compiled(sql_of(table), dialect) for table in deleted}
+    return {table.name: compile_statement(sql_of(table), dialect) for table in deleted}

@@ -211,15 +211,15 @@ _POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "b
 
 
 def sqlite_insert(table: Table, rows: int) -> str:
-    """Inserts this number of rows. Parameters: the values of the rows, one after another."""
+    """The statement that inserts this number of rows. Parameters: the values of the rows, one after another."""
     values = f"({', '.join('?' * len(table.columns))})"
     return _insert(table, f"VALUES {', '.join([values] * rows)}")
 
 
 @functools.cache
 def postgres_insert(tables: tuple[Table, ...]) -> str:
-    """Inserts any number of rows into each of these tables, in one round trip. Returns the number inserted, by
-    table.
+    """The statement that inserts any number of rows into each of these tables, in one round trip. It returns the
+    number of inserted rows of each table.
 
     Parameters: one array for each column, table by table.
     """
@@ -235,9 +235,10 @@ def postgres_insert(tables: tuple[Table, ...]) -> str:
 
 @functools.cache
 def distributed_insert(table: Table, rows: int) -> str:
-    """Inserts this number of rows into a distributed table. Parameters: the values of the rows, one after another.
+    """The statement that inserts this number of rows into a distributed table. Parameters: the values of the rows,
+    one after another.
 
-    Citus finds the node of each row by its values. What a subquery returns it would collect first, which takes much
+    Citus finds the node of each row by its values. It would first collect the rows of a subquery, which takes much
     longer.
     """
     numbers = itertools.count(1)
@@ -264,31 +265,32 @@ def _on_conflict(table: Table) -> str:
 
 
 def row_swap(table: Table) -> str:
-    """Replaces the previous revision of a row. Parameters: `write_set.RowSwap`."""
+    """The statement that replaces the previous revision of a row. Parameters: `write_set.RowSwap`."""
     columns = ", ".join(f"{name} = :after_{name}" for name in table.names[table.key_length :])
     key = " AND ".join(f"{name} = :{name}" for name in table.key)
     return f"UPDATE {table.name} SET {columns} WHERE {key} AND revision = :before_revision"  # noqa: S608
 
 
 def row_lock(table: Table) -> str:
-    """Reads and locks the rows of several swaps, in order of keys. Parameters: a list for each key column."""
+    """The statement that reads and locks the rows of several swaps, in order of keys. Parameters: a list for each
+    column of the key."""
     key = ", ".join(table.key)
     wanted = " AND ".join(f"{name} = ANY(:{name}s)" for name in table.key)
     return f"SELECT {key}, revision FROM {table.name} WHERE {wanted} ORDER BY {key} FOR UPDATE"  # noqa: S608
 
 
 def expired_row(table: Table) -> str:
-    """Whether the table has a row that expired before a moment. Parameter: `before_ms`."""
+    """The statement that finds a row that expired before a moment. Parameter: `before_ms`."""
     return f"SELECT 1 FROM {table.name} WHERE {EXPIRY} < :before_ms LIMIT 1"  # noqa: S608
 
 
 def purge(table: Table, *, skips_locked: bool) -> str:
-    """Deletes the rows that expired first, some at a time. Parameters: `before_ms`, `limit`.
+    """The statement that deletes some expired rows, the oldest first. Parameters: `before_ms`, `limit`.
 
-    `skips_locked`: it leaves rows alone that another transaction has locked, and so waits for none.
+    `skips_locked`: it skips rows that another transaction has locked, so it does not wait.
     """
     key = ", ".join(table.key)
-    # PostgreSQL might run a subquery that locks several times, and so delete more.
+    # PostgreSQL might run a locking subquery several times, and then delete more rows.
     once, lock = ("MATERIALIZED ", " FOR UPDATE SKIP LOCKED") if skips_locked else ("", "")
     first = f"SELECT {key} FROM {table.name} WHERE {EXPIRY} < :before_ms ORDER BY {EXPIRY} LIMIT :limit{lock}"  # noqa: S608
     expired = f"WITH expired AS {once}({first})"
@@ -296,22 +298,22 @@ def purge(table: Table, *, skips_locked: bool) -> str:
 
 
 def deletion(table: Table) -> str:
-    """Deletes one row. Parameters: the columns of its key, named."""
+    """The statement that deletes one row. Parameters: the columns of its key, named."""
     return f"DELETE FROM {table.name} WHERE {' AND '.join(f'{name} = :{name}' for name in table.key)}"  # noqa: S608
 
 
 def deletion_of_organization(table: Table) -> str:
-    """Deletes all rows of an organization. Parameter: `organization_id`."""
+    """The statement that deletes all rows of an organization. Parameter: `organization_id`."""
     return f"DELETE FROM {table.name} WHERE organization_id = :organization_id"  # noqa: S608
 
 
 def row_of_organization(table: Table) -> str:
-    """Whether the table has a row of an organization. Parameter: `organization_id`."""
+    """The statement that finds a row of an organization. Parameter: `organization_id`."""
     return f"SELECT 1 FROM {table.name} WHERE organization_id = :organization_id LIMIT 1"  # noqa: S608
 
 
 def emptying(table: Table) -> str:
-    """Deletes rows of an organization, some at a time. Parameters: `organization_id`, `limit`."""
+    """The statement that deletes some rows of an organization. Parameters: `organization_id`, `limit`."""
     of_organization = "organization_id = :organization_id"
     key = ", ".join(table.key)
     first = f"SELECT {key} FROM {table.name} WHERE {of_organization} ORDER BY {key} LIMIT :limit"  # noqa: S608

@@ -1,4 +1,4 @@
-"""The database URL in a file, so that its password is in no environment and on no command line."""
+"""Reads the database URL from a file, so that its password is neither in the environment nor on a command line."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def read_database_url(path: str) -> str:
     try:
         lines = Path(path).read_text().split()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ValueError(f"{VARIABLE}: {path} cannot be read: {why}") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ValueError(f"{VARIABLE}: {path} cannot be read: {reason}") from None
     if len(lines) != 1:
         raise ValueError(f"{VARIABLE}: {path} must hold one line, the database URL")
     return lines[0]

@@ -123,7 +123,7 @@ Swap = VersionSwap | ActivitySwap | RowSwap | SettingSwap
 
 
 class Purge(msgspec.Struct, frozen=True):
-    """At most `limit` rows of a table that expired before a moment, in milliseconds since the epoch: deleted."""
+    """Deletes at most `limit` rows of a table that expired before `before_ms`, in milliseconds since the epoch."""
 
     table: str
     before_ms: int
@@ -134,7 +134,7 @@ class Purge(msgspec.Struct, frozen=True):
 
 
 class Emptying(msgspec.Struct, frozen=True):
-    """At most `limit` rows of an organization in a table: deleted."""
+    """Deletes at most `limit` rows of an organization in a table."""
 
     table: str
     organization_id: str
@@ -145,8 +145,8 @@ class Emptying(msgspec.Struct, frozen=True):
 
 
 class Forgetting(msgspec.Struct, frozen=True):
-    """At most `limit` records of an organization that were removed in this version or before: it is no longer kept
-    that they were."""
+    """Deletes at most `limit` records that were removed in this version of an organization or before. Their removal
+    is then no longer recorded."""
 
     organization_id: str
     version: int
@@ -157,16 +157,16 @@ class Forgetting(msgspec.Struct, frozen=True):
 
 
 Cleaning = Purge | Emptying | Forgetting
-"""A small step that deletes what nobody reads any more."""
+"""A small step that deletes rows that nobody reads any more."""
 
 
 class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
 
     `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). If a deleted key is
-    also in `rows`, its row exists afterwards. Of the `deleted_organizations`, the secrets are deleted, and
-    they are no longer sub-organizations. `version_checks`: other organizations,
-    with the version that must be the newest of each.
+    also in `rows`, its row exists afterwards. The secrets of `deleted_organizations` are deleted, and these are no
+    longer sub-organizations. `version_checks`: other organizations, and the version that must be the newest of
+    each.
     """
 
     rows: list[tuple[str, Row]] = []

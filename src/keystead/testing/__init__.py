@@ -1,7 +1,7 @@
-"""A pytest plugin: a development server for your tests, an organization of its own for each test.
+"""A pytest plugin: a development server for your tests, and a separate organization for each test.
 
-Here: the fixtures. `keystead` and `keystead_server` are there for the whole session, and for each worker of a
-parallel run by itself; the others are made for each test. Not here: starting servers (`servers`).
+Here: the fixtures. `keystead` and `keystead_server` exist for the whole session; each worker of a parallel run has
+its own. The others are made for each test. Not here: starting servers (`servers`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 @pytest.fixture(scope="session")
 def keystead() -> Iterator[DevelopmentServer]:
-    """A server for the whole session; safe under parallel workers, which start one each."""
+    """A server for the whole session. Each worker of a parallel run starts its own."""
     with development_server() as server:
         yield server
 
@@ -55,18 +55,18 @@ def keystead_clock(keystead: DevelopmentServer) -> Iterator[DevClock]:
 
 @pytest.fixture
 def keystead_faults(keystead: DevelopmentServer) -> Iterator[DevFaults]:
-    """Requests that fail by choice. Faults that the test did not use up are removed after it."""
+    """Makes requests fail on purpose. After the test, the faults that it did not use are removed."""
     yield keystead.controls.faults
     keystead.controls.faults.clear()
 
 
 @pytest.fixture
 def keystead_outbox(keystead: DevelopmentServer) -> DevelopmentOutbox:
-    """The messages that the session's server kept in place of sending them."""
+    """The messages that the session's server kept instead of sending them."""
     return keystead.outbox
 
 
 @pytest.fixture
 def keystead_webhooks(keystead: DevelopmentServer) -> DevWebhooks:
-    """The webhooks that the session's server sent, and what became of them."""
+    """The webhooks that the session's server sent, with the result of each attempt."""
     return keystead.webhooks

@@ -31,7 +31,7 @@ STOP_TIMEOUT_S = 10.0
 class TestOrganization:
     """An organization that no other test uses. `client` calls as its root user, with the keys `credentials`."""
 
-    __test__ = False  # pytest is not to collect it
+    __test__ = False  # pytest must not collect this class as a test
 
     client: Client
     credentials: Credentials
@@ -62,11 +62,11 @@ class DevelopmentServer:
 
     @property
     def webhooks(self) -> DevWebhooks:
-        """Every webhook that the server sent lately."""
+        """Every webhook that the server sent recently."""
         return self.controls.webhooks
 
     def new_organization(self, name: str = "Test", *, wallet: bool = False) -> TestOrganization:
-        """One more organization, in a few milliseconds; see `DevControls.new_organization`."""
+        """Make another organization, which takes a few milliseconds; see `DevControls.new_organization`."""
         credentials = self.controls.new_organization(name, wallet=wallet)
         return TestOrganization(client_of(credentials, self.http), credentials)
 
@@ -85,9 +85,9 @@ def client_of(credentials: Credentials, http: httpx.Client) -> Client:
 def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) -> Iterator[DevelopmentServer]:
     """Start `keystead dev --memory` on a free port, and stop it afterwards.
 
-    seed: identifiers and keys are derived from it, for tests that compare them. oidc_keys_file: the issuers whose
-    ID tokens it takes, with their keys, as JSON: `{issuer: JWK Set}`. Raises RuntimeError, with what the server
-    printed, if it does not come up.
+    seed: identifiers and keys are derived from it, for tests that compare them. oidc_keys_file: a JSON file,
+    `{issuer: JWK Set}`, with the issuers whose ID tokens the server accepts, and their keys. Raises RuntimeError,
+    with the server's output, if it does not start.
     """
     with tempfile.TemporaryDirectory(prefix="keystead-") as folder, (Path(folder) / "log").open("w+b") as log:
         keys = Path(folder) / "credentials.json"
@@ -105,7 +105,7 @@ def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) ->
             # One client for all. A proxy of the environment cannot reach this machine.
             verify = certificates_for("http://localhost", is_direct=True)
             with httpx.Client(trust_env=False, verify=verify) as http:
-                credentials = _ready(process, keys, Path(folder) / "log", http)
+                credentials = _wait_until_ready(process, keys, Path(folder) / "log", http)
                 with DevControls(credentials.base_url) as controls:
                     client = client_of(credentials, http)
                     yield DevelopmentServer(client, credentials, credentials.base_url, controls, http)
@@ -118,17 +118,19 @@ def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) ->
                 process.wait()
 
 
-def _ready(process: subprocess.Popen[bytes], credentials_file: Path, log: Path, http: httpx.Client) -> Credentials:
+def _wait_until_ready(
+    process: subprocess.Popen[bytes], credentials_file: Path, log: Path, http: httpx.Client
+) -> Credentials:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"keystead dev ended with code {process.returncode}:\n{log.read_text()}")
         if credentials_file.exists() and (credentials := credentials_in(credentials_file)).base_url:
             try:
-                ready = http.get(f"{credentials.base_url}/readyz", timeout=1)
-                if ready.status_code == httpx.codes.OK:
+                answer = http.get(f"{credentials.base_url}/readyz", timeout=1)
+                if answer.status_code == httpx.codes.OK:
                     return credentials
             except httpx.TransportError:
-                pass
+                pass  # it does not listen yet
         time.sleep(0.02)
     raise RuntimeError(f"keystead dev was not ready within {START_TIMEOUT_S:g} s:\n{log.read_text()}")

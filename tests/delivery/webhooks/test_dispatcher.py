@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import Unavailable
 from keystead.api.records import Timestamp, WebhookEndpointData, WebhookSubscriptionParams
-from keystead.delivery.webhooks.attempts import Attempt, AttemptVerdict, verdict_of
+from keystead.delivery.webhooks.attempts import Attempt, AttemptResult, result_of_status
 from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, SLOTS, WINDOW, WebhookDispatcher
 from keystead.delivery.webhooks.leases import LEASE_MS
 from keystead.delivery.webhooks.pacing import PROBE_EVERY_MS
@@ -29,7 +29,7 @@ from keystead.organizations.webhooks import (
 
 ORGANIZATION = "organization"
 LAST_MS = 3_600_000
-ACCEPTED, REFUSED, LATER = (Attempt(verdict=verdict) for verdict in AttemptVerdict)
+ACCEPTED, REFUSED, LATER = (Attempt(result=result) for result in AttemptResult)
 
 
 def an_organization(*endpoint_ids: str, active: bool = True) -> Organization:
@@ -209,18 +209,18 @@ def test_the_events_of_an_activity_arrive_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "verdict"),
+    ("status", "result"),
     [
-        *((status, AttemptVerdict.ACCEPTED) for status in (200, 201, 202, 204, 299)),
+        *((status, AttemptResult.ACCEPTED) for status in (200, 201, 202, 204, 299)),
         *(
-            (status, AttemptVerdict.REFUSED)
+            (status, AttemptResult.REFUSED)
             for status in (300, 301, 302, 307, 308, 400, 401, 404, 408, 410, 425, 429)
         ),
-        *((status, AttemptVerdict.LATER) for status in (500, 502, 503, 504, 599)),
+        *((status, AttemptResult.LATER) for status in (500, 502, 503, 504, 599)),
     ],
 )
-def test_what_an_answer_means(status: int, verdict: AttemptVerdict) -> None:
-    assert verdict_of(status) is verdict
+def test_what_an_answer_means(status: int, result: AttemptResult) -> None:
+    assert result_of_status(status) is result
 
 
 def test_a_final_answer_is_not_asked_for_again() -> None:

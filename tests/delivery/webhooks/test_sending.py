@@ -13,7 +13,7 @@ import trustme
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from keystead.delivery.webhooks import sending
-from keystead.delivery.webhooks.attempts import Attempt, AttemptVerdict, SeenWebhook
+from keystead.delivery.webhooks.attempts import Attempt, AttemptResult, SeenWebhook
 from keystead.delivery.webhooks.dialling import Resolve, SystemResolver
 from keystead.delivery.webhooks.sending import WebhookSender
 from keystead.keys.webhook_key import WebhookKey
@@ -91,7 +91,7 @@ def test_what_is_sent() -> None:
     with receiving() as receiver:
         made = attempt(receiver.url + "?key=1", seen=seen.append)
         (webhook,) = receiver.received
-    assert made == Attempt(verdict=AttemptVerdict.ACCEPTED, status=200, reason="it answered 200")
+    assert made == Attempt(result=AttemptResult.ACCEPTED, status=200, reason="it answered 200")
     assert webhook.path == "/hook?key=1"
     assert webhook.body == BODY
     assert is_genuine(webhook.headers, webhook.body, {key_id(PUBLIC_KEY): PUBLIC_KEY}, NOW_MS) == ""
@@ -112,32 +112,32 @@ def test_what_is_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "verdict"),
+    ("status", "result"),
     [
-        (204, AttemptVerdict.ACCEPTED),
-        (404, AttemptVerdict.REFUSED),
-        (429, AttemptVerdict.REFUSED),
-        (503, AttemptVerdict.LATER),
+        (204, AttemptResult.ACCEPTED),
+        (404, AttemptResult.REFUSED),
+        (429, AttemptResult.REFUSED),
+        (503, AttemptResult.LATER),
     ],
 )
-def test_answers(status: int, verdict: AttemptVerdict) -> None:
+def test_answers(status: int, result: AttemptResult) -> None:
     with receiving(lambda _: status) as receiver:
-        assert attempt(receiver.url) == Attempt(verdict=verdict, status=status, reason=f"it answered {status}")
+        assert attempt(receiver.url) == Attempt(result=result, status=status, reason=f"it answered {status}")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_not_followed(status: int) -> None:
     with receiving() as elsewhere, receiving(lambda _: status) as receiver:
         receiver.headers = {"location": elsewhere.url}
-        assert attempt(receiver.url).verdict is AttemptVerdict.REFUSED
+        assert attempt(receiver.url).result is AttemptResult.REFUSED
         assert elsewhere.received == []
 
 
 def test_no_answer_is_a_reason_to_try_again() -> None:
     with receiving(lambda _: 0) as receiver:
         made = attempt(receiver.url)
-    assert (made.verdict, made.status) == (AttemptVerdict.LATER, 0)
-    assert attempt(receiver.url).verdict is AttemptVerdict.LATER, "nobody listens there any more"
+    assert (made.result, made.status) == (AttemptResult.LATER, 0)
+    assert attempt(receiver.url).result is AttemptResult.LATER, "nobody listens there any more"
 
 
 async def hostile(answer: Callable[[asyncio.StreamWriter], Any]) -> Attempt:
@@ -187,19 +187,19 @@ async def garbage(writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "verdict"),
+    ("answer", "result"),
     [
-        (silent, AttemptVerdict.LATER),
-        (dripping, AttemptVerdict.LATER),
-        (endless_body, AttemptVerdict.ACCEPTED),
-        (garbage, AttemptVerdict.LATER),
+        (silent, AttemptResult.LATER),
+        (dripping, AttemptResult.LATER),
+        (endless_body, AttemptResult.ACCEPTED),
+        (garbage, AttemptResult.LATER),
     ],
 )
 def test_hostile_receivers(
-    answer: Callable[[asyncio.StreamWriter], Any], verdict: AttemptVerdict, monkeypatch: pytest.MonkeyPatch
+    answer: Callable[[asyncio.StreamWriter], Any], result: AttemptResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending, "ATTEMPT_WITHIN_S", 0.5)
-    assert asyncio.run(hostile(answer)).verdict is verdict
+    assert asyncio.run(hostile(answer)).result is result
 
 
 NAMES = {
@@ -218,7 +218,7 @@ def test_names_that_lead_inside_are_not_dialled(addresses: list[str]) -> None:
     with receiving() as receiver:
         port = receiver.url.partition("127.0.0.1:")[2]
         made = attempt(f"https://hooks.example:{port}", (), resolve=resolve)
-    assert made.verdict is AttemptVerdict.LATER
+    assert made.result is AttemptResult.LATER
     assert made.reason == "its address is not public, and the settings of this server do not allow it"
     assert asked == ["hooks.example"]
     assert receiver.received == []
@@ -242,7 +242,7 @@ def test_the_address_that_was_checked_is_dialled() -> None:
 
     with receiving() as receiver:
         url = receiver.url.replace("127.0.0.1", "localhost")
-        assert attempt(url, resolve=resolve).verdict is AttemptVerdict.ACCEPTED
+        assert attempt(url, resolve=resolve).result is AttemptResult.ACCEPTED
     assert len(answers) == 1
 
 
@@ -250,7 +250,7 @@ def test_private_addresses_of_a_name_are_left_out() -> None:
     resolve, _ = names(localhost=["10.0.0.1", "127.0.0.1"])
     with receiving() as receiver:
         url = receiver.url.replace("127.0.0.1", "localhost")
-        assert attempt(url, resolve=resolve).verdict is AttemptVerdict.ACCEPTED
+        assert attempt(url, resolve=resolve).result is AttemptResult.ACCEPTED
 
 
 def test_a_name_without_an_address() -> None:
@@ -258,13 +258,13 @@ def test_a_name_without_an_address() -> None:
         raise OSError("no such name")
 
     made = attempt("https://hooks.example/", resolve=resolve)
-    assert (made.verdict, made.status) == (AttemptVerdict.LATER, 0)
+    assert (made.result, made.status) == (AttemptResult.LATER, 0)
 
 
 def test_an_address_that_the_settings_no_longer_allow() -> None:
     with receiving() as receiver:
         made = attempt(receiver.url, ())
-    assert made.verdict is AttemptVerdict.REFUSED
+    assert made.result is AttemptResult.REFUSED
     assert receiver.received == []
 
 
@@ -288,23 +288,21 @@ def secured(authority: trustme.CA, name: str) -> ssl.SSLContext:
 
 
 @pytest.mark.parametrize(
-    ("name", "trusted", "verdict"),
+    ("name", "trusted", "result"),
     [
-        ("localhost", True, AttemptVerdict.ACCEPTED),
-        ("other.example", True, AttemptVerdict.LATER),
-        ("localhost", False, AttemptVerdict.LATER),
+        ("localhost", True, AttemptResult.ACCEPTED),
+        ("other.example", True, AttemptResult.LATER),
+        ("localhost", False, AttemptResult.LATER),
     ],
 )
-def test_certificates_are_verified(
-    authority: trustme.CA, name: str, trusted: bool, verdict: AttemptVerdict
-) -> None:
+def test_certificates_are_verified(authority: trustme.CA, name: str, trusted: bool, result: AttemptResult) -> None:
     client = ssl.create_default_context()
     if trusted:
         authority.configure_trust(client)
     with receiving(tls=secured(authority, name)) as receiver:
         made = attempt(receiver.url.replace("127.0.0.1", "localhost"), tls=client)
-    assert made.verdict is verdict
-    assert len(receiver.received) == (verdict is AttemptVerdict.ACCEPTED)
+    assert made.result is result
+    assert len(receiver.received) == (result is AttemptResult.ACCEPTED)
 
 
 def test_the_system_resolves_literals() -> None:
@@ -322,5 +320,5 @@ def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch)
     with receiving() as proxy, receiving() as receiver:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"):
             monkeypatch.setenv(name, proxy.url)
-        assert attempt(receiver.url).verdict is AttemptVerdict.ACCEPTED
+        assert attempt(receiver.url).result is AttemptResult.ACCEPTED
         assert proxy.received == []

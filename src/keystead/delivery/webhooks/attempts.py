@@ -1,4 +1,4 @@
-"""What an attempt to deliver a webhook came to. Pure. Not here: making one (`sending`)."""
+"""The result of an attempt to deliver a webhook. Pure. Not here: making an attempt (`sending`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from enum import Enum
 import msgspec
 
 
-class AttemptVerdict(Enum):
-    """What an attempt means for its delivery."""
+class AttemptResult(Enum):
+    """LATER: another attempt may succeed. The other results are final."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
@@ -16,10 +16,10 @@ class AttemptVerdict(Enum):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt that was made. `status`: of the answer, 0 if there was none. `reason` quotes nothing that the
-    receiver sent."""
+    """An attempt that was made. `status`: the HTTP status of the answer, 0 if there was none. `reason` does not
+    quote the receiver."""
 
-    verdict: AttemptVerdict
+    result: AttemptResult
     status: int = 0
     reason: str = ""
 
@@ -38,8 +38,9 @@ class SeenWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reason: str
 
 
-def verdict_of(status: int) -> AttemptVerdict:
-    """As documented: 2xx is accepted, 5xx may be attempted again, everything else (redirects too) is final."""
+def result_of_status(status: int) -> AttemptResult:
+    """The documented rule: 2xx is accepted, 5xx may be attempted again, every other status is final, redirects
+    too."""
     if 200 <= status < 300:
-        return AttemptVerdict.ACCEPTED
-    return AttemptVerdict.LATER if status >= 500 else AttemptVerdict.REFUSED
+        return AttemptResult.ACCEPTED
+    return AttemptResult.LATER if status >= 500 else AttemptResult.REFUSED

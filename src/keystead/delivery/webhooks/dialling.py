@@ -1,7 +1,8 @@
-"""Dials the address of a webhook, after it was checked: nobody may use this server to reach its own network.
+"""Connects to the address of a webhook after a check, so that nobody can use this server to reach its own network.
 
-A name is resolved once, each of its addresses is checked, and an allowed one is dialled itself. So no second answer
-of a name server can lead elsewhere. Not here: which addresses are allowed (`organizations.webhook_addresses`).
+A name is resolved once. Each of its addresses is checked, and the connection goes to an allowed address, not to the
+name. So a later answer of a name server cannot change the address. Not here: which addresses are allowed
+(`organizations.webhook_addresses`).
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ class AddressRefused(httpcore.ConnectError):
 
 
 class SystemResolver:
-    """Resolves names as the operating system does, in threads of its own."""
+    """Resolves names with the operating system's resolver, in separate threads."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(RESOLVING_MAX, thread_name_prefix="webhook-names")
 
     async def __call__(self, host: str, port: int) -> Sequence[DialledAddress]:
-        """Raises OSError for a host without an address."""
+        """The addresses of a host. Raises OSError if it has none."""
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads, _resolve, host, port)
-        return [ip_address(each[4][0]) for each in found]
+        entries = await loop.run_in_executor(self._threads, _resolve, host, port)
+        return [ip_address(entry[4][0]) for entry in entries]
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -67,7 +68,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Raises AddressRefused, and httpcore.ConnectError."""
+        """Connect to an allowed address of the host. Raises AddressRefused, and httpcore.ConnectError."""
         try:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError, ValueError):

@@ -14,14 +14,14 @@ from keystead.organizations.webhooks import WebhookLease
 
 LEASE_MS: Final = 30_000
 _RENEWED_BEFORE_MS: Final = 15_000
-"""Longer than an attempt may take: the lease is renewed before a round that it might not outlast."""
+"""A lease that ends within this time is renewed before a round. It is longer than an attempt may take."""
 
 _LOST_RACE_MS: Final = 1_000
-"""After another process was faster, its lease is looked at so much later."""
+"""After another process was faster, its lease is read again after this time."""
 
 
 class Leases:
-    """Those of one process. `holder`: an id of this process, new at each start."""
+    """The leases of one process. `holder`: an id of this process, new at each start."""
 
     def __init__(self, store: WebhookStore, holder: str, now_ms: Callable[[], int]) -> None:
         self._store = store
@@ -29,8 +29,9 @@ class Leases:
         self._now_ms = now_ms
         self._held: dict[str, WebhookLease] = {}
 
-    async def elsewhere_until_ms(self, endpoint_id: str, organization_id: str) -> int:
-        """Take the lease, or renew it. 0 if this process has it now; otherwise until when another one does."""
+    async def take_or_renew(self, endpoint_id: str, organization_id: str) -> int:
+        """Take the lease of an endpoint, or renew it. Returns 0 if this process has the lease now; otherwise the
+        time until which another process has it, in milliseconds since the epoch."""
         now_ms = self._now_ms()
         lease = self._held.get(endpoint_id)
         if lease is not None and lease.expires_at_ms - now_ms > _RENEWED_BEFORE_MS:
@@ -56,7 +57,7 @@ class Leases:
         return 0
 
     def forget(self, endpoint_id: str) -> bool:
-        """Whether nothing of this endpoint is in memory any more: it is not, unless this process has its lease."""
+        """Forget the lease of an endpoint. Returns False, and keeps it, if this process still has the lease."""
         lease = self._held.get(endpoint_id)
         if lease is not None and lease.expires_at_ms > self._now_ms():
             return False
@@ -67,7 +68,7 @@ class Leases:
         return len(self._held)
 
     async def release(self) -> None:
-        """Let other processes deliver at once."""
+        """Release all leases, so that other processes can deliver at once."""
         now_ms = self._now_ms()
         held = [lease for lease in self._held.values() if lease.expires_at_ms > now_ms]
         released = [self._store.write_webhook_lease(lease.released()) for lease in held]

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import msgspec
 
-from keystead.delivery.webhooks.attempts import Attempt, AttemptVerdict
+from keystead.delivery.webhooks.attempts import Attempt, AttemptResult
 
 PROBE_EVERY_MS = 60_000
-"""An endpoint that keeps failing is tried once in so long, at least."""
+"""The longest pause between two rounds for an endpoint that keeps failing."""
 
 _FIRST_PAUSE_MS = 1_000
 _SLOW_MS = 2_000
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process knows of an endpoint. Times are milliseconds since the epoch.
+    """What a process knows about an endpoint. Times are milliseconds since the epoch.
 
     `is_proven`: its last attempt was answered. Until then, one delivery is attempted at a time. `is_slow`: it
     failed or took long, so it may use only the slots for such endpoints. `failures`: rounds that failed, one after
@@ -31,15 +31,16 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     not_before_ms: int = 0
     leased_elsewhere_ms: int = 0
 
-    def may_start(self, now_ms: int, *, has_news: bool) -> bool:
-        """`has_news`: deliveries were just written. They wait only while the endpoint fails."""
+    def may_start(self, now_ms: int, *, has_new_deliveries: bool) -> bool:
+        """Whether a round may start now. `has_new_deliveries`: deliveries were just written; they wait only while
+        the endpoint fails."""
         if now_ms < self.leased_elsewhere_ms:
             return False
-        return now_ms >= self.not_before_ms or (has_news and not self.failures)
+        return now_ms >= self.not_before_ms or (has_new_deliveries and not self.failures)
 
     def after_round(self, attempts: list[Attempt], began_ms: int, ended_ms: int) -> Pace:
-        """What is known after attempts that were made together."""
-        if all(attempt.verdict is AttemptVerdict.LATER for attempt in attempts):
+        """The pace after attempts that were made together."""
+        if all(attempt.result is AttemptResult.LATER for attempt in attempts):
             pause = min(_FIRST_PAUSE_MS * 2 ** min(self.failures, 10), PROBE_EVERY_MS)
             return Pace(is_slow=True, failures=self.failures + 1, not_before_ms=ended_ms + pause)
         return Pace(is_proven=True, is_slow=ended_ms - began_ms > _SLOW_MS)

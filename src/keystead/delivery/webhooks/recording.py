@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, assert_never
 
 from keystead.delivery.retries import next_attempt_ms
-from keystead.delivery.webhooks.attempts import Attempt, AttemptVerdict
+from keystead.delivery.webhooks.attempts import Attempt, AttemptResult
 from keystead.delivery.webhooks.store import WebhookStore
 from keystead.organizations.webhook_targets import Target
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
@@ -21,13 +21,13 @@ logger = logging.getLogger("keystead.delivery")
 
 LARGE_BYTES: Final = 262_144
 _LARGE_AT_ONCE: Final = 4
-"""Longer events are in memory in small number only."""
+"""Events longer than LARGE_BYTES that are in memory at the same time."""
 
 Send = Callable[[WebhookDelivery, Target, bytes], Awaitable[Attempt]]
 
 
 class RecordedAttempts:
-    """Those of one process. `random_fraction()` is a number from 0 to 1."""
+    """Makes attempts in one process and records them. `random_fraction()` returns a number from 0 to 1."""
 
     def __init__(
         self,
@@ -42,15 +42,16 @@ class RecordedAttempts:
         self._random_fraction = random_fraction
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
         self.results: Counter[DeliveryResult] = Counter()
-        """How many ended so; GIVEN_UP also counts deliveries without an attempt."""
+        """The number of attempts, by result. GIVEN_UP also counts deliveries without an attempt."""
 
     async def attempt(self, delivery: WebhookDelivery, target: Target) -> Attempt:
+        """Attempt a delivery, and record it. Raises ServiceError if the database or the signer does not answer."""
         if delivery.body_bytes > LARGE_BYTES:
             async with self._large:
-                attempt = await self._sent(delivery, target)
+                attempt = await self._send_event(delivery, target)
         else:
-            attempt = await self._sent(delivery, target)
-        result, after = self._recorded(delivery, attempt)
+            attempt = await self._send_event(delivery, target)
+        result, after = self._row_after(delivery, attempt)
         self.results[result] += 1
         if result is not DeliveryResult.DELIVERED:
             logger.warning(
@@ -63,37 +64,37 @@ class RecordedAttempts:
         await self._store.record_deliveries([after])
         return attempt
 
-    async def _sent(self, delivery: WebhookDelivery, target: Target) -> Attempt:
+    async def _send_event(self, delivery: WebhookDelivery, target: Target) -> Attempt:
         body = await self._store.webhook_event(delivery.organization_id, delivery.id)
         if body is None:
-            return Attempt(verdict=AttemptVerdict.REFUSED, reason="its event has expired")
+            return Attempt(result=AttemptResult.REFUSED, reason="its event has expired")
         return await self._send(delivery, target, body)
 
-    def _recorded(self, delivery: WebhookDelivery, attempt: Attempt) -> tuple[DeliveryResult, WebhookDelivery]:
+    def _row_after(self, delivery: WebhookDelivery, attempt: Attempt) -> tuple[DeliveryResult, WebhookDelivery]:
         """The result of an attempt, and the row after it."""
         now_ms = self._now_ms()
-        match attempt.verdict:
-            case AttemptVerdict.ACCEPTED:
+        match attempt.result:
+            case AttemptResult.ACCEPTED:
                 return DeliveryResult.DELIVERED, delivery.done(now_ms)
-            case AttemptVerdict.REFUSED:
+            case AttemptResult.REFUSED:
                 return DeliveryResult.FAILED, delivery.done(now_ms)
-            case AttemptVerdict.LATER:
+            case AttemptResult.LATER:
                 again_ms = next_attempt_ms(now_ms, delivery.failures + 1, self._random_fraction)
                 if again_ms >= delivery.give_up_at_ms:
                     return DeliveryResult.GIVEN_UP, delivery.done(now_ms)
                 return DeliveryResult.DELAYED, delivery.delayed(again_ms)
             case _:
-                assert_never(attempt.verdict)
+                assert_never(attempt.result)
 
-    async def give_up(self, deliveries: Sequence[WebhookDelivery], why: str) -> None:
-        """Record deliveries that are not attempted any more."""
+    async def give_up(self, deliveries: Sequence[WebhookDelivery], reason: str) -> None:
+        """Record that these deliveries will not be attempted again."""
         now_ms = self._now_ms()
         by_organization: dict[str, list[WebhookDelivery]] = defaultdict(list)
         for delivery in deliveries:
             by_organization[delivery.organization_id].append(delivery.done(now_ms))
-        recorded = [self._store.record_deliveries(each) for each in by_organization.values()]
-        await asyncio.gather(*recorded)
+        writes = [self._store.record_deliveries(rows) for rows in by_organization.values()]
+        await asyncio.gather(*writes)
         self.results[DeliveryResult.GIVEN_UP] += len(deliveries)
         logger.warning(
-            "%d webhooks of endpoint %s were given up: %s", len(deliveries), deliveries[0].endpoint_id, why
+            "%d webhooks of endpoint %s were given up: %s", len(deliveries), deliveries[0].endpoint_id, reason
         )

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 import httpcore
 
 from keystead.api.errors import InvalidRequest
-from keystead.delivery.webhooks.attempts import Attempt, AttemptVerdict, SeenWebhook, verdict_of
+from keystead.delivery.webhooks.attempts import Attempt, AttemptResult, SeenWebhook, result_of_status
 from keystead.delivery.webhooks.dialling import AddressRefused, CheckedNetwork, Resolve, SystemResolver
 from keystead.organizations.webhook_addresses import DialledNetwork, check_url
 from keystead.organizations.webhook_targets import Target
@@ -28,7 +28,8 @@ IDLE_CONNECTIONS_MAX: Final = 64
 IDLE_S: Final = 20.0
 
 _ANSWER_BYTES_READ: Final = 16_384
-"""So much of an answer is read, so that its connection can be used again. A longer one ends it."""
+"""The most bytes of an answer that are read, so that its connection can be used again. After a longer answer the
+connection is closed."""
 
 
 class Sign(Protocol):
@@ -91,7 +92,7 @@ class WebhookSender:
                     url=target.url,
                     headers=dict(headers),
                     body=body.decode(),
-                    verdict=attempt.verdict.name.lower(),
+                    verdict=attempt.result.name.lower(),
                     status=attempt.status,
                     reason=attempt.reason,
                 )
@@ -102,14 +103,14 @@ class WebhookSender:
         try:
             check_url(target.url, self._allowed, "url")
         except InvalidRequest as refused:
-            return Attempt(verdict=AttemptVerdict.REFUSED, reason=refused.message)
+            return Attempt(result=AttemptResult.REFUSED, reason=refused.message)
         try:
             async with asyncio.timeout(ATTEMPT_WITHIN_S):
-                status = await self._posted(target.url, headers, body)
+                status = await self._post(target.url, headers, body)
         except TimeoutError:
-            return Attempt(verdict=AttemptVerdict.LATER, reason="it did not answer in time")
+            return Attempt(result=AttemptResult.LATER, reason="it did not answer in time")
         except AddressRefused as refused:
-            return Attempt(verdict=AttemptVerdict.LATER, reason=str(refused))
+            return Attempt(result=AttemptResult.LATER, reason=str(refused))
         except (
             httpcore.NetworkError,
             httpcore.ProtocolError,
@@ -117,10 +118,10 @@ class WebhookSender:
             ssl.SSLError,
             OSError,
         ) as failed:
-            return Attempt(verdict=AttemptVerdict.LATER, reason=f"it could not be reached: {type(failed).__name__}")
-        return Attempt(verdict=verdict_of(status), status=status, reason=f"it answered {status}")
+            return Attempt(result=AttemptResult.LATER, reason=f"it could not be reached: {type(failed).__name__}")
+        return Attempt(result=result_of_status(status), status=status, reason=f"it answered {status}")
 
-    async def _posted(self, url: str, headers: webhook_signatures.Headers, body: bytes) -> int:
+    async def _post(self, url: str, headers: webhook_signatures.Headers, body: bytes) -> int:
         async with self._connections.stream("POST", url, headers=list(headers.items()), content=body) as answer:
             read = 0
             async for chunk in answer.aiter_stream():

@@ -1,5 +1,7 @@
-"""What a development server answers: the developer's controls, and everything else as the application does, with
-the faults and the rate limit that a developer chose.
+"""The answers of a development server.
+
+It answers the developer's controls. The application answers all other requests, with the faults and the rate limit
+that a developer chose.
 
 Here: HTTP of the controls. Not here: each control (one module each), who may use them (`access`).
 """
@@ -31,14 +33,14 @@ from keystead.server.logs import logger
 from keystead.server.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.rate_limits import RateLimited
 
-_OF_APPLICATION = (OUTBOX, CONSOLE_LOGIN)
-"""Controls that the application answers itself: they are bound to its messages, and to the console."""
+_APPLICATION_CONTROLS = (OUTBOX, CONSOLE_LOGIN)
+"""Controls that the application answers itself, because they need its messages or its console."""
 
-_OF_CLIENTS = ("/public/", "/auth-proxy/")
-"""Paths whose requests may fail by choice, and are seen."""
+_RECORDED_PATHS = ("/public/", "/auth-proxy/")
+"""Paths whose requests are recorded, and fail if a developer chose a fault."""
 
-_OF_OPERATIONS = "/public/"
-"""Paths whose answers have the form that the caller reads. The authentication proxy has one form."""
+_OPERATION_PATHS = "/public/"
+"""Paths whose answers have the documented form or the SDK form. The authentication proxy has only the SDK form."""
 
 
 class DevelopmentApplication:
@@ -68,28 +70,28 @@ class DevelopmentApplication:
         self._answer_form = answer_form
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
-        """Raises nothing but CancelledError, which cuts the connection."""
+        """The answer to a request. Raises only CancelledError, which resets the connection."""
         if request.refusal is not None or (request.method == "OPTIONS" and not _is_control(request.path)):
             return await self._application(request)
-        if _is_control(request.path) and request.path not in _OF_APPLICATION:
+        if _is_control(request.path) and request.path not in _APPLICATION_CONTROLS:
             return await self._control_answer(request)
         path = one_slash(request.path)
-        if not path.startswith(_OF_CLIENTS):
+        if not path.startswith(_RECORDED_PATHS):
             return await self._application(request)
         at_ms, started_s = self._clock.now_ms(), time.perf_counter()
-        chosen = self._limited(request)
+        chosen = self._rate_limit_answer(request)
         if chosen is None and (fault := self._faults.next_for(path)) is not None:
             try:
-                chosen = await self._failed(request, fault)
+                chosen = await self._fault_answer(request, fault)
             except asyncio.CancelledError:
                 self._seen.add(request, None, at_ms, _ms_since(started_s), fault=True, form=None)
                 raise
         answer = chosen or await self._application(request)
-        form = form_of(request, self._answer_form) if path.startswith(_OF_OPERATIONS) else Form.SDK
+        form = form_of(request, self._answer_form) if path.startswith(_OPERATION_PATHS) else Form.SDK
         self._seen.add(request, answer, at_ms, _ms_since(started_s), fault=chosen is not None, form=form)
         return answer
 
-    def _limited(self, request: HttpRequest) -> HttpAnswer | None:
+    def _rate_limit_answer(self, request: HttpRequest) -> HttpAnswer | None:
         try:
             self._rate_limit.spend()
         except RateLimited as refused:
@@ -97,8 +99,9 @@ class DevelopmentApplication:
             return self._chosen_answer(request, 429, error_answer(refused), [retry_after])
         return None
 
-    async def _failed(self, request: HttpRequest, fault: Fault) -> HttpAnswer | None:
-        """The answer that a fault gives, None where it only makes the request slow. Raises CancelledError."""
+    async def _fault_answer(self, request: HttpRequest, fault: Fault) -> HttpAnswer | None:
+        """The answer of a fault; None if the fault only makes the request slow. Raises CancelledError if it cuts
+        the connection."""
         what = "cut" if fault.cut else fault.status or "slow"
         logger.warning("chosen fault: %s %s: %s", request.method, request.path[:200], what)
         await asyncio.sleep(fault.delay_ms / 1000)
@@ -115,17 +118,17 @@ class DevelopmentApplication:
 
     async def _control_answer(self, request: HttpRequest) -> HttpAnswer:
         try:
-            return _answer(200, await self._controlled(request))
+            return _answer(200, await self._control_body(request))
         except ServiceError as refused:
             return _answer(refused.http_status, error_answer(refused))
-        except Exception:  # noqa: BLE001 - whatever it was, the caller gets an answer
-            logger.exception("a developer's control failed by a defect of the server")
+        except Exception:  # noqa: BLE001 - the caller gets an answer after every error
+            logger.exception("a developer's control failed because of a defect of the server")
             return _answer(500, error_answer(Internal(f"internal server error at {request.path[:200]}")))
 
-    async def _controlled(self, request: HttpRequest) -> bytes:
+    async def _control_body(self, request: HttpRequest) -> bytes:
         check_may_read(request)
         if request.path == PREFIX:
-            return msgspec.json.encode({"controls": sorted([*self._controls, *_OF_APPLICATION])})
+            return msgspec.json.encode({"controls": sorted([*self._controls, *_APPLICATION_CONTROLS])})
         control = self._controls.get(request.path)
         if control is None:
             raise NotFound(f"no such control: {request.path[:200]}; GET {PREFIX} lists them")
@@ -135,10 +138,9 @@ class DevelopmentApplication:
             check_may_change(request)
             change: Any = self._decoders[request.path].decode_request(request.body)
             return msgspec.json.encode(await control.change(change))
-        allowed = [name for name, way in (("GET", control.read), ("POST", control.change)) if way is not None]
-        raise MethodNotAllowed(
-            f"{request.method} {request.path}: this path is answered to {' and '.join(allowed)} only"
-        )
+        functions = (("GET", control.read), ("POST", control.change))
+        allowed = [method for method, function in functions if function is not None]
+        raise MethodNotAllowed(f"{request.method} {request.path}: this path accepts {' and '.join(allowed)} only")
 
 
 def _is_control(path: str) -> bool:

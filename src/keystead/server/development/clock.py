@@ -16,8 +16,8 @@ from keystead.server.clock import SystemClock
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 
 YEAR_10000_MS = 253_402_300_800_000
-Moment = Annotated[int, Meta(ge=0, lt=YEAR_10000_MS)]
-Distance = Annotated[int, Meta(gt=-YEAR_10000_MS, lt=YEAR_10000_MS)]
+TimeMs = Annotated[int, Meta(ge=0, lt=YEAR_10000_MS)]
+DurationMs = Annotated[int, Meta(gt=-YEAR_10000_MS, lt=YEAR_10000_MS)]
 
 
 class ClockState(ControlAnswer, frozen=True):
@@ -30,17 +30,17 @@ class ClockState(ControlAnswer, frozen=True):
 
 
 class ClockChange(ControlRequest, frozen=True):
-    """Each part that is there is done, in this order.
+    """The fields that are present are applied in this order.
 
-    system: go back to the system's time, running. now_ms: set it. advance_ms: move it on, or back where negative.
-    frozen: stop it, or let it run on from where it stands. system_time_accepted: whether a submission's timestampMs
-    may also be near the system's time while the clock is elsewhere (true at the start): published clients stamp
-    with the system's time.
+    system: use the time of the system again; the clock runs. now_ms: set the clock to this time. advance_ms: add so
+    many milliseconds; a negative number moves the clock back. frozen: true stops the clock, false lets it run from
+    its present time. system_time_accepted: whether a submission's timestampMs may also be near the time of the
+    system, true at the start. Published clients use the time of the system.
     """
 
     system: bool = False
-    now_ms: Moment | None = None
-    advance_ms: Distance | None = None
+    now_ms: TimeMs | None = None
+    advance_ms: DurationMs | None = None
     frozen: bool | None = None
     system_time_accepted: bool | None = None
 

@@ -1,4 +1,4 @@
-"""What one of the developer's controls is: a name under /dev/v1, how it is read, how it is changed.
+"""The type of the developer's controls: a name under /dev/v1, a function that reads, a function that changes.
 
 Not here: the controls (one module each), HTTP (`application`).
 """
@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-PREVIOUS_MAX = 1_000
-"""The most entries of any kind that a control remembers."""
+ENTRIES_MAX = 1_000
+"""The most entries that a control keeps, such as faults that wait for a request."""
 
 
 class ControlRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -1,6 +1,6 @@
 """A development server: a service whose clock can be moved, and the developer's controls around it.
 
-Here: how the parts belong together. Not here: each control (one module each), the command (`cli.development`).
+Here: how the parts are connected. Not here: each control (one module each), the command (`cli.development`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from keystead.storage.sqlite import SqliteStore
 class Development:
     """`service` must be open before `application` is called.
 
-    `source`: where identifiers and keys come from; random ones where it is not given. `console_link`: see
-    `Application`.
+    `source`: the source of identifiers and keys, random if absent. `console_link`: see `Application`.
     """
 
     def __init__(
@@ -62,18 +61,19 @@ class Development:
         )
 
     async def load(self, fixtures: Fixtures) -> list[LoadedKey]:
-        """Make the organizations of a fixture file that are not there yet; the keys of all. Raises FixtureError."""
-        own = self._source
+        """Make the organizations of a fixture file that do not exist yet. Returns the keys of all organizations of
+        the file. Raises FixtureError."""
+        own_source = self._source
         try:
             return await FixtureLoader(self.service, self._take_from).load(fixtures)
         finally:
-            self._source = own
+            self._source = own_source
 
     def _take_from(self, source: KeySource) -> None:
         self._source = source
 
     async def application(self, auth_proxy_id: str = "") -> Answer:
-        """What answers, once the start of the data is remembered. `auth_proxy_id`: see `Application`."""
+        """Take the snapshot "start", and return the application. `auth_proxy_id`: see `Application`."""
         service = self.service
         assert isinstance(service.store, SqliteStore)
         assert isinstance(service.signer, LocalSigner)
@@ -101,7 +101,7 @@ class Development:
         ).answer
 
     def _forget(self) -> None:
-        """Set everything that is not stored back to how it was at the start."""
+        """Reset everything that is not in the database to its state at the start."""
         self.clock.reset()
         self._outcomes.reset()
         self._faults.clear()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import InvalidRequest
 from keystead.api.rendering import encode
-from keystead.server.development.control import PREVIOUS_MAX, Control, ControlAnswer, ControlRequest
+from keystead.server.development.control import ENTRIES_MAX, Control, ControlAnswer, ControlRequest
 
 _GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 409: 10, 429: 8, 500: 13, 501: 12, 503: 14, 504: 4}
 _UNKNOWN_GRPC_CODE = 2
@@ -20,7 +20,7 @@ _STATUSES = frozenset(HTTPStatus)
 
 
 class Fault(ControlAnswer, frozen=True):
-    """`count`: of how many more requests. The other members as in FaultChange."""
+    """`count`: how many more requests have this fault. The other members are those of FaultChange."""
 
     count: int
     path: str
@@ -30,17 +30,18 @@ class Fault(ControlAnswer, frozen=True):
 
 
 class Faults(ControlAnswer, frozen=True):
-    """In the order in which they are used: a request has the first one whose path it has."""
+    """In the order in which they are used: a request gets the first fault whose `path` is part of its path."""
 
     faults: tuple[Fault, ...]
 
 
 class FaultChange(ControlRequest, frozen=True):
-    """Adds a fault for the next `count` requests whose path contains `path`, as in create_wallet; "" for any.
+    """Adds a fault for the next `count` requests whose path contains `path`, such as create_wallet; "" for any
+    path.
 
-    status: answer with this HTTP status in place of what was asked for. cut: close the connection without an
-    answer. With neither, the request is answered as usual. delay_ms: wait so long before. clear: first remove all
-    faults.
+    status: answer with this HTTP status in place of the result. cut: close the connection without an answer.
+    Without these two, the request is answered as usual. delay_ms: milliseconds to wait before. clear: first remove
+    all faults.
     """
 
     count: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
@@ -60,27 +61,30 @@ class ChosenFaults:
 
     def next_for(self, path: str) -> Fault | None:
         """The fault of a request at this path; it counts as used."""
-        for at, one in enumerate(self._waiting):
-            if one.path in path:
-                left = replace(one, count=one.count - 1)
-                self._waiting[at : at + 1] = [left] if left.count else []
-                return one
+        for index, fault in enumerate(self._waiting):
+            if fault.path in path:
+                remaining = replace(fault, count=fault.count - 1)
+                self._waiting[index : index + 1] = [remaining] if remaining.count else []
+                return fault
         return None
 
     def state(self) -> Faults:
         return Faults(faults=tuple(self._waiting))
 
     async def change(self, change: FaultChange) -> Faults:
-        """Raises InvalidRequest for a fault that says nothing or two things, or has a status unknown to HTTP."""
+        """Add a fault. Raises InvalidRequest for a change without effect, for both `status` and `cut`, for a status
+        that HTTP does not have, and for too many faults."""
         if change.cut and change.status is not None:
-            raise InvalidRequest("fields `status` and `cut`: give one of them: a request that is cut has no status")
+            raise InvalidRequest(
+                "fields `status` and `cut`: send only one of them; a request that is cut has no status"
+            )
         if change.status is not None and change.status not in _STATUSES:
             raise InvalidRequest(f"field `status`: HTTP has no status {change.status}")
         has_fault = change.cut or change.status is not None or change.delay_ms > 0
         if not has_fault and not change.clear:
             raise InvalidRequest("a fault has at least one of the fields `status`, `delayMs` and `cut`")
-        if len(self._waiting) >= PREVIOUS_MAX and not change.clear:
-            raise InvalidRequest(f"{PREVIOUS_MAX} faults wait already: clear them first")
+        if len(self._waiting) >= ENTRIES_MAX and not change.clear:
+            raise InvalidRequest(f"{ENTRIES_MAX} faults wait already; clear them first")
         if change.clear:
             self.clear()
         if has_fault and change.count:

@@ -1,7 +1,7 @@
 """The file of `keystead dev --fixtures`: organizations and what belongs to them, as TOML or JSON.
 
-Here: its form. Members have the names and the rules of the API's parameters, except where this says otherwise. Not
-here: making what it says (`fixture_loading`).
+Here: the form of the file. Members have the names and the rules of the API's parameters, unless a docstring below
+says otherwise. Not here: making the records (`fixture_loading`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,12 @@ class FixtureError(Exception):
 
 
 class FixtureApiKey(ControlRequest, frozen=True):
-    """A P-256 key of a user. With neither half, both are derived from the names around it; with `private_key`, the
-    public half is. Of a key with `public_key` alone the server never knows the other half."""
+    """A P-256 key of a user.
+
+    Without `public_key` and `private_key`, both are derived from the names of the key, its user and its
+    organizations. With `private_key`, the public key is computed from it. With `public_key` only, the server does
+    not know the private key.
+    """
 
     api_key_name: Label = "Key"
     public_key: str | None = None
@@ -56,7 +60,7 @@ class FixtureTag(ControlRequest, frozen=True):
 
 
 class FixtureWallet(ControlRequest, frozen=True):
-    """Without a mnemonic, one is derived from the names around it."""
+    """Without `mnemonic`, one is derived from the names of the wallet and its organizations."""
 
     wallet_name: Label
     mnemonic: str | None = None
@@ -67,7 +71,8 @@ class FixtureWallet(ControlRequest, frozen=True):
 
 
 class FixturePrivateKey(ControlRequest, frozen=True):
-    """`private_key`: its 32 bytes; derived from the names around it where it is missing."""
+    """`private_key`: the 32 bytes in hex. If absent, the key is derived from its name and those of its
+    organizations."""
 
     private_key_name: Label
     curve: Curve
@@ -86,9 +91,12 @@ class FixturePrivateKeyTag(ControlRequest, frozen=True):
 
 
 class FixtureOrganization(ControlRequest, frozen=True):
-    """`root_users`: names; the first user where none is given. The first user makes everything else, so one of its
-    API keys has a private half. Conditions and consensus of policies may name {user:NAME}, {tag:NAME} and
-    {privateKeyTag:NAME}, which stand for their ids. Sub-organizations have none of their own."""
+    """`root_users`: names of users; the first user if absent.
+
+    The first user makes all other records, so at least one of this user's API keys needs a private key. Conditions
+    and consensus expressions of policies may have {user:NAME}, {tag:NAME} and {privateKeyTag:NAME} in place of ids.
+    A sub-organization cannot have sub-organizations.
+    """
 
     organization_name: Label
     users: Annotated[tuple[FixtureUser, ...], Meta(min_length=1, max_length=1000)]

@@ -1,9 +1,9 @@
 """Making the organizations of a fixture file, with the same identifiers and keys on every machine.
 
-An organization, its first user and its wallets of given mnemonics are written directly. That user submits the rest
-as a client would: the rules of the API hold, and the activities are on record. Each record takes its identifiers
-and keys from its name and the names above it, so that a new record in the file changes no other. Not here: the form
-of the file (`fixture_file`).
+An organization, its first user and its wallets with a mnemonic in the file are written directly. That user submits
+the rest as a client would: the rules of the API apply, and the activities are recorded. The identifiers and keys of
+a record are derived from its name and the names of its organizations, so a new record in the file changes no other.
+Not here: the form of the file (`fixture_file`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _REFERENCE = re.compile(r"\{(user|tag|privateKeyTag):([^{}]*)\}")
 
 
 class LoadedKey(msgspec.Struct, frozen=True):
-    """An API key of a fixture. `private_key` "" where the file has the public half alone; it is not in the repr."""
+    """An API key of a fixture. `private_key`: "" if the file has only the public key. It is not in the repr."""
 
     organization_name: str
     organization_id: str
@@ -63,7 +63,7 @@ class LoadedKey(msgspec.Struct, frozen=True):
 
 
 class FixtureLoader:
-    """`take_from` says where the server takes identifiers and keys from until it is called again."""
+    """`take_from` sets the source from which the server takes identifiers and keys."""
 
     def __init__(self, service: Service, take_from: Callable[[KeySource], None]) -> None:
         assert isinstance(service.signer, LocalSigner)
@@ -72,35 +72,35 @@ class FixtureLoader:
         self._take_from = take_from
 
     async def load(self, fixtures: Fixtures) -> list[LoadedKey]:
-        """The keys of all users. An organization that is there already is left as it is. Raises FixtureError."""
+        """Make the organizations that do not exist yet. Returns the keys of all users. Raises FixtureError."""
         keys: list[LoadedKey] = []
         for fixture in fixtures.organizations:
-            keys += await self._organization(fixture, (), None)
+            keys += await self._load_organization(fixture, (), None)
         return keys
 
-    async def _organization(
+    async def _load_organization(
         self, fixture: FixtureOrganization, above: tuple[str, ...], parent_id: str | None
     ) -> list[LoadedKey]:
         path = (*above, fixture.organization_name)
         if fixture.sub_organizations and parent_id is not None:
-            raise FixtureError(f"{' / '.join(path)}: a sub-organization has no sub-organizations")
+            raise FixtureError(f"{' / '.join(path)}: a sub-organization cannot have sub-organizations")
         source = _source(*path)
         organization_id = source.new_id()
         keys = [_keys(organization_id, path, user.user_name, user.api_keys) for user in fixture.users]
         root = next((key for key in keys[0] if key.private_key), None)
         if root is None:
-            raise FixtureError(f"{' / '.join(path)}: the first user needs an API key with a private half")
+            raise FixtureError(f"{' / '.join(path)}: the first user needs an API key with a private key")
         if await self._service.store.organization(organization_id) is None:
-            await self._made(fixture, path, parent_id, root, keys)
+            await self._create(fixture, path, parent_id, root, keys)
         organization = await self._service.store.organization(organization_id)
         assert organization is not None
         ids = {user.user_name: user.user_id for user in organization.users.values()}
         loaded = [replace(key, user_id=ids.get(key.user_name, "")) for of_user in keys for key in of_user]
-        for below in fixture.sub_organizations:
-            loaded += await self._organization(below, path, organization_id)
+        for child in fixture.sub_organizations:
+            loaded += await self._load_organization(child, path, organization_id)
         return loaded
 
-    async def _made(
+    async def _create(
         self,
         fixture: FixtureOrganization,
         path: tuple[str, ...],
@@ -128,26 +128,27 @@ class FixtureLoader:
                 params,
                 now,
                 source.new_id,
-                wallets=[_wallet(one) for one in fixture.wallets if one.mnemonic],
+                wallets=[_wallet(wallet) for wallet in fixture.wallets if wallet.mnemonic],
             )
         except ServiceError as refused:
             raise FixtureError(f"{' / '.join(path)}: {refused.message}") from None
         await self._service.store.add_organization(made.organization, made.attachments, made.lookups)
-        rest = _Rest(_Submitter(self._service, self._take_from, root, path), root, path)
+        rest = _RemainingRecords(_Submitter(self._service, self._take_from, root, path), root, path)
         await rest.make(fixture, keys)
 
 
-class _Rest:
-    """What the root user of an organization submits. `ids`: of users, tags and private keys, by kind and name."""
+class _RemainingRecords:
+    """The records that the root user of an organization submits."""
 
     def __init__(self, submitter: _Submitter, root: LoadedKey, path: tuple[str, ...]) -> None:
         self._submit = submitter.submit
         self._root = root
         self._path = path
         self._ids = {("user", root.user_name): root.user_id}
+        """The ids of users, tags and private keys, by kind and name."""
 
     async def make(self, fixture: FixtureOrganization, keys: Sequence[Sequence[LoadedKey]]) -> None:
-        """Raises FixtureError."""
+        """Submit all records except the organization and its root user. Raises FixtureError."""
         await self._root_user(fixture.users[0], keys[0])
         for user, of_user in zip(fixture.users[1:], keys[1:], strict=True):
             await self._user(user, of_user)
@@ -169,8 +170,12 @@ class _Rest:
         await self._root_quorum(fixture)
 
     async def _root_user(self, user: FixtureUser, keys: Sequence[LoadedKey]) -> None:
-        """What it has beside its first key."""
-        others = [_api_key(*one) for one in zip(user.api_keys, keys, strict=True) if one[1] is not self._root]
+        """Add the root user's other keys and phone number."""
+        others = [
+            _api_key(fixture, key)
+            for fixture, key in zip(user.api_keys, keys, strict=True)
+            if key is not self._root
+        ]
         if others:
             parameters: dict[str, Any] = {"userId": self._root.user_id, "apiKeys": others}
             await self._submit("create_api_keys", ("user", user.user_name, "keys"), parameters)
@@ -181,7 +186,7 @@ class _Rest:
     async def _user(self, user: FixtureUser, keys: Sequence[LoadedKey]) -> None:
         parameters: dict[str, Any] = {
             "userName": user.user_name,
-            "apiKeys": [_api_key(*one) for one in zip(user.api_keys, keys, strict=True)],
+            "apiKeys": [_api_key(fixture, key) for fixture, key in zip(user.api_keys, keys, strict=True)],
             "authenticators": [],
             "oauthProviders": [],
             "userTags": [],
@@ -190,14 +195,14 @@ class _Rest:
             parameters["userEmail"] = user.user_email
         if user.user_phone_number is not None:
             parameters["userPhoneNumber"] = user.user_phone_number
-        made = await self._submit("create_users", ("user", user.user_name), {"users": [parameters]})
-        self._ids["user", user.user_name] = made["userIds"][0]
+        result = await self._submit("create_users", ("user", user.user_name), {"users": [parameters]})
+        self._ids["user", user.user_name] = result["userIds"][0]
 
     async def _tag(self, tag: FixtureTag) -> None:
-        members = [self._named("user", name) for name in tag.users]
+        members = [self._id_of("user", name) for name in tag.users]
         parameters = {"userTagName": tag.user_tag_name, "userIds": members}
-        made = await self._submit("create_user_tag", ("tag", tag.user_tag_name), parameters)
-        self._ids["tag", tag.user_tag_name] = made["userTagId"]
+        result = await self._submit("create_user_tag", ("tag", tag.user_tag_name), parameters)
+        self._ids["tag", tag.user_tag_name] = result["userTagId"]
 
     async def _private_key(self, key: FixturePrivateKey) -> None:
         parameters = {
@@ -208,34 +213,36 @@ class _Rest:
         }
         secret = bytes.fromhex(key.private_key) if key.private_key else b""
         where = ("private key", key.private_key_name)
-        made = await self._submit("create_private_keys", where, {"privateKeys": [parameters]}, next_entropy=secret)
-        self._ids["private key", key.private_key_name] = made["privateKeys"][0]["privateKeyId"]
+        result = await self._submit(
+            "create_private_keys", where, {"privateKeys": [parameters]}, next_entropy=secret
+        )
+        self._ids["private key", key.private_key_name] = result["privateKeys"][0]["privateKeyId"]
 
     async def _private_key_tag(self, tag: FixturePrivateKeyTag) -> None:
-        members = [self._named("private key", name) for name in tag.private_keys]
+        members = [self._id_of("private key", name) for name in tag.private_keys]
         parameters = {"privateKeyTagName": tag.private_key_tag_name, "privateKeyIds": members}
-        made = await self._submit(
+        result = await self._submit(
             "create_private_key_tag", ("private key tag", tag.private_key_tag_name), parameters
         )
-        self._ids["privateKeyTag", tag.private_key_tag_name] = made["privateKeyTagId"]
+        self._ids["privateKeyTag", tag.private_key_tag_name] = result["privateKeyTagId"]
 
     async def _policy(self, policy: CreatePolicyIntentV3) -> None:
         parameters = json.loads(encode(policy))
         for member in {"condition", "consensus"} & parameters.keys():
-            parameters[member] = _REFERENCE.sub(lambda it: self._named(it[1], it[2]), parameters[member])
+            parameters[member] = _REFERENCE.sub(lambda match: self._id_of(match[1], match[2]), parameters[member])
         await self._submit("create_policy", ("policy", policy.policy_name), parameters)
 
     async def _root_quorum(self, fixture: FixtureOrganization) -> None:
-        quorum = [self._named("user", name) for name in fixture.root_users or (self._root.user_name,)]
+        quorum = [self._id_of("user", name) for name in fixture.root_users or (self._root.user_name,)]
         if quorum != [self._root.user_id] or fixture.threshold != 1:
             parameters = {"threshold": fixture.threshold, "userIds": quorum}
             await self._submit("update_root_quorum", ("root quorum",), parameters)
 
-    def _named(self, kind: str, name: str) -> str:
-        found = self._ids.get((kind, name))
-        if found is None:
+    def _id_of(self, kind: str, name: str) -> str:
+        id_ = self._ids.get((kind, name))
+        if id_ is None:
             raise FixtureError(f"{' / '.join(self._path)}: there is no {kind} {name!r}")
-        return found
+        return id_
 
 
 class _Submitter:
@@ -252,7 +259,7 @@ class _Submitter:
     async def submit(
         self, name: str, where: tuple[str, ...], parameters: Mapping[str, Any], *, next_entropy: bytes = b""
     ) -> dict[str, Any]:
-        """The result of a submission. `next_entropy`: the random bytes that it makes its first secret of.
+        """The result of a submission. `next_entropy`: the random bytes of its first secret.
 
         Raises FixtureError.
         """
@@ -284,14 +291,14 @@ class _Submitter:
 
 
 def _source(*path: str, next_entropy: bytes = b"") -> KeySource:
-    """What a record takes its identifiers and keys from. `next_entropy` comes first."""
+    """The source of a record's identifiers and keys. `next_entropy`: the first random bytes, if present."""
     source = seeded_source("keystead fixture " + json.dumps(path))
     if not next_entropy:
         return source
-    given = [next_entropy]
+    unused = [next_entropy]
 
     def entropy(size: int) -> bytes:
-        return given.pop() if given and size == len(next_entropy) else source.entropy(size)
+        return unused.pop() if unused and size == len(next_entropy) else source.entropy(size)
 
     return KeySource(entropy, source.new_id, source.api_key, None)
 
@@ -300,19 +307,19 @@ def _keys(
     organization_id: str, path: tuple[str, ...], user_name: str, api_keys: Sequence[FixtureApiKey]
 ) -> list[LoadedKey]:
     user_id = _source(*path, "user", user_name).new_id()
-    found = []
-    for one in api_keys:
-        if one.private_key is not None:
-            pair = api_key_of(one.private_key)
+    loaded = []
+    for fixture in api_keys:
+        if fixture.private_key is not None:
+            pair = api_key_of(fixture.private_key)
             halves = pair.public_key, pair.private_key
-        elif one.public_key is not None:
-            halves = one.public_key, ""
+        elif fixture.public_key is not None:
+            halves = fixture.public_key, ""
         else:
-            seed = json.dumps(["keystead fixture key", *path, user_name, one.api_key_name])
+            seed = json.dumps(["keystead fixture key", *path, user_name, fixture.api_key_name])
             pair = generate_api_key(seed=seed.encode())
             halves = pair.public_key, pair.private_key
-        found.append(LoadedKey(path[-1], organization_id, user_name, user_id, *halves))
-    return found
+        loaded.append(LoadedKey(path[-1], organization_id, user_name, user_id, *halves))
+    return loaded
 
 
 def _api_key(fixture: FixtureApiKey, key: LoadedKey) -> dict[str, str]:
@@ -322,13 +329,16 @@ def _api_key(fixture: FixtureApiKey, key: LoadedKey) -> dict[str, str]:
 def _wallet(fixture: FixtureWallet) -> WalletOfMnemonic:
     requests = [
         AccountRequest(
-            curve=one.curve, path_format=one.path_format, path=one.path, address_format=one.address_format
+            curve=account.curve,
+            path_format=account.path_format,
+            path=account.path,
+            address_format=account.address_format,
         )
-        for one in fixture.accounts
+        for account in fixture.accounts
     ]
     return WalletOfMnemonic(
         name=fixture.wallet_name,
         mnemonic=fixture.mnemonic or "",
         accounts=tuple(requests),
-        account_names=tuple(one.name for one in fixture.accounts),
+        account_names=tuple(account.name for account in fixture.accounts),
     )

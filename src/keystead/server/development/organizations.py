@@ -1,7 +1,7 @@
-"""/dev/v1/organizations: one more organization of its own, with a root user and both halves of an API key.
+"""/dev/v1/organizations: makes another organization, with a root user and an API key.
 
-Why not a sub-organization: a test may then make sub-organizations of its own, and no parent reads them. The server
-keeps no private key: the answer is the only place that has it.
+It has no parent, so that a test can make sub-organizations in it and no other user reads it. The server does not
+store the private key of the API key: only the answer has it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from keystead.storage.base import DatabaseStore
 
 
 class NewOrganizationRequest(ControlRequest, frozen=True):
-    """name: the new organization's. wallet: whether it has the wallet "Development", of the public test mnemonic of
-    local chains, and an authentication proxy, as the first organization has."""
+    """name: the name of the new organization. wallet: whether it has the wallet "Development" (the public test
+    mnemonic of local chains) and an authentication proxy, as the first organization has."""
 
     name: Label = "Test"
     wallet: bool = False
 
 
 class MadeOrganization(ControlAnswer, frozen=True):
-    """Keys are hex; the public one is compressed P-256."""
+    """Keys are in hex. The public key is P-256, compressed."""
 
     organization_id: str
     user_id: str

@@ -1,6 +1,6 @@
-"""GET /dev/v1/outbox: what a development server kept in place of sending it.
+"""GET /dev/v1/outbox: the messages that a development server keeps in place of sending them.
 
-Not here: keeping the messages (`delivery.kept`), who may ask (`access`).
+Not here: keeping the messages (`delivery.kept`), who may read them (`access`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""/dev/v1/outcomes: the status in which the next activities of a type end, whatever is decided about them.
+"""/dev/v1/outcomes: a developer chooses the status of the next activities of a type. It replaces the decision.
 
-For COMPLETED the activity is executed without anybody's approval. For every other status it is put on record
-without execution; where the status is not final, an approval executes it later. Not here: how (`pipeline.submit`).
+For COMPLETED the activity is executed without approvals. For every other status it is recorded without execution;
+if the status is not final, an approval executes it later. Not here: how this is done (`pipeline.submit`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
 from keystead.pipeline.activity import ActivityOperation
-from keystead.server.development.control import PREVIOUS_MAX, Control, ControlAnswer, ControlRequest
+from keystead.server.development.control import ENTRIES_MAX, Control, ControlAnswer, ControlRequest
 
 
 class ChosenOutcome(ControlAnswer, frozen=True):
-    """`count`: how many more activities of this type end so."""
+    """`count`: how many more activities of this type get this status."""
 
     type: str
     status: ActivityStatus
@@ -34,8 +34,8 @@ class Outcomes(ControlAnswer, frozen=True):
 
 
 class OutcomeChange(ControlRequest, frozen=True):
-    """type: an activity type in any of its versions, as in ACTIVITY_TYPE_CREATE_WALLET. clear: remove all; then
-    neither type nor status is needed."""
+    """type: an activity type in any of its versions, such as ACTIVITY_TYPE_CREATE_WALLET. clear: first remove all
+    outcomes; then type and status may be absent."""
 
     type: str = ""
     status: ActivityStatus | None = None
@@ -46,38 +46,40 @@ class OutcomeChange(ControlRequest, frozen=True):
 class ChosenOutcomes:
     def __init__(self) -> None:
         self._waiting: list[ChosenOutcome] = []
-        self._given: OrderedDict[str, ActivityStatus] = OrderedDict()
+        self._assigned: OrderedDict[str, ActivityStatus] = OrderedDict()
 
     def clear(self) -> None:
-        """Remove the outcomes that no activity has yet."""
+        """Remove the outcomes that no activity has got yet."""
         self._waiting.clear()
 
     def reset(self) -> None:
-        """Forget everything. The activities whose bytes have a status are gone, so equal bytes are new ones."""
+        """Forget everything. The database was reset, so equal bytes are a new submission and get no earlier
+        status."""
         self._waiting.clear()
-        self._given.clear()
+        self._assigned.clear()
 
     def status_of(self, activity_type: str, fingerprint: str) -> ActivityStatus | None:
         """`pipeline.environment.ChosenStatus`: a submission that is decided again keeps its status."""
-        known = self._given.get(fingerprint)
-        if known is not None:
-            return known
+        assigned = self._assigned.get(fingerprint)
+        if assigned is not None:
+            return assigned
         kind = activity_kind(activity_type)
-        for at, one in enumerate(self._waiting):
-            if activity_kind(one.type) == kind:
-                left = ChosenOutcome(type=one.type, status=one.status, count=one.count - 1)
-                self._waiting[at : at + 1] = [left] if left.count else []
-                self._given[fingerprint] = one.status
-                if len(self._given) > PREVIOUS_MAX:
-                    self._given.popitem(last=False)
-                return one.status
+        for index, chosen in enumerate(self._waiting):
+            if activity_kind(chosen.type) == kind:
+                remaining = ChosenOutcome(type=chosen.type, status=chosen.status, count=chosen.count - 1)
+                self._waiting[index : index + 1] = [remaining] if remaining.count else []
+                self._assigned[fingerprint] = chosen.status
+                if len(self._assigned) > ENTRIES_MAX:
+                    self._assigned.popitem(last=False)
+                return chosen.status
         return None
 
     def state(self) -> Outcomes:
         return Outcomes(outcomes=tuple(self._waiting))
 
     async def change(self, change: OutcomeChange) -> Outcomes:
-        """Raises InvalidRequest for a type that no submission makes, and for too many."""
+        """Add an outcome. Raises InvalidRequest for a type that no submission makes, for a missing status, and for
+        too many outcomes."""
         if change.clear:
             self.clear()
         if change.status is not None:
@@ -87,8 +89,8 @@ class ChosenOutcomes:
                     f"field `type`: no submission makes an activity of type {change.type[:100]!r}; expected a name "
                     "such as ACTIVITY_TYPE_CREATE_WALLET"
                 )
-            if len(self._waiting) >= PREVIOUS_MAX:
-                raise InvalidRequest(f"{PREVIOUS_MAX} outcomes wait already: clear them first")
+            if len(self._waiting) >= ENTRIES_MAX:
+                raise InvalidRequest(f"{ENTRIES_MAX} outcomes wait already; clear them first")
             self._waiting.append(ChosenOutcome(type=change.type, status=change.status, count=change.count))
         elif change.type or not change.clear:
             statuses = ", ".join(ActivityStatus)

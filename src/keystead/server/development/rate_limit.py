@@ -1,6 +1,6 @@
-"""/dev/v1/rate-limit: so many requests a second, all callers together, to try how a client takes 429.
+"""/dev/v1/rate-limit: a limit on the requests of all callers together, to test how a client handles HTTP 429.
 
-It is not the limit of the settings, which counts each organization and each address by itself.
+The limits of the settings are others: they count the requests of each organization, credential and address.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class RateLimitState(ControlAnswer, frozen=True):
 
 
 class RateLimitChange(ControlRequest, frozen=True):
-    """per_second: as many may come at once, and so many each second on average. 0: no limit."""
+    """per_second: the requests per second on average, and the most that may come at once. 0: no limit."""
 
     per_second: Annotated[int, Meta(ge=0, le=1_000_000)]
 

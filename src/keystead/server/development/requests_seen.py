@@ -1,6 +1,6 @@
 """/dev/v1/requests: the latest requests, each with its decoded stamp, its answer and the reason of a refusal.
 
-Bodies and answers are kept as they were, up to a length: they may hold what is secret elsewhere.
+Bodies and answers are kept up to a length and may hold secrets, because a development server has no real ones.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
 
 REQUESTS_MAX = 200
-"""As many as were answered, and as many as were refused: pages that ask again and again push no refusal out."""
+"""The most answered requests that are kept, and the most refused ones. They are counted apart, so that pages that
+poll do not displace refusals."""
 TEXT_MAX = 16_384
 """Bytes of a body, and of an answer, that are kept."""
 
 
 class SeenStamp(ControlAnswer, frozen=True, omit_defaults=True):
-    """`header`: its name. `problem`: why it cannot be read; then the members that follow are not there.
+    """`header`: its name. `problem`: why the stamp cannot be read; then the other members are absent.
 
     `public_key`: lower-case hex. `credential_id`, of a passkey: base64url. `client_data`, of a passkey: the JSON
     text that it signed.
@@ -42,10 +43,10 @@ class SeenStamp(ControlAnswer, frozen=True, omit_defaults=True):
 
 
 class SeenRequest(ControlAnswer, frozen=True):
-    """`at_ms`: milliseconds since the epoch, by the server's clock. `operation`: as in create_wallet, "" where the
-    path has none. `reason`: of a refusal, the message. `status` 0: the connection was cut. `fault`: it was a
-    developer's choice (/dev/v1/faults, /dev/v1/rate-limit). `form`: of an answer that is no refusal, `sdk` or
-    `documented`."""
+    """`at_ms`: milliseconds since the epoch, by the server's clock. `operation`: such as create_wallet; "" if
+    the path has no operation. `reason`: the message of a refusal. `status` 0: the connection was cut. `fault`: a
+    developer chose this answer (/dev/v1/faults, /dev/v1/rate-limit). `form`: `sdk` or `documented`; "" for a
+    refusal."""
 
     number: int
     at_ms: int
@@ -71,12 +72,12 @@ class SeenRequests(ControlAnswer, frozen=True):
 
 
 class RequestsChange(ControlRequest, frozen=True):
-    """clear: forget those that came so far."""
+    """clear: forget the requests that came so far."""
 
     clear: bool
 
 
-class _OrganizationField(msgspec.Struct):
+class _RequestOrganization(msgspec.Struct):
     organization_id: str = msgspec.field(name="organizationId", default="")
 
 
@@ -104,7 +105,7 @@ class RequestsSeen:
         fault: bool,
         form: Form | None,
     ) -> None:
-        """`answer` None: the connection was cut."""
+        """Record a request. `answer` is None if the connection was cut."""
         self._count += 1
         operation = CATALOGUE.at(one_slash(request.path))
         body = b"" if answer is None else answer.body
@@ -119,7 +120,7 @@ class RequestsSeen:
                 method=request.method,
                 path=request.path[:200],
                 operation="" if operation is None else operation.name,
-                organization_id=_decoded(request.body, _OrganizationField()).organization_id,
+                organization_id=_decoded(request.body, _RequestOrganization()).organization_id,
                 stamps=tuple(
                     _decoded_stamp(name, value) for name, value in request.headers if name in STAMP_HEADERS
                 ),
@@ -133,7 +134,9 @@ class RequestsSeen:
         )
 
     def state(self) -> SeenRequests:
-        return SeenRequests(requests=tuple(sorted((*self._answered, *self._refused), key=lambda each: each.number)))
+        return SeenRequests(
+            requests=tuple(sorted((*self._answered, *self._refused), key=lambda request: request.number))
+        )
 
     async def change(self, change: RequestsChange) -> SeenRequests:
         if change.clear:
@@ -176,12 +179,12 @@ def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:
     return SeenStamp(header=header)  # a read-only session: its text is a secret, and has no parts to show
 
 
-def _decoded(body: bytes, nothing: Any) -> Any:
-    """The members of a JSON object that are of interest, `nothing` if the body is not a JSON object."""
+def _decoded(body: bytes, default: Any) -> Any:
+    """The JSON object as a value of the type of `default`; `default` if the body is not such an object."""
     try:
-        return msgspec.json.decode(body, type=type(nothing))
+        return msgspec.json.decode(body, type=type(default))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return nothing
+        return default
 
 
 def _text(content: bytes) -> str:

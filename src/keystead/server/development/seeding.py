@@ -20,13 +20,13 @@ _EPOCH_MS = 1_700_000_000_000
 """The time in seeded identifiers (UUID version 7): earlier than in any identifier that a server makes unseeded."""
 
 _IDS_PER_START = 10_000_000
-"""So many identifiers of one start are in the order of their text before those of the next start."""
+"""The identifiers of one start. Up to this number, they sort before the identifiers of the next start."""
 
 
 class KeySource:
     """Identifiers, keys and entropy. Two sources seeded with one text give the same values in the same order.
 
-    `master_key`: 32 bytes; None for a fresh one. One event loop uses it.
+    `master_key`: 32 bytes; None if the server makes a random one. One event loop uses it.
     """
 
     def __init__(
@@ -49,10 +49,9 @@ def random_source() -> KeySource:
 def seeded_source(text: str, starts: int = 0) -> KeySource:
     """Derives every value from the text by HKDF-SHA256.
 
-    starts: how often a server was started on the data before, 0 for the first values of all. No start repeats the
-    identifiers of another one.
+    `starts`: how often a server was started on the data before. Each start has other identifiers.
     """
-    stream = _derived(text, starts)
+    stream = _entropy_blocks(text, starts)
     numbers = itertools.count(starts * _IDS_PER_START)
 
     def entropy(size: int) -> bytes:
@@ -65,17 +64,17 @@ def seeded_source(text: str, starts: int = 0) -> KeySource:
         entropy,
         seeded_id,
         generate_api_key(seed=text.encode()),
-        _one(text, b"keystead development master key"),
+        _derive(text, b"keystead development master key"),
     )
 
 
-def _derived(text: str, starts: int) -> Iterator[bytes]:
+def _entropy_blocks(text: str, starts: int) -> Iterator[bytes]:
     start = b"" if starts == 0 else b"start %d " % starts
     for number in itertools.count():
-        yield _one(text, b"keystead development entropy %s%d" % (start, number))
+        yield _derive(text, b"keystead development entropy %s%d" % (start, number))
 
 
-def _one(text: str, label: bytes) -> bytes:
+def _derive(text: str, label: bytes) -> bytes:
     return HKDF(SHA256(), length=32, salt=None, info=label).derive(text.encode())
 
 

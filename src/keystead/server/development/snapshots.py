@@ -1,7 +1,7 @@
-"""/dev/v1/snapshots, /dev/v1/restore, /dev/v1/reset: named snapshots of everything stored, and going back to one.
+"""/dev/v1/snapshots, /dev/v1/restore, /dev/v1/reset: takes named snapshots of the database, and restores them.
 
-The snapshot "start" is taken when the server starts. They are in memory, and end with the server. Not here: copying
-the tables (`storage.sqlite_snapshots`).
+The snapshot "start" is taken when the server starts. Snapshots are in memory, and are lost when the server stops.
+Not here: copying the tables (`storage.sqlite_snapshots`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 from keystead.storage.sqlite import SqliteStore
-from keystead.storage.sqlite_snapshots import Snapshot, put_back, put_organization_back, take_snapshot
+from keystead.storage.sqlite_snapshots import Snapshot, restore_organization, restore_snapshot, take_snapshot
 
 START = "start"
 SNAPSHOTS_MAX = 20
 BYTES_MAX = 1024 * 1024 * 1024
-"""Of all snapshots together."""
+"""The most bytes of all snapshots together."""
 
 Name = Annotated[str, Meta(min_length=1, max_length=64)]
 
@@ -33,29 +33,29 @@ class SnapshotNames(ControlAnswer, frozen=True):
 
 
 class SnapshotChange(ControlRequest, frozen=True):
-    """name: what the snapshot that is taken now is called; one of that name is replaced."""
+    """name: the name of the new snapshot. It replaces a snapshot of that name."""
 
     name: Name
 
 
 class RestoreChange(ControlRequest, frozen=True):
-    """name: the snapshot to go back to. It stays."""
+    """name: the snapshot to restore. It is kept."""
 
     name: Name
 
 
 class ResetChange(ControlRequest, frozen=True):
-    """organization_id: the organization that goes back to how it was when the server started, with its
-    sub-organizations; one that was made since is removed. Without it everything goes back: what is stored,
-    messages, requests seen, faults, outcomes, rate limit and clock."""
+    """organization_id: the organization to reset to its state at the start, with its sub-organizations. An
+    organization that was made later is removed. Without it, everything is reset: the database, messages, requests
+    seen, faults, outcomes, rate limit and clock."""
 
     organization_id: Uuid | None = None
 
 
 class Snapshots:
-    """`forget` is called after everything went back to its start.
+    """`forget` is called after everything was reset.
 
-    One change at a time: the limits count what other calls take, and no snapshot is closed while it is put back.
+    Changes run one after the other, so that the limits hold and no snapshot is closed while it is restored.
     """
 
     def __init__(self, store: SqliteStore, forget: Callable[[], None]) -> None:
@@ -65,7 +65,7 @@ class Snapshots:
         self._changing = asyncio.Lock()
 
     async def take_start(self) -> None:
-        """Remember how everything is now as the start."""
+        """Take the snapshot "start"."""
         self._taken[START] = await take_snapshot(self._store)
 
     def state(self) -> SnapshotNames:
@@ -74,11 +74,13 @@ class Snapshots:
     async def take(self, change: SnapshotChange) -> SnapshotNames:
         """Raises InvalidRequest for the name "start", LimitReached for too many or too large ones."""
         if change.name == START:
-            raise InvalidRequest(f"field `name`: {START!r} is how everything was when the server started")
+            raise InvalidRequest(f"field `name`: {START!r} is the snapshot of the start; choose another name")
         async with self._changing:
             if len(self._taken) >= SNAPSHOTS_MAX and change.name not in self._taken:
-                raise LimitReached(f"there are {SNAPSHOTS_MAX} snapshots: take one of their names again")
-            others = sum(one.bytes for name, one in self._taken.items() if name != change.name)
+                raise LimitReached(
+                    f"there are {SNAPSHOTS_MAX} snapshots already; use the name of one of them to replace it"
+                )
+            others = sum(snapshot.bytes for name, snapshot in self._taken.items() if name != change.name)
             taken = await take_snapshot(self._store)
             if others + taken.bytes > BYTES_MAX:
                 taken.close()
@@ -97,17 +99,17 @@ class Snapshots:
                 raise NotFound(
                     f"field `name`: there is no snapshot {change.name!r}; there are {', '.join(self._taken)}"
                 )
-            await put_back(self._store, snapshot)
+            await restore_snapshot(self._store, snapshot)
             return self.state()
 
     async def reset(self, change: ResetChange) -> SnapshotNames:
-        """Raises NotFound for an organization that is neither here nor was here at the start."""
+        """Raises NotFound for an organization that does not exist and did not exist at the start."""
         async with self._changing:
             start = self._taken[START]
             if change.organization_id is None:
-                await put_back(self._store, start)
+                await restore_snapshot(self._store, start)
                 self._forget()
-            elif not await put_organization_back(self._store, start, change.organization_id):
+            elif not await restore_organization(self._store, start, change.organization_id):
                 raise NotFound(f"field `organizationId`: there is no organization {change.organization_id}")
             return self.state()
 

@@ -1,4 +1,4 @@
-"""/dev/v1/webhooks: the webhooks that were sent lately, and what became of each attempt.
+"""/dev/v1/webhooks: the webhooks that were sent recently, with the result of each attempt.
 
 Not here: sending them (`delivery.webhooks`).
 """
@@ -12,7 +12,7 @@ from keystead.server.development.control import Control, ControlAnswer, ControlR
 
 WEBHOOKS_MAX = 1_000
 BYTES_MAX = 16_777_216
-"""Of the bodies that are kept; the newest is kept in any case."""
+"""The most bytes of the bodies that are kept. The newest webhook is always kept."""
 
 
 class SentWebhooks(ControlAnswer, frozen=True):
@@ -22,7 +22,7 @@ class SentWebhooks(ControlAnswer, frozen=True):
 
 
 class WebhooksChange(ControlRequest, frozen=True):
-    """clear: forget those that were sent so far."""
+    """clear: forget the webhooks that were sent so far."""
 
     clear: bool
 

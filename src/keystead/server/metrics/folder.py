@@ -1,4 +1,4 @@
-"""The folder in which the processes of one server count. Not here: what they count (`measurements`)."""
+"""The folder with the counters of the processes of one server. Not here: what they count (`measurements`)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PREFIX: Final = "keystead-metrics-"
 def metrics_folder() -> Iterator[Path]:
     """A new folder, which is removed when the block ends.
 
-    Its server holds a lock on it. A folder that nobody holds was left by a server that was killed: it is removed
-    now. Raises OSError if no folder can be made.
+    The server locks its folder. A folder without a lock is from a server that was killed, and is removed now.
+    Raises OSError if no folder can be made.
     """
-    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # of another user, or gone meanwhile
-            _remove_if_left(left)
+    for abandoned in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # it belongs to another user, or another process removed it
+            _remove_if_abandoned(abandoned)
     folder, lock = _locked_folder()
     try:
         yield folder
@@ -43,7 +43,7 @@ def _locked_folder() -> tuple[Path, int]:
             os.close(lock)
 
 
-def _remove_if_left(folder: Path) -> None:
+def _remove_if_abandoned(folder: Path) -> None:
     if folder.lstat().st_uid == os.geteuid():
         lock = _lock(folder)
         shutil.rmtree(folder, ignore_errors=True)
@@ -51,7 +51,8 @@ def _remove_if_left(folder: Path) -> None:
 
 
 def _lock(folder: Path) -> int:
-    """Raises BlockingIOError if a server holds it."""
+    """Lock a folder. Returns the descriptor that holds the lock. Raises BlockingIOError if a server has the
+    lock."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)

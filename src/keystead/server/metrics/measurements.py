@@ -1,4 +1,4 @@
-"""What is measured of a server, for Prometheus: every metric with its name and labels.
+"""The metrics of a server, for Prometheus: every metric with its name and labels.
 
 Labels have few values and never an id. Values of all workers are added up, by files of prometheus_client's
 multi-process mode, which is chosen when that package is imported: see `serving`, which prepares it. Not here: when
@@ -54,7 +54,7 @@ class Measurements:
         self.cache_misses = counter("cache_misses", "Values that a cache lacked.", "cache")
         self.messages = counter("messages", "Attempts to send an e-mail or SMS, by their result.", "result")
         self.webhooks = counter("webhooks", "Attempts to deliver a webhook, by their result.", "result")
-        self._rate_limited = counter("rate_limited", "Requests that a rate limit refused, by which.", "limit")
+        self._rate_limited = counter("rate_limited", "Requests that a rate limit refused, by limit.", "limit")
         self.cpu_seconds = counter("cpu_seconds", "Processor time of the processes that serve.")
         self.resident_bytes = gauge("resident_bytes", "Memory of the processes that serve.")
         self.queued_requests = gauge(
@@ -64,8 +64,10 @@ class Measurements:
             "queued_submissions", "Submissions that wait for their turn at their organization."
         )
         self.queued_commits = gauge("queued_commits", "Commits that wait for the next transaction.")
-        self.connections_used = gauge("database_connections_used", "Connections in use, by what for.", "pool")
-        self.connections_max = gauge("database_connections_max", "Most connections, by what for.", "pool")
+        self.connections_used = gauge(
+            "database_connections_used", "Database connections in use, by purpose.", "pool"
+        )
+        self.connections_max = gauge("database_connections_max", "Most database connections, by purpose.", "pool")
         self.processes = gauge("processes", "Processes that serve.")
 
         def newest(name: str, text: str, *labels: str) -> Gauge:
@@ -89,20 +91,20 @@ class Measurements:
             "waiting_webhooks", "Webhooks that are not delivered yet, of all organizations; counted up to 100,000."
         )
 
-    def answered(self, operation: str, status: int, seconds: float) -> None:
+    def count_answer(self, operation: str, status: int, seconds: float) -> None:
         """A request got its answer."""
         self._requests.labels(operation, str(status)).inc()
         self._request_seconds.labels(operation).observe(seconds)
 
-    def submitted(self, activity_type: str, status: str) -> None:
+    def count_submission(self, activity_type: str, status: str) -> None:
         """A submission was answered with an activity."""
         self._activities.labels(activity_type, status).inc()
 
-    def rate_limited(self, limit: str) -> None:
+    def count_rate_limited(self, limit: str) -> None:
         """A request was refused by a rate limit."""
         self._rate_limited.labels(limit).inc()
 
-    def written(self, commits: int, seconds: float) -> None:
+    def record_transaction(self, commits: int, seconds: float) -> None:
         """A transaction ended, committed or not."""
         self._transaction_seconds.observe(seconds)
         self._transaction_commits.observe(commits)

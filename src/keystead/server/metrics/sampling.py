@@ -1,6 +1,7 @@
 """Copies the counters of the server's parts into its metrics, once a second.
 
-The parts count in plain numbers, which cost a request next to nothing. Not here: the metrics (`measurements`).
+The parts count in plain numbers, because a counter of the library would slow every request. Not here: the metrics
+(`measurements`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from keystead.server.metrics.process_facts import resident_bytes
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import newest
 
-EVERY_S: Final = 1.0
+PERIOD_S: Final = 1.0
 _INSTALLATION_EVERY: Final = 15
-"""The database is asked for the messages and webhooks that wait, and for dates, once in so many samples."""
+"""Once in this number of samples, the database is read for the messages and webhooks that wait, and for dates."""
 
 _COUNTED_MAX: Final = 100_000
 """Webhooks that wait are counted up to this number, so that counting takes no longer than a moment."""
@@ -55,7 +56,7 @@ class Sampler:
         self._outbox = outbox
         self._webhooks = webhooks
         self._certificate_ends_ms = certificate_ends_ms
-        self._known: dict[tuple[Counter, tuple[str, ...]], float] = {}
+        self._last_totals: dict[tuple[Counter, tuple[str, ...]], float] = {}
 
     async def run(self) -> None:
         """Sample until cancelled."""
@@ -67,29 +68,29 @@ class Sampler:
             if number % _INSTALLATION_EVERY == 0:
                 await self._sample_installation()
             number += 1
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(PERIOD_S)
 
     def sample(self) -> None:
         """Everything that needs no database."""
-        to, store = self._measurements, self._store
+        metrics, store = self._measurements, self._store
         for (verdict, rule), count in store.decisions.items():
-            self._count(to.decisions, count, verdict, rule)
+            self._count(metrics.decisions, count, verdict, rule)
         for name, (hits, misses) in self._caches().items():
-            self._count(to.cache_hits, hits, name)
-            self._count(to.cache_misses, misses, name)
+            self._count(metrics.cache_hits, hits, name)
+            self._count(metrics.cache_misses, misses, name)
         for result, count in self._outbox.results.items():
-            self._count(to.messages, count, result.name.lower())
+            self._count(metrics.messages, count, result.name.lower())
         for outcome, count in self._webhooks.results.items():
-            self._count(to.webhooks, count, outcome.value)
-        self._count(to.cpu_seconds, time.process_time())
-        to.certificate_seconds.set((self._certificate_ends_ms() or 0) / 1000)
-        to.resident_bytes.set(resident_bytes("self"))
-        to.queued_requests.set(self._concurrency.waiting)
-        to.queued_submissions.set(self._lifecycle.waiting)
-        to.queued_commits.set(store.waiting_commits)
+            self._count(metrics.webhooks, count, outcome.value)
+        self._count(metrics.cpu_seconds, time.process_time())
+        metrics.certificate_seconds.set((self._certificate_ends_ms() or 0) / 1000)
+        metrics.resident_bytes.set(resident_bytes("self"))
+        metrics.queued_requests.set(self._concurrency.waiting)
+        metrics.queued_submissions.set(self._lifecycle.waiting)
+        metrics.queued_commits.set(store.waiting_commits)
         for pool, (used, most) in store.connections().items():
-            to.connections_used.labels(pool).set(used)
-            to.connections_max.labels(pool).set(most)
+            metrics.connections_used.labels(pool).set(used)
+            metrics.connections_max.labels(pool).set(most)
 
     def _caches(self) -> Mapping[str, tuple[int, int]]:
         """Hits and misses by cache."""
@@ -102,20 +103,20 @@ class Sampler:
         }
 
     async def _sample_installation(self) -> None:
-        to = self._measurements
+        metrics = self._measurements
         try:
-            to.due_messages.set(await self._store.due_message_count())
-            to.last_backup_seconds.set((await last_backup_ms(self._store) or 0) / 1000)
+            metrics.due_messages.set(await self._store.due_message_count())
+            metrics.last_backup_seconds.set((await last_backup_ms(self._store) or 0) / 1000)
             since = await master_key_since(self._store)
-            to.master_key_seconds.set(0 if since is None else since.since_ms / 1000)
-            to.waiting_webhooks.set(await self._store.waiting_delivery_count(_COUNTED_MAX))
+            metrics.master_key_seconds.set(0 if since is None else since.since_ms / 1000)
+            metrics.waiting_webhooks.set(await self._store.waiting_delivery_count(_COUNTED_MAX))
         except ServiceError:
-            return  # the database is away, which the requests show; the last numbers stay
+            return  # the requests show that the database does not answer; the last numbers stay
 
     def _count(self, counter: Counter, total: float, *labels: str) -> None:
         """Raise a counter to this total."""
         key = (counter, labels)
-        added = total - self._known.get(key, 0)
+        added = total - self._last_totals.get(key, 0)
         if added > 0:
             (counter.labels(*labels) if labels else counter).inc(added)
-            self._known[key] = total
+            self._last_totals[key] = total

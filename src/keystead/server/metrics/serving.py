@@ -25,7 +25,8 @@ _ADDRESS: Final = re.compile(r"(?P<host>[^\[\]:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0
 
 
 class WatchedSigner(Protocol):
-    """The process of the signer. `restarts`: its starts after it died. `pid`: of the one that runs."""
+    """The process of the signer. `restarts`: how often it was started again. `pid`: the id of the present
+    process."""
 
     restarts: int
 
@@ -35,10 +36,10 @@ class WatchedSigner(Protocol):
 
 def parse_address(text: str) -> tuple[str, int]:
     """Host and port of `127.0.0.1:9464` or `[::1]:9464`. Raises SettingsError."""
-    found = _ADDRESS.fullmatch(text)
-    if found is None or int(found["port"]) > 65_535:
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > 65_535:
         raise SettingsError("setting KEYSTEAD_METRICS_ADDRESS: expected HOST:PORT, such as 127.0.0.1:9464")
-    return found["host"].strip("[]"), int(found["port"])
+    return match["host"].strip("[]"), int(match["port"])
 
 
 @contextmanager
@@ -58,15 +59,19 @@ def serving_metrics(address: str, signer: WatchedSigner) -> Iterator[None]:
         from prometheus_client.multiprocess import MultiProcessCollector
 
         class SignerCollector:
-            """What the process that watches the signer knows."""
+            """The metrics of the signer's process."""
 
             def collect(self) -> Iterable[Metric]:
                 text = "Starts of the signer after it died."
                 yield CounterMetricFamily("keystead_signer_restarts", text, value=signer.restarts)
                 seconds = cpu_seconds(signer.pid)
-                yield CounterMetricFamily("keystead_signer_cpu_seconds", "Its processor time.", value=seconds)
-                held = resident_bytes(signer.pid)
-                yield GaugeMetricFamily("keystead_signer_resident_bytes", "Its memory.", value=held)
+                yield CounterMetricFamily(
+                    "keystead_signer_cpu_seconds", "Processor time of the signer, in seconds.", value=seconds
+                )
+                memory_bytes = resident_bytes(signer.pid)
+                yield GaugeMetricFamily(
+                    "keystead_signer_resident_bytes", "Resident memory of the signer, in bytes.", value=memory_bytes
+                )
 
         registry = CollectorRegistry()
         MultiProcessCollector(registry)
