@@ -41,7 +41,7 @@ def decoded_public_key(curve: Curve, encoded: bytes) -> PublicKey:
     """The public key from its 33 or 65 bytes of SEC 1, or from the 32 bytes of ed25519. Raises ValueError."""
     match curve:
         case Curve.SECP256K1:
-            return PublicKey(curve, secp256k1.compressed(encoded), secp256k1.uncompressed(encoded))
+            return PublicKey(curve, secp256k1.to_compressed(encoded), secp256k1.to_uncompressed(encoded))
         case Curve.P256:
             return public_key_of_p256(ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encoded))
         case Curve.ED25519:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta
 
-from keystead.api.decoding import decoder, plain, refuse_repeated_members
+from keystead.api.decoding import decode_canonical, decoder, refuse_repeated_members
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
@@ -80,7 +80,7 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
     path.
     """
     version = operation.versions[0]
-    read = plain(body)
+    read = decode_canonical(body)
     envelope = _read_at_once(version, body, read)
     if envelope is not None:
         intent = envelope.parameters

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, Ellip
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from keystead.api.decoding import in_words
+from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
 from keystead.primitives import secp256k1
 from keystead.stamps.base64url import decode_base64url
@@ -66,7 +66,7 @@ def read_stamp(header_value: str | bytes) -> Stamp:
     try:
         stamp = _decoder.decode(encoded)
     except msgspec.ValidationError as exc:
-        raise Unauthenticated(f"could not extract api key stamp: {in_words(exc, Stamp)}") from exc
+        raise Unauthenticated(f"could not extract api key stamp: {explain_invalid(exc, Stamp)}") from exc
     except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("malformed activity stamp: X-Stamp is not base64url of JSON") from exc
 
@@ -144,7 +144,7 @@ def _p256(key: EllipticCurvePublicKey) -> _Verify:
 def _secp256k1(public_key: bytes, digest: Callable[[bytes], bytes]) -> _Verify:
     """By libsecp256k1, ten times as fast as OpenSSL on this curve. Raises ValueError unless the bytes are a
     point."""
-    key = secp256k1.compressed(public_key)
+    key = secp256k1.to_compressed(public_key)
 
     def verify(signature: bytes, body: bytes) -> None:
         r, s = read_ecdsa_signature(signature)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from keystead.api.decoding import in_words
+from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
 from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.ceremony import (
@@ -76,7 +76,7 @@ def read_assertion(header_value: str | bytes) -> Assertion:
     try:
         wire = _decoder.decode(header_value)
     except msgspec.ValidationError as exc:
-        raise Unauthenticated(f"could not extract webauthn stamp: {in_words(exc, _Wire)}") from exc
+        raise Unauthenticated(f"could not extract webauthn stamp: {explain_invalid(exc, _Wire)}") from exc
     except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("could not extract webauthn stamp: the header is not a JSON object") from exc
     if len(wire.credential_id) > CREDENTIAL_ID_CHARS_MAX:

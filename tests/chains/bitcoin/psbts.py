@@ -110,7 +110,7 @@ def bitcoin_party(kind: str, network: str = "MAINNET", private: bytes = KEY) -> 
     return Party(
         curve=Curve.SECP256K1,
         compressed=key_of(private),
-        uncompressed=secp256k1.uncompressed(key_of(private)),
+        uncompressed=secp256k1.to_uncompressed(key_of(private)),
         address_format=AddressFormat(f"ADDRESS_FORMAT_BITCOIN_{network}_{kind}"),
         address=ScriptPubKey(script, network=NETWORKS[network]).address,
     )

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.choices import choices
+from keystead.api.choices import expected_words
 from keystead.api.spelling import did_you_mean
 from keystead.policies.closed_sets import WORDS
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
@@ -77,7 +77,7 @@ def read(value: Any, kind: type[TableT], where: str) -> TableT:
         path = match["path"] if match else ""
         words = _in_words(_AT.sub("", message), "" if path else _fields(kind))
         if given := _WORD.fullmatch(message):
-            expected = choices(kind, path.lstrip("."), given["word"])
+            expected = expected_words(kind, path.lstrip("."), given["word"])
             words = f"{given['word']!r} is unknown: {expected}" if expected else words
         raise MalformedTable(where + path, words) from None
 
