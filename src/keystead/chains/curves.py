@@ -14,12 +14,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.enums import Curve
 from keystead.primitives import secp256k1
+from keystead.primitives.p256 import ORDER as P256_ORDER
 
 PRIVATE_KEY_BYTES: Final = 32
 
 GROUP_ORDERS: Final = {
     Curve.SECP256K1: secp256k1.ORDER,
-    Curve.P256: 0xFFFFFFFF_00000000_FFFFFFFF_FFFFFFFF_BCE6FAAD_A7179E84_F3B9CAC2_FC632551,
+    Curve.P256: P256_ORDER,
 }
 """Private keys of these curves are 1 to order - 1 (SEC 2); of ed25519 any 32 bytes are one (RFC 8032)."""
 

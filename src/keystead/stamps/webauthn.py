@@ -112,14 +112,15 @@ def verify_assertion(
     *,
     rp_id_hash: bytes | None = None,
 ) -> None:
-    """Return if `assertion` was made over exactly the bytes `body` with the registered key.
+    """Raise Unauthenticated unless `assertion` was made over exactly the bytes `body` with the registered key.
 
     The challenge is the 64 characters of the body's SHA-256 in lower-case hex, as bytes. The user must have been
-    present; verification of the user (PIN, finger) is not required. `origins` empty: any origin; `rp_id_hash`
-    None: any relying party. Unknown members of clientDataJSON are ignored. Follows WebAuthn Level 2 section 7.2,
+    present; verification of the user (PIN, finger) is not required. `cose_public_key_b64url`: the COSE key in
+    base64url. `origins`: the accepted origins; empty accepts any. `rp_id_hash`: the accepted relying party, 32
+    bytes; None accepts any. Unknown members of clientDataJSON are ignored. Follows WebAuthn Level 2 section 7.2,
     except that the counter is not checked.
 
-    Raises Unauthenticated ("could not verify WebAuthN signature: ...").
+    The message of the error starts with "could not verify WebAuthN signature".
     """
     try:
         _verify(assertion, body, cose_public_key_b64url, origins, rp_id_hash)
