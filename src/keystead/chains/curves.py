@@ -38,7 +38,7 @@ class PublicKey(msgspec.Struct, frozen=True):
 
 
 @functools.lru_cache(maxsize=4096)
-def decoded_public_key(curve: Curve, encoded: bytes) -> PublicKey:
+def decode_public_key(curve: Curve, encoded: bytes) -> PublicKey:
     """The public key from its 33 or 65 bytes of SEC 1, or from the 32 bytes of ed25519. Raises ValueError."""
     match curve:
         case Curve.SECP256K1:

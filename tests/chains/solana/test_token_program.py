@@ -83,7 +83,7 @@ REFUSED: list[tuple[str, Pubkey, bytes, int, str]] = [
     ("a second instruction cut short", TOKEN, batch(inner(0, b"\x11"), b"\0"), 0, "instruction 1 is cut short"),
     ("more accounts than there are", TOKEN, batch(inner(4, b"\x03" + u64(1))), 3, "instruction 0 lacks accounts"),
     ("accounts left over", TOKEN, batch(inner(3, b"\x03" + u64(1))), 4, "1 accounts that no instruction takes"),
-    ("a batch in a batch", TOKEN, batch(inner(3, batch(inner(3, b"\x03" + u64(1))))), 3, "no batch in it"),
+    ("a batch in a batch", TOKEN, batch(inner(3, batch(inner(3, b"\x03" + u64(1))))), 3, "may not contain a batch"),
     ("a transfer cut short in a batch", TOKEN, batch(inner(3, b"\x03\x01")), 3, "9 bytes of data"),
     ("unwrapping everything", TOKEN, b"\x2d\0", 3, "UnwrapLamports without an amount"),
     ("unwrapping everything, in a batch", TOKEN_2022, batch(inner(3, b"\x2d\0")), 3, "without an amount"),
@@ -94,9 +94,9 @@ REFUSED: list[tuple[str, Pubkey, bytes, int, str]] = [
     ("a confidential transfer", TOKEN_2022, b"\x1b\x07" + bytes(40), 4, "confidential Transfer"),
     ("a confidential transfer with fee", TOKEN_2022, b"\x1b\x0d" + bytes(40), 4, "confidential TransferWithFee"),
     ("no data", TOKEN, b"", 3, "without data"),
-    ("an instruction of Token-2022 alone", TOKEN, b"\x1a\x01" + bytes(17), 4, "lacks"),
-    ("an instruction of no version yet", TOKEN_2022, b"\x2f" + bytes(8), 3, "an instruction 2f"),
-    ("a hash that names nothing", TOKEN_2022, b"\xd2" + bytes(8), 3, "lacks"),
+    ("an instruction of Token-2022 alone", TOKEN, b"\x1a\x01" + bytes(17), 4, "has no instruction"),
+    ("an instruction of no version yet", TOKEN_2022, b"\x2f" + bytes(8), 3, "has no instruction 2f"),
+    ("a hash that names nothing", TOKEN_2022, b"\xd2" + bytes(8), 3, "has no instruction"),
 ]
 
 
