@@ -243,7 +243,7 @@ def test_a_parents_user_vouches_for_claims() -> None:
 def test_one_of_token_and_claims() -> None:
     both = OauthProviderParamsV2(provider_name="p", oidc_token="t", oidc_claims=CLAIMS)
     for neither_or_both in (OauthProviderParamsV2(provider_name="p"), both):
-        with pytest.raises(InvalidRequest, match=r"`place\[0\]`: one of"):
+        with pytest.raises(InvalidRequest, match=r"`place\[0\]`: expected either"):
             new_providers(neither_or_both, claims_vouched=True)
 
 

@@ -17,10 +17,10 @@ from keystead.organizations.kinds.tags import TAGS
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import Limits, check_limit
-from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, user_lookups
+from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value, user_lookups
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import check_credential
+from keystead.organizations.users import check_can_authenticate
 from tests.organizations.records import NOW, a_provider, a_user, an_api_key, an_authenticator, an_organization
 
 NEXT = Version(2, "activity")
@@ -114,7 +114,7 @@ def test_a_private_key_is_found_by_its_address_the_oldest_first() -> None:
 def test_lookups() -> None:
     key, passkey = an_api_key(), an_authenticator()
     user = a_user(api_keys=(key,), authenticators=(passkey,), oauth_providers=(a_provider(),))
-    identity = identity_looked_up(a_provider().issuer, a_provider().audience, a_provider().subject)
+    identity = identity_lookup_value(a_provider().issuer, a_provider().audience, a_provider().subject)
     assert user_lookups(user) >= {
         Lookup(LookupKind.OAUTH_IDENTITY, identity, user.user_id),
         Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id),
@@ -124,8 +124,8 @@ def test_lookups() -> None:
 
 def test_identities_that_read_alike_are_found_apart() -> None:
     alike = [("ab", "c", "d"), ("a", "bc", "d"), ("a", "c", "bd"), ("c", "ab", "d"), ('a","b', "c", "d")]
-    assert len({identity_looked_up(*identity) for identity in alike}) == len(alike)
-    assert len(identity_looked_up("i" * 1024, "a" * 1024, "s" * 1024)) == 64
+    assert len({identity_lookup_value(*identity) for identity in alike}) == len(alike)
+    assert len(identity_lookup_value("i" * 1024, "a" * 1024, "s" * 1024)) == 64
 
 
 BY_MESSAGE = [
@@ -150,10 +150,10 @@ BY_MESSAGE = [
 def test_valid_credential(name: str, features: dict[str, str], members: dict[str, Any], is_valid: bool) -> None:
     organization = an_organization(features={f"FEATURE_NAME_{name}": value for name, value in features.items()})
     if is_valid:
-        check_credential(a_user(**members), organization, "place")
+        check_can_authenticate(a_user(**members), organization, "place")
     else:
         with pytest.raises(InvalidRequest, match="user missing valid credential: field `place`"):
-            check_credential(a_user(**members), organization, "place")
+            check_can_authenticate(a_user(**members), organization, "place")
 
 
 def test_unknown_user_and_tag_are_named() -> None:

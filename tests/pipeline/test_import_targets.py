@@ -8,7 +8,7 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied
-from keystead.organizations.import_targets import LASTS_MS, OPEN_MAX, open_targets
+from keystead.organizations.import_targets import LIFETIME_MS, OPEN_MAX, open_targets
 from keystead.organizations.kinds.import_targets import ImportKind
 from keystead.pipeline.activity import Activity
 from tests.support import bundles
@@ -55,7 +55,7 @@ def test_a_target_goes_with_the_import() -> None:
     assert len(people.organization.wallets) == 2
 
 
-@pytest.mark.parametrize(("later_ms", "is_open"), [(LASTS_MS - 10, True), (LASTS_MS, False)])
+@pytest.mark.parametrize(("later_ms", "is_open"), [(LIFETIME_MS - 10, True), (LIFETIME_MS, False)])
 def test_a_target_is_open_for_an_hour(later_ms: int, is_open: bool) -> None:
     people = harness()
     begin(people)
@@ -73,7 +73,7 @@ def test_what_is_over_goes_when_anybody_begins_another() -> None:
     people.policy(name="imports", consensus="approvers.count() >= 1", condition="activity.action == 'IMPORT'")
     begin(people)
     begin(people, kind="private_key")
-    people.clock.ms += LASTS_MS
+    people.clock.ms += LIFETIME_MS
     begin(people, "Ana")
     assert [one.user_id for one in people.organization.import_targets.values()] == [people.user_ids["Ana"]]
 

@@ -81,7 +81,7 @@ async def emailed_bundle(
     if kind.feature not in organization.profile.features:
         raise InvalidRequest(
             f"feature {kind.feature} is not enabled in organization {organization.id}; "
-            "set_organization_feature does it"
+            "enable it with set_organization_feature"
         )
     check_channel(execution, "email")
     user = user_with_email(organization, asked.email)

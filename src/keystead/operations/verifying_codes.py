@@ -193,4 +193,4 @@ def used_code(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, .
     """The rows of a used code: it is no longer valid, and its contact may get another one."""
     assert stored.code is not None
     used = stored.code.after_use(execution.now_ms)
-    return (used,) if stored.count is None else (used, stored.count.without(used.id))
+    return (used,) if stored.count is None else (used, stored.count.without_start(used.id))

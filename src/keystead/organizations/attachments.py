@@ -27,7 +27,7 @@ PRIVATE_KEY_PURPOSE = "private-key"
 """The purpose of the sealed secret of a private key."""
 
 SECRET_PURPOSE = "secret"  # noqa: S105 (a name, not a secret)
-"""The purpose of the sealed value of a secret that is no key."""
+"""The purpose of the sealed value of a secret that is not a key."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -101,8 +101,8 @@ class NewAccount(ChangedAccount, frozen=True):
 
 
 class StoredAccount(msgspec.Struct, frozen=True):
-    """A wallet account as it is read. `exported`: its key was exported on its own; its wallet may have been,
-    too."""
+    """A wallet account as it is read. `exported`: its key was exported on its own. Its wallet may have been
+    exported, too."""
 
     account: WalletAccount
     exported: bool = False
@@ -115,7 +115,7 @@ class SealedSecret(AttachedRow, frozen=True):
         name="sealed_secret",
         key=(("record_id", str), ("purpose", str)),
         columns=(("key_id", str), ("ciphertext", bytes)),
-        goes_at_once=True,
+        is_deleted_at_once=True,
     )
 
     record_id: str
@@ -147,14 +147,14 @@ ATTACHED_TABLES = (
 
 
 class RemovedWalletAccounts(msgspec.Struct, frozen=True):
-    """All accounts of a wallet are deleted, and their look-ups: no read finds them. Their rows go in steps."""
+    """Deletes all accounts of a wallet with their look-ups: no read finds them. Their rows are deleted in steps."""
 
     wallet_id: str
 
 
 class RemovedOrganizationContents(msgspec.Struct, frozen=True):
-    """The organization was deleted, with all its attached rows and look-ups. Its secrets go in the same
-    transaction, all other rows in steps."""
+    """Deletes all attached rows and look-ups of an organization that was deleted. Its secrets are deleted in the
+    same transaction, all other rows in steps."""
 
 
 Attachment = AttachedRow | RemovedRow | RemovedWalletAccounts | RemovedOrganizationContents

@@ -43,7 +43,8 @@ def check_interface(kind: SmartContractInterfaceType, address: str, text: str) -
 def check_free(
     organization: Organization, kind: SmartContractInterfaceType, address: str, text_bytes: int, limits: Limits
 ) -> None:
-    """Raise AlreadyExists if the contract has an interface, LimitReached if the organization is full."""
+    """Raise AlreadyExists if the contract has an interface, LimitReached if one more exceeds a limit. `text_bytes`:
+    the size of the new interface."""
     interface_id = organization.contract_interfaces.by_contract.get(contract_key(kind, address))
     if interface_id is not None:
         known = organization.contract_interfaces[interface_id]

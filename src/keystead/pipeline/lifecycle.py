@@ -18,7 +18,7 @@ from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.ip_allowlists import Source, check_source
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal, principal_in, unknown
+from keystead.organizations.principals import Principal, principal_in, unknown_key_error
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.commit import Decided
@@ -278,6 +278,6 @@ def _caller_in(organization: Organization | None, request: _Request, now_ms: int
     proven = request.caller.proven
     caller = principal_in(_existing(organization, request), proven, now_ms)
     if caller is None or caller.user.user_id != request.caller.user.user_id:
-        raise unknown(request.organization_id, proven)
+        raise unknown_key_error(request.organization_id, proven)
     check_source(_existing(organization, request), proven.public_key, request.source)
     return caller

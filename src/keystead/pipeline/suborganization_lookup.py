@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.principals import ambiguous
+from keystead.organizations.principals import ambiguous_value_error
 from keystead.pipeline.store import Store
 
 _VERIFIED: Final = {
@@ -28,5 +28,5 @@ async def suborganization_with(store: Store, parent_id: str, kind: LookupKind, v
     found = await store.suborganizations_with(parent_id, verified, value) if verified is not None else []
     found = found or await store.suborganizations_with(parent_id, kind, value)
     if len(found) > 1:
-        raise ambiguous(kind)
+        raise ambiguous_value_error(kind)
     return found[0] if found else None

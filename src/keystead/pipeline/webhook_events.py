@@ -92,7 +92,7 @@ def _endpoints(activity: Activity, holder: Organization) -> Iterator[str]:
         if endpoint.is_active and any(
             subscription.event_type == ACTIVITY_UPDATES
             and subscription.is_active is not False
-            and filters_of(subscription.filters_json).pass_(
+            and filters_of(subscription.filters_json).matches(
                 activity.type, activity.status, activity.organization_id
             )
             for subscription in endpoint.subscriptions or ()

@@ -23,7 +23,7 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.principals import (
     ProvenContact,
     ProvenKey,
-    unknown,
+    unknown_key_error,
 )
 from keystead.pipeline.ports import Clock, Identities
 from keystead.pipeline.store import Store
@@ -230,7 +230,7 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
             credential_types=_WEBAUTHN_TYPES,
             credential_id=assertion.credential_id,
         )
-    raise unknown(
+    raise unknown_key_error(
         organization.id,
         ProvenKey(
             public_key="",

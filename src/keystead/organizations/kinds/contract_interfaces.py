@@ -41,7 +41,7 @@ class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
-    """`by_contract` maps a `contract_key` to the id of its interface. `text_bytes`: of all texts together."""
+    """`by_contract` maps a `contract_key` to the id of its interface. `text_bytes`: the size of all texts."""
 
     word = "contract_interface"
     called = "smart contract interface"
@@ -65,5 +65,5 @@ class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
 
 
 def contract_key(kind: SmartContractInterfaceType, address: str) -> str:
-    """One text for all spellings: Ethereum addresses are the same in any letter case, Solana's are not."""
+    """One text for all spellings of an address. Letter case matters for Solana, and not for Ethereum."""
     return f"{kind}:{address.lower() if kind is SmartContractInterfaceType.ETHEREUM else address}"

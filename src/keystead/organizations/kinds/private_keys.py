@@ -51,4 +51,4 @@ class PrivateKeys(RecordMap[PrivateKey], frozen=True):
 
 
 def _forms(key: PrivateKey) -> set[str]:
-    return {stored_form(each.format, each.address) for each in key.addresses}
+    return {stored_form(address.format, address.address) for address in key.addresses}
