@@ -73,4 +73,4 @@ def test_a_request_that_is_no_json() -> None:
     made = activity()
     made["votes"] = [{"message": "["}]
     made["fingerprint"] = "sha256:" + hashlib.sha256(b"[").hexdigest()
-    assert "no JSON" in str(difference_from_stamped(made))
+    assert "not JSON" in str(difference_from_stamped(made))

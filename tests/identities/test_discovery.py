@@ -12,7 +12,7 @@ import pytest
 
 from keystead.api.errors import InvalidRequest, ServiceError, Unavailable
 from keystead.identities import discovery
-from keystead.identities.discovery import KEPT_MAX_S, KEPT_MIN_S, KEPT_S, PAUSE_S, Discovery
+from keystead.identities.discovery import CACHED_DEFAULT_S, CACHED_MAX_S, CACHED_MIN_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.web_answers import ANSWER_BYTES_MAX
 from keystead.organizations.identities import ProvenIdentity
@@ -64,7 +64,7 @@ class DiscoveryHarness:
         return httpx.Response(200, json=self.issuer.jwks(), headers=self.keys_headers)
 
     async def proves(self, token: str) -> ProvenIdentity:
-        return await self.known.proven(token, "place")
+        return await self.known.verify_token(token, "place")
 
     def after(self, seconds: float) -> DiscoveryHarness:
         self.seconds += seconds
@@ -97,7 +97,9 @@ def test_an_issuer_whose_name_ends_in_a_slash() -> None:
         )
 
     there = Discovery([named.url], transport=httpx.MockTransport(answer))
-    assert run(KnownIssuers(ManualClock(), discovery=there).proven(named.token(NOW_S), "place")).iss == named.url
+    assert (
+        run(KnownIssuers(ManualClock(), discovery=there).verify_token(named.token(NOW_S), "place")).iss == named.url
+    )
     assert asked[0] == "https://issuer.example/tenant/.well-known/openid-configuration"
 
 
@@ -122,24 +124,24 @@ def test_a_malformed_token_asks_nobody() -> None:
 def test_pinned_keys_are_asked_of_nobody() -> None:
     harness = DiscoveryHarness()
     pinned = KnownIssuers(ManualClock(), {ISSUER.url: ISSUER.key_set()}, harness.discovery)
-    assert run(pinned.proven(ISSUER.token(NOW_S), "place")).iss == ISSUER.url
+    assert run(pinned.verify_token(ISSUER.token(NOW_S), "place")).iss == ISSUER.url
     with pytest.raises(InvalidRequest, match="no such key"):
-        run(pinned.proven(ROTATED.token(NOW_S), "place"))
+        run(pinned.verify_token(ROTATED.token(NOW_S), "place"))
     assert harness.asked == []
 
 
 LIFETIMES: dict[str, tuple[dict[str, str], int]] = {
-    "nothing said": ({}, KEPT_S),
+    "nothing said": ({}, CACHED_DEFAULT_S),
     "an hour": ({"cache-control": "public, max-age=3600, must-revalidate"}, 3600),
     "in capitals": ({"cache-control": "Max-Age=3600"}, 3600),
     "an hour, of which half is over": ({"cache-control": "max-age=3600", "age": "1800"}, 1800),
-    "older than it may be": ({"cache-control": "max-age=3600", "age": "9999"}, KEPT_MIN_S),
+    "older than it may be": ({"cache-control": "max-age=3600", "age": "9999"}, CACHED_MIN_S),
     "an age in words": ({"cache-control": "max-age=3600", "age": "old"}, 3600),
-    "a second": ({"cache-control": "max-age=1"}, KEPT_MIN_S),
-    "not at all": ({"cache-control": "no-store, max-age=3600"}, KEPT_MIN_S),
-    "a year": ({"cache-control": "max-age=31536000"}, KEPT_MAX_S),
-    "for ever": ({"cache-control": "max-age=" + "9" * 10}, KEPT_MAX_S),
-    "nonsense": ({"cache-control": "max-age=soon"}, KEPT_S),
+    "a second": ({"cache-control": "max-age=1"}, CACHED_MIN_S),
+    "not at all": ({"cache-control": "no-store, max-age=3600"}, CACHED_MIN_S),
+    "a year": ({"cache-control": "max-age=31536000"}, CACHED_MAX_S),
+    "for ever": ({"cache-control": "max-age=" + "9" * 10}, CACHED_MAX_S),
+    "nonsense": ({"cache-control": "max-age=soon"}, CACHED_DEFAULT_S),
 }
 
 
@@ -176,7 +178,7 @@ def test_a_bad_signature_asks_nobody_again() -> None:
     forged = Issuer(generation=2).token(NOW_S, header={"kid": "RSA-1"})
     for _ in range(3):
         with pytest.raises(InvalidRequest, match="the signature is not the issuer's"):
-            run(harness.after(KEPT_MIN_S + 1).proves(forged))
+            run(harness.after(CACHED_MIN_S + 1).proves(forged))
     assert len(harness.asked) == 2
 
 
@@ -272,7 +274,7 @@ def test_an_outage_while_keys_are_kept() -> None:
     harness = DiscoveryHarness()
     run(harness.proves(ISSUER.token(NOW_S)))
     harness.answers["document"] = answering(500)
-    assert run(harness.after(KEPT_S - 1).proves(ISSUER.token(NOW_S))).sub == "somebody"
+    assert run(harness.after(CACHED_DEFAULT_S - 1).proves(ISSUER.token(NOW_S))).sub == "somebody"
     with pytest.raises(Unavailable):
         run(harness.proves(ROTATED.token(NOW_S)))
     with pytest.raises(Unavailable):

@@ -37,7 +37,7 @@ KNOWN = KnownIssuers(ManualClock(), {one.url: one.key_set() for one in (ISSUER, 
 
 
 def proven(token: str, known: KnownIssuers = KNOWN) -> ProvenIdentity:
-    return asyncio.run(known.proven(token, FIELD))
+    return asyncio.run(known.verify_token(token, FIELD))
 
 
 def refusal(token: str, known: KnownIssuers = KNOWN) -> str:
@@ -187,11 +187,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     "unknown kid": (good(header={"kid": "RSA-9"}), "key 'RSA-9': the issuer has no such key for RS256"),
     "kid of another key type": (good(header={"kid": ISSUER.kid("EC")}), "the issuer has no such key for RS256"),
     "key in the header": (good(header={"kid": "mine", "jwk": OTHER.jwk("RSA")}), "the issuer has no such key"),
-    "critical extension": (good(header={"crit": ["exp"], "exp": 1}), "`crit` names extensions"),
-    "critical extensions, none": (good(header={"crit": []}), "`crit` names extensions"),
+    "critical extension": (good(header={"crit": ["exp"], "exp": 1}), "`crit` requires extensions"),
+    "critical extensions, none": (good(header={"crit": []}), "`crit` requires extensions"),
     "critical extensions, null": (
         compact({"alg": "EdDSA", "crit": None}, ISSUER.claims(NOW_S), ISSUER.ed_key.sign),
-        "`crit` names extensions",
+        "`crit` requires extensions",
     ),
     "payload that is not encoded": (good(header={"b64": False}), "malformed"),
     "access token": (good(header={"typ": "at+jwt"}), "type 'at+jwt': expected JWT"),

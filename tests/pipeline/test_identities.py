@@ -26,13 +26,13 @@ class Watched:
         self.gate: asyncio.Event | None = None
         self.known: KnownIssuers
 
-    async def proven(self, token: str, field: str) -> ProvenIdentity:
+    async def verify_token(self, token: str, field: str) -> ProvenIdentity:
         self.fields.append(field)
         if self.gate is not None:
             await self.gate.wait()
         if self.outage:
             raise Unavailable("the keys cannot be had now")
-        return await self.known.proven(token, field)
+        return await self.known.verify_token(token, field)
 
 
 def harness(threshold: int = 1) -> tuple[OrganizationHarness, Watched]:

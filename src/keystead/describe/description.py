@@ -1,4 +1,4 @@
-"""The description of an activity, and the names of what its ids stand for."""
+"""The description of an activity, and the names that belong to ids."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class Fact(msgspec.Struct, frozen=True):
 class ActivityDescription(msgspec.Struct, frozen=True, kw_only=True):
     """What an activity asks.
 
-    `headline`: one sentence without full stop. `what`: a few words for a table. `recipient`: the address that is
-    paid, permitted or called; "" if there is none, or more than one. `amount`: with its unit; "" if nothing is
-    moved, or more than one thing. `cautions`: sentences about what is easily overlooked, or what the request does
-    not tell.
+    - `headline`: one sentence without full stop.
+    - `what`: a few words for a table.
+    - `recipient`: the address that is paid, permitted or called; "" if there is none, or more than one.
+    - `amount`: the amount with its unit; "" if nothing is moved, or more than one amount.
+    - `cautions`: sentences about what people easily overlook, and about what the request does not say.
     """
 
     headline: str

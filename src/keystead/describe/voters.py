@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _CREDENTIALS = (("API key", "apiKeys", "apiKeyName"), ("passkey", "authenticators", "authenticatorName"))
-"""What people call a credential, and in a user's record: the member with the list, the member with the name."""
+"""Each type of credential: its name for people, the member of a user with the list, the member with the name."""
 
 
 def name_of(vote: Mapping[str, Any]) -> str:
@@ -19,11 +19,8 @@ def credential_of(vote: Mapping[str, Any]) -> str:
     user, key = vote.get("user", {}), vote.get("publicKey")
     if not key:
         return ""
-    for kind, member, name in (
-        ("API key", "apiKeys", "apiKeyName"),
-        ("passkey", "authenticators", "authenticatorName"),
-    ):
-        for each in user.get(member, ()):
-            if each.get("credential", {}).get("publicKey") == key:
-                return f"{kind} {each.get(name)!r}"
+    for kind, list_member, name_member in _CREDENTIALS:
+        for credential in user.get(list_member, ()):
+            if credential.get("credential", {}).get("publicKey") == key:
+                return f"{kind} {credential.get(name_member)!r}"
     return f"a key that is no longer the user's, {key[:20]}…"

@@ -69,7 +69,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         kind, value = await self._looked_up(request)
         found = await suborganization_with(self.store, self.organization.id, kind, value)
         if found is None and request.filter_type == "OIDC_TOKEN":
-            proven = await self.identities.proven(request.filter_value, "filterValue")
+            proven = await self.identities.verify_token(request.filter_value, "filterValue")
             return await linkable_organization(self.store, self.organization.id, self.settings, proven)
         return found
 
@@ -82,7 +82,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
             case "CREDENTIAL_ID":
                 return LookupKind.CREDENTIAL_ID, normalized_credential_id(value)
             case "OIDC_TOKEN":
-                proven = await self.identities.proven(value, "filterValue")
+                proven = await self.identities.verify_token(value, "filterValue")
                 check_audience(proven, self.settings, "filterValue")
                 return LookupKind.OAUTH_IDENTITY, identity_lookup_value(proven.iss, proven.aud, proven.sub)
             case "OIDC_CLAIMS":
@@ -103,7 +103,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         if request.verification_token:
             self._check_verification_token(request.verification_token, filter_type, contact)
         elif request.oidc_token:
-            proven = await self.identities.proven(request.oidc_token, "oidcToken")
+            proven = await self.identities.verify_token(request.oidc_token, "oidcToken")
             linked = (*self.settings.social_linking_client_ids, *self.settings.oauth_client_ids.values())
             if (
                 filter_type != "EMAIL"

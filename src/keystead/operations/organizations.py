@@ -162,7 +162,7 @@ async def _lookup(reading: Reading, request: ListSuborgsRequest) -> tuple[Lookup
         raise InvalidRequest(f"invalid request body: missing field `filterValue` for `filterType` {filter_type}")
     kind = _LOOKUP_KINDS[filter_type]
     if filter_type == "OIDC_TOKEN":
-        proven = await reading.identities.proven(value, "filterValue")
+        proven = await reading.identities.verify_token(value, "filterValue")
         return kind, identity_lookup_value(proven.iss, proven.aud, proven.sub)
     stored_form = _STORED_FORMS.get(filter_type)
     return kind, stored_form(value) if stored_form else value

@@ -125,7 +125,7 @@ class Lifecycle:
         by_token: dict[str, ProvenIdentity] = {}
         for field, token in tokens.items():
             if token not in by_token:
-                by_token[token] = await self._identities.proven(token, field)
+                by_token[token] = await self._identities.verify_token(token, field)
                 await asyncio.sleep(0)  # other requests run between two tokens: a request may have a thousand
         return replace(submission, identities={field: by_token[token] for field, token in tokens.items()})
 

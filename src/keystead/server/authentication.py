@@ -183,7 +183,7 @@ def _proven_contact(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenContact
 
 async def _proven_identity(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenIdentity:
     try:
-        identity = await verifiers.identities.proven(stamp.public_key_attestation, "publicKeyAttestation")
+        identity = await verifiers.identities.verify_token(stamp.public_key_attestation, "publicKeyAttestation")
     except InvalidRequest as refused:
         raise Unauthenticated(
             f"could not verify attested stamp: {refused.message}", machine_code=refused.machine_code
