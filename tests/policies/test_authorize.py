@@ -13,9 +13,9 @@ from keystead.api.records import Policy
 from keystead.policies.authorize import (
     Rule,
     Verdict,
+    as_recorded,
     authorize,
     may_vote,
-    recorded,
 )
 from keystead.policies.expression import Expression
 from keystead.policies.namespaces import Clause
@@ -224,9 +224,12 @@ def test_records_of_votes() -> None:
     decision = authorize(*request("A", "DELETE_USERS", [allow(), allow("true", TWO), deny("false")]))
     none, waits = EvaluationOutcome.DENY_IMPLICIT, EvaluationOutcome.REQUIRES_CONSENSUS
     for told, expected in (
-        (recorded(decision), [EvaluationOutcome.ALLOW, waits, none]),
-        (recorded(decision, rejected=True), [EvaluationOutcome.REJECTED, EvaluationOutcome.REJECTED, none]),
-        (recorded(decision, authenticators_needed=True), [EvaluationOutcome.REQUIRES_AUTHENTICATORS, waits, none]),
+        (as_recorded(decision), [EvaluationOutcome.ALLOW, waits, none]),
+        (as_recorded(decision, rejected=True), [EvaluationOutcome.REJECTED, EvaluationOutcome.REJECTED, none]),
+        (
+            as_recorded(decision, authenticators_needed=True),
+            [EvaluationOutcome.REQUIRES_AUTHENTICATORS, waits, none],
+        ),
     ):
         assert [each.outcome for each in told.evaluations] == expected
         assert told.verdict is decision.verdict

@@ -16,7 +16,7 @@ from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.grammar import parse
 from keystead.policies.linting.denials import is_settled_by_type
-from keystead.policies.linting.literals import Known
+from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.survey import Survey
 from keystead.policies.linting.warnings import (
     DENY_RAW_PAYLOADS,
@@ -45,11 +45,11 @@ def policy(condition: str, effect: Effect = Effect.DENY, policy_id: str = "id") 
     )
 
 
-NOTHING_KNOWN, DEFAULTS = Known(), ServerSettings()
+NOTHING_KNOWN, DEFAULTS = KnownIds(), ServerSettings()
 
 
 def warned(
-    *policies: Policy, known: Known = NOTHING_KNOWN, settings: ServerSettings = DEFAULTS
+    *policies: Policy, known: KnownIds = NOTHING_KNOWN, settings: ServerSettings = DEFAULTS
 ) -> list[tuple[WarningCode, str]]:
     found = [each for step in policy_warnings(policies, known, settings) for each in step]
     return [(each.code, each.message) for each in found]
@@ -262,7 +262,7 @@ def written(chance: Random, depth: int) -> str:
     return "(" + chance.choice([" && ", " || "]).join(operands) + ")"
 
 
-REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(ACTIVITY_SHAPES.each)]
+REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(ACTIVITY_SHAPES.shapes)]
 
 
 @pytest.mark.parametrize("all_versions", [False, True])
@@ -279,7 +279,7 @@ def test_as_it_evaluates(condition: str, all_versions: bool) -> None:
 
 
 def test_shapes_are_of_every_kind() -> None:
-    assert {shape.kind for shape in ACTIVITY_SHAPES.each} == set(SUBJECTS)
+    assert {shape.kind for shape in ACTIVITY_SHAPES.shapes} == set(SUBJECTS)
 
 
 def test_shapes_know_every_keyword() -> None:
@@ -293,7 +293,7 @@ def with_consensus(consensus: str, effect: Effect = Effect.ALLOW) -> Policy:
 
 ALLOWING = "ALLOW policy 'Big' (id)"
 DENYING = "DENY policy 'Big' (id)"
-KNOWN = Known(
+KNOWN = KnownIds(
     users=frozenset({"A"}),
     user_tags=frozenset({"OPS"}),
     wallets=frozenset({"W"}),
@@ -402,19 +402,19 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
             "activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_BITCOIN'"
             " && bitcoin.tx.fee > 5"
         ),
-        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be passed by: the same transaction can be signed as a raw")],
+        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be bypassed: the same transaction can be signed as a raw")],
     ),
     (
         "the kind of transactions",
         policy("activity.kind == 'SIGN_TRANSACTION'"),
-        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be passed by: the same transaction can be signed as a raw")],
+        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be bypassed: the same transaction can be signed as a raw")],
     ),
     (
         "an account by its address",
         policy(f"activity.kind == 'EXPORT_WALLET_ACCOUNT' && wallet_account.address == '{ADDRESS}'"),
         [
             (WarningCode.OTHER_KIND, f"{DENYING} speaks of EXPORT_WALLET_ACCOUNT and not of EXPORT_WALLET, which"),
-            (WarningCode.OTHER_ADDRESS, f"{DENYING} can be passed by: the key of this account may have addresses"),
+            (WarningCode.OTHER_ADDRESS, f"{DENYING} can be bypassed: the key of this account may have addresses"),
         ],
     ),
 ]

@@ -16,13 +16,13 @@ from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.case import Case
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import (
-    BY_ROOT_QUORUM,
+    ALLOWED_BY_ROOT_QUORUM,
     Decision,
     Verdict,
+    as_recorded,
     authorize,
-    is_met,
+    is_quorum_met,
     may_vote,
-    recorded,
 )
 from keystead.policies.request import (
     Approval,
@@ -57,7 +57,7 @@ class Authorized(msgspec.Struct, frozen=True):
 
     def evaluation(self, evaluation_id: str, activity: Activity, vote: Vote, now_ms: int) -> Evaluation:
         """The record of the decision with this vote."""
-        decision = recorded(
+        decision = as_recorded(
             self.decision,
             rejected=self.event is Event.REJECTED,
             authenticators_needed=self.event is Event.LACKS_AUTHENTICATORS,
@@ -103,8 +103,8 @@ def decision_on(case: Case, organization: Organization, settings: AuthorizationS
     quorum = organization.profile.root_quorum
     if case.scope is None and any(proof.user_id in quorum.user_ids for proof in case.proofs):
         approving = {proof.user_id for proof in _approvals(case, organization)}
-        if is_met(quorum, approving):
-            return BY_ROOT_QUORUM
+        if is_quorum_met(quorum, approving):
+            return ALLOWED_BY_ROOT_QUORUM
     return authorize(authorization_request(case, organization, settings), case.policies.policy_set)
 
 

@@ -1,4 +1,4 @@
-"""Could more approvals meet a consensus, and whose approvals does it count?
+"""Whether more approvals could meet a consensus, and which users it counts.
 
 Both answers are approximations, because it is too costly to try every set of users. A consensus can be met if it
 is true once all users have approved. It counts a user who matches the predicate of a list function on `approvers`
