@@ -1,6 +1,7 @@
 """Raw payloads: from the text, encoding and hash function of a request to the message that is signed.
 
-Here: which of these go together on which curve, EIP-7702 authorizations. Not here: typed data (`typed_data`).
+Here: which of these go together on which curve, EIP-7702 authorizations. Not here: typed data
+(`ethereum.typed_data`).
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ async def _missing(reading: Reading, activity: Activity) -> tuple[MissingApprova
     open_activities = reading.open_activities
     case = await open_activities.case_of(open_activities.now(activity), reading.organization)
     organization, environment = reading.organization, open_activities.environment
-    return await environment.long_work.decided(
+    return await environment.long_work.decide(
         organization.id, lambda: missing_approvals(case, organization, environment.settings.authorization)
     )
 

@@ -24,10 +24,8 @@ from keystead.primitives.lru import Lru
 
 
 class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator's settings for decisions.
-
-    `approvals_last_ms`: how long an approval counts.
-    """
+    """The operator's settings for the pipeline. `approvals_last_ms`: how long an approval counts, in
+    milliseconds."""
 
     limits: Limits
     liveness: Liveness
@@ -39,13 +37,14 @@ class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Standings = Lru[tuple[Hashable, ...], tuple[bool, bool]]
-"""What users may do with activities that wait, by all that it depends on (`open_activities`)."""
+"""A cache: what a user may do with an activity that waits. `open_activities` makes the keys."""
 
 STANDINGS_MAX: Final = 100_000
-"""Entries, of some 500 bytes each."""
+"""The most entries of the cache. An entry takes some 500 bytes."""
 
 
 def standings() -> Standings:
+    """An empty cache of standings."""
     return Lru(STANDINGS_MAX)
 
 
@@ -54,8 +53,11 @@ ChosenStatus = Callable[[str, str], ActivityStatus | None]
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """`new_id` makes a new UUID. UUIDs made later are greater as text. `chosen_status`: only on a
-    development server, whose users try how their application treats each status."""
+    """The services and settings of this process.
+
+    `new_id`: returns a new UUID; a later one is greater as text. `chosen_status`: the choices of developers, on a
+    development server; None on any other.
+    """
 
     store: Store
     signer: Signer

@@ -17,7 +17,7 @@ RECENT_MAX = 10_000
 
 
 class InFlightRequests:
-    """Belongs to one event loop."""
+    """The requests that this process works on. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._in_flight: dict[RequestKey, asyncio.Future[None]] = {}
@@ -34,5 +34,6 @@ class InFlightRequests:
         return self._recent.peek(key) is not None
 
     def finish(self, key: RequestKey) -> None:
+        """End the request, so that the next equal one begins."""
         self._in_flight.pop(key).set_result(None)
         self._recent.put(key, True)

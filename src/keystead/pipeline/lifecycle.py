@@ -68,8 +68,8 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Attempt(msgspec.Struct, frozen=True):
-    """`looks_for_repeats`: whether an activity of the same bytes may be on record. `computed`: the output of an
-    earlier attempt."""
+    """One attempt at a request. `looks_for_repeats`: an activity of the same bytes may be on record, and is
+    searched first. `computed`: the output of an earlier attempt."""
 
     number: int = 0
     looks_for_repeats: bool = False
@@ -88,13 +88,13 @@ class Lifecycle:
 
     @property
     def waiting(self) -> int:
-        """The submissions that wait for their turn at their organization."""
+        """How many submissions wait for their turn at their organization."""
         return self._queues.waiting
 
     async def submit(
         self, submission: Submission, caller: Principal, seen: Organization, source: Source
     ) -> Activity:
-        """The activity that these bytes make, or made when they arrived before; for a vote, the activity voted
+        """The activity that these bytes create, or created when they arrived before. For a vote, the activity voted
         on.
 
         `seen`: the organization as it was read after the request arrived, to find the caller. `source`: the address
@@ -130,8 +130,8 @@ class Lifecycle:
         return replace(submission, identities={field: by_token[token] for field, token in tokens.items()})
 
     async def _until_committed(self, request: _Request, *, repeated: bool) -> Activity:
-        # To look for the same bytes costs a tenth of a submission, and almost never finds any. The store refuses
-        # a second activity of the same bytes in any case.
+        # A search for the same bytes costs a tenth of a submission, and almost never finds an activity. The store
+        # refuses a second activity of the same bytes in any case.
         attempt = _Attempt(looks_for_repeats=repeated)
         for number in range(ATTEMPTS):
             try:

@@ -17,6 +17,8 @@ from keystead.pipeline.load_context import case_of_activity
 
 
 class OpenActivities(msgspec.Struct, frozen=True):
+    """The decisions about activities that are not final, without a vote."""
+
     environment: Environment
 
     def now(self, activity: Activity) -> Activity:
@@ -33,25 +35,26 @@ class OpenActivities(msgspec.Struct, frozen=True):
     async def standing(self, activity: Activity, organization: Organization, user_id: str) -> Standing:
         """What this user of the organization may do with an open activity.
 
-        It is found once for everything that it depends on: the version of the organization with its policies, the
-        votes and the lapse of approvals, and the second on the server's clock if policies read time.
+        It is cached under everything that it depends on: the version of the organization with its policies, the
+        votes, the lapse of approvals, and the second on the server's clock if policies read time.
         """
         now_s, settings = self.environment.clock.now_ms() // 1_000, self.environment.settings.authorization
-        known = (activity.id, activity.revision, activity.approvals_since_ms, organization.version, user_id)
+        key = (activity.id, activity.revision, activity.approvals_since_ms, organization.version, user_id)
         for second in (None, now_s):
-            if (found := self.environment.standings.get((*known, second))) is not None:
-                return Standing(*found)
+            if (cached := self.environment.standings.get((*key, second))) is not None:
+                return Standing(*cached)
         case = await self.case_of(activity, organization, (user_id,))
-        found = await self.environment.long_work.decided(
+        standing = await self.environment.long_work.decide(
             organization.id, lambda: _standing(case, organization, user_id, settings)
         )
         reads_time = case.policies.policy_set.reads_time
-        self.environment.standings.put((*known, now_s if reads_time else None), found)
-        return found
+        self.environment.standings.put((*key, now_s if reads_time else None), standing)
+        return standing
 
 
 class Standing(NamedTuple):
-    """`lacks_proofs`: the user may vote, and an approval waits for further proofs by the same user."""
+    """What a user may do with an activity. `lacks_proofs`: the user may vote, and an approval waits for further
+    proofs by the same user."""
 
     may_vote: bool
     lacks_proofs: bool

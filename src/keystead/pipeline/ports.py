@@ -21,7 +21,7 @@ class Clock(Protocol):
 
 
 class ServerClock(Clock, Protocol):
-    """The one clock that a whole server goes by."""
+    """The clock that all parts of a server use."""
 
     def caller_times_ms(self) -> tuple[int, ...]:
         """The times that a caller's clock may show, in milliseconds since the epoch: the server's first."""
