@@ -33,13 +33,13 @@ encode = _encoder.encode
 def answer(response: Wire, form: Form) -> bytes:
     """The bytes of an answer in this form."""
     if form is Form.DOCUMENTED:
-        return encode(documented(response))
+        return encode(to_documented_form(response))
     return encode(_without_timestamps(response) if _holds_activities(type(response)) else response)
 
 
 def rendered_activity(activity: Activity, form: Form) -> bytes:
     """The bytes of an activity alone, as webhooks have it."""
-    return encode(documented(activity) if form is Form.DOCUMENTED else replace(activity, timestamp_ms=None))
+    return encode(to_documented_form(activity) if form is Form.DOCUMENTED else replace(activity, timestamp_ms=None))
 
 
 def error_answer(error: ServiceError) -> bytes:
@@ -96,7 +96,7 @@ def _documented_activity(activity: Activity) -> dict[str, Any]:
     """Times as text; `result.activity` repeats the activity, without that member."""
     members = _with_empty_texts(activity)
     # Long members that appear twice are encoded once.
-    members["intent"] = _encode_raw({key: documented(value) for key, value in activity.intent.items()})
+    members["intent"] = _encode_raw({key: to_documented_form(value) for key, value in activity.intent.items()})
     members["votes"] = _encode_raw(members["votes"])
     members["createdAt"] = rfc3339(activity.created_at.epoch_ms)
     members["updatedAt"] = rfc3339(activity.updated_at.epoch_ms)
@@ -107,7 +107,7 @@ def _encode_raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(encode(value))
 
 
-def documented(value: Any) -> Any:
+def to_documented_form(value: Any) -> Any:
     """The value in documented form."""
     if isinstance(value, Timestamp):
         return value
@@ -116,7 +116,7 @@ def documented(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return _with_empty_texts(value)
     if isinstance(value, (tuple, list)):
-        return [documented(item) for item in value]
+        return [to_documented_form(item) for item in value]
     return value
 
 
@@ -129,7 +129,7 @@ def _with_empty_texts(struct: msgspec.Struct) -> dict[str, Any]:
             if is_text:
                 members[wire_name] = ""
         else:
-            members[wire_name] = field if is_plain else documented(field)
+            members[wire_name] = field if is_plain else to_documented_form(field)
     return members
 
 

@@ -96,7 +96,7 @@ def _sign_payloads(intent: Intent, _: Names) -> ActivityDescription:
 
 def _export(what: str, member: str) -> Callable[[Intent, Names], ActivityDescription]:
     def describe(intent: Intent, names: Names) -> ActivityDescription:
-        which = to_checksum_address(names.named(intent[member]))
+        which = to_checksum_address(names.with_name(intent[member]))
         return ActivityDescription(
             headline=f"Export {what} {which}",
             what=f"export {what.removeprefix('the ')} {which}",
@@ -131,7 +131,7 @@ def _create_policies(intent: Intent, _: Names) -> ActivityDescription:
 
 def _update_policy(intent: Intent, names: Names) -> ActivityDescription:
     policy = names.policies.get(intent["policyId"])
-    called = names.named(intent["policyId"])
+    called = names.with_name(intent["policyId"])
     if policy is None:
         changes = facts_of({name: value for name, value in intent.items() if name != "policyId"})
     else:
@@ -145,7 +145,7 @@ def _update_policy(intent: Intent, names: Names) -> ActivityDescription:
 
 def _delete_policies(intent: Intent, names: Names) -> ActivityDescription:
     ids = intent["policyIds"] if "policyIds" in intent else [intent["policyId"]]
-    called = ", ".join(map(names.named, ids))
+    called = ", ".join(map(names.with_name, ids))
     return ActivityDescription(
         headline=f"Delete {'the policy' if len(ids) == 1 else f'{len(ids)} policies:'} {called}",
         what=f"delete policy {called}",
@@ -158,7 +158,7 @@ def _delete_policies(intent: Intent, names: Names) -> ActivityDescription:
 
 
 def _update_root_quorum(intent: Intent, names: Names) -> ActivityDescription:
-    members = ", ".join(map(names.named, intent["userIds"]))
+    members = ", ".join(map(names.with_name, intent["userIds"]))
     threshold = intent["threshold"]
     return ActivityDescription(
         headline=f"Set the root quorum: {threshold} of {members}",
@@ -169,12 +169,12 @@ def _update_root_quorum(intent: Intent, names: Names) -> ActivityDescription:
 
 
 def _export_secrets(intent: Intent, names: Names) -> ActivityDescription:
-    called = ", ".join(names.named(secret["secretId"]) for secret in intent["secrets"])
+    called = ", ".join(names.with_name(secret["secretId"]) for secret in intent["secrets"])
     return ActivityDescription(
-        headline=f"Export {_counted(intent['secrets'], 'secret')} {called}",
-        what=f"export {_counted(intent['secrets'], 'secret')}",
+        headline=f"Export {_count_text(intent['secrets'], 'secret')} {called}",
+        what=f"export {_count_text(intent['secrets'], 'secret')}",
         facts=tuple(
-            Fact(f"encrypted to, {names.named(secret['secretId'])}", f"the key {secret['targetPublicKey']}")
+            Fact(f"encrypted to, {names.with_name(secret['secretId'])}", f"the key {secret['targetPublicKey']}")
             for secret in intent["secrets"]
         ),
         cautions=("the holder of the private half of a key can read the secret for ever; no policy applies",),
@@ -184,8 +184,8 @@ def _export_secrets(intent: Intent, names: Names) -> ActivityDescription:
 def _import_secrets(intent: Intent, _: Names) -> ActivityDescription:
     called = ", ".join(repr(secret["name"]) for secret in intent["secrets"] if secret.get("name"))
     return ActivityDescription(
-        headline=f"Import {_counted(intent['secrets'], 'secret')} {called}".rstrip(),
-        what=f"import {_counted(intent['secrets'], 'secret')}",
+        headline=f"Import {_count_text(intent['secrets'], 'secret')} {called}".rstrip(),
+        what=f"import {_count_text(intent['secrets'], 'secret')}",
         facts=tuple(
             Fact(
                 f"properties of {secret.get('name') or 'a secret without a name'}",
@@ -199,7 +199,7 @@ def _import_secrets(intent: Intent, _: Names) -> ActivityDescription:
     )
 
 
-def _counted(items: Sequence[Any], name: str) -> str:
+def _count_text(items: Sequence[Any], name: str) -> str:
     return f"the {name}" if len(items) == 1 else f"{len(items)} {name}s"
 
 

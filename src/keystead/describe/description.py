@@ -47,6 +47,6 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
     policies: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     interfaces: Mapping[str, ParsedInterface] = msgspec.field(default_factory=dict)
 
-    def named(self, text: str) -> str:
+    def with_name(self, text: str) -> str:
         """An id with the name that it stands for; any other text as it is."""
         return f"{self.of_ids[text]!r} ({text})" if text in self.of_ids else text

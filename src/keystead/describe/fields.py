@@ -32,12 +32,12 @@ def _walk(value: Any, label: str, names: Names) -> Iterator[Fact]:
     elif isinstance(value, Sequence) and not isinstance(value, str):
         if all(isinstance(item, str) for item in value) and len(value) <= 10:
             if value:
-                yield Fact(label, ", ".join(truncated(names.named(item)) for item in value))
+                yield Fact(label, ", ".join(truncated(names.with_name(item)) for item in value))
             return
         for number, member in enumerate(value, 1):
             yield from _walk(member, f"{label} {number}".strip(), names)
     elif value is not None and value != "":
-        yield Fact(label, truncated(names.named(value) if isinstance(value, str) else _json_text(value)))
+        yield Fact(label, truncated(names.with_name(value) if isinstance(value, str) else _json_text(value)))
 
 
 def name_in_words(name: str) -> str:

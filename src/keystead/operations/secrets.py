@@ -256,7 +256,7 @@ def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> Executi
     return ExecutionOutput(
         result=DeleteSecretsResult(secret_ids=gone),
         changes=tuple(Remove(Secret, secret_id) for secret_id in gone),
-        attachments=tuple(SealedSecret.removed(secret_id, SECRET_PURPOSE) for secret_id in gone),
+        attachments=tuple(SealedSecret.removal(secret_id, SECRET_PURPOSE) for secret_id in gone),
     )
 
 

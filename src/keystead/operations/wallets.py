@@ -187,7 +187,7 @@ def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Executi
         attachments=tuple(
             each
             for wallet_id in gone
-            for each in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
+            for each in (RemovedWalletAccounts(wallet_id), SealedSecret.removal(wallet_id, MNEMONIC_PURPOSE))
         ),
     )
 

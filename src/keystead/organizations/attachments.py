@@ -44,7 +44,8 @@ class InterfaceText(AttachedRow, frozen=True):
         return (self.contract_interface_id, self.text.encode())
 
     @classmethod
-    def removed(cls, contract_interface_id: str) -> RemovedRow:
+    def removal(cls, contract_interface_id: str) -> RemovedRow:
+        """The deletion of the text of this contract interface."""
         return RemovedRow(cls.table, (contract_interface_id,))
 
 
@@ -96,7 +97,8 @@ class NewAccount(ChangedAccount, frozen=True):
         return account_lookups([self.account])
 
     @classmethod
-    def removed(cls, account: WalletAccount) -> RemovedRow:
+    def removal(cls, account: WalletAccount) -> RemovedRow:
+        """The deletion of this wallet account."""
         return RemovedRow(cls.table, (account.wallet_account_id,), account_lookups([account]))
 
 
@@ -126,7 +128,8 @@ class SealedSecret(AttachedRow, frozen=True):
         return (self.record_id, self.purpose, self.sealed.key_id, self.sealed.ciphertext)
 
     @classmethod
-    def removed(cls, record_id: str, purpose: str) -> RemovedRow:
+    def removal(cls, record_id: str, purpose: str) -> RemovedRow:
+        """The deletion of the secret of this record and purpose."""
         return RemovedRow(cls.table, (record_id, purpose))
 
 

@@ -35,7 +35,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     - `limits`: the limits of the kind. The first bounds the number of records.
     - `label_field`: the field whose value is unique in an organization; if there is a `label_scope`, unique among
       the records with an equal value of that field. `label_called`: its name in errors.
-    - `has_index`: whether `_indexed` and `_unindexed` maintain further look-ups.
+    - `has_index`: whether `_index` and `_unindex` maintain further look-ups.
     - `bytes`: the measured size of the records in memory.
     """
 
@@ -110,15 +110,15 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         """This map with the record, which replaces the record of the same id."""
         id_ = self.id_of(record)
         before = self.by_id.get(id_)
-        bare = self if before is None else self._unindexed(before)
+        bare = self if before is None else self._unindex(before)
         size = self.bytes + self._bytes(record) - (0 if before is None else self._bytes(before))
-        return replace(bare, by_id=self.by_id.set(id_, record), bytes=size)._indexed(record)
+        return replace(bare, by_id=self.by_id.set(id_, record), bytes=size)._index(record)
 
     def remove(self: MapT, id_: str) -> MapT:
         """This map without the record. Raises KeyError for an id without a record."""
         before = self.by_id[id_]
         size = self.bytes - self._bytes(before)
-        return replace(self._unindexed(before), by_id=self.by_id.delete(id_), bytes=size)
+        return replace(self._unindex(before), by_id=self.by_id.delete(id_), bytes=size)
 
     @classmethod
     def _bytes(cls, record: Any) -> int:
@@ -129,11 +129,11 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         """The values by which the organization is found from its parent because of this record."""
         return frozenset()
 
-    def _indexed(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
+    def _index(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
         """This map, which holds the record, with the record in its indexes."""
         return self
 
-    def _unindexed(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
+    def _unindex(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
         """This map, which still holds the record, without the record in its indexes."""
         return self
 

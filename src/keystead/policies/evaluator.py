@@ -117,18 +117,18 @@ class PolicyEvaluator:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, None, str(_NOT_EVALUATED))
         condition = self._value(policy.condition, self._condition)
         if isinstance(condition, EvaluationError):
-            return self._failed(policy, Clause.CONDITION, condition)
+            return self._evaluation_of_failure(policy, Clause.CONDITION, condition)
         if condition or policy.consensus_may_fail:
             consensus = self._value(policy.consensus, self._consensus)
             if isinstance(consensus, EvaluationError):
-                return self._failed(policy, Clause.CONSENSUS, consensus)
+                return self._evaluation_of_failure(policy, Clause.CONSENSUS, consensus)
         if not condition:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
         if not consensus and not self._may_wait(policy):
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONSENSUS)
         time = self._value(policy.time, self._time)
         if isinstance(time, EvaluationError):
-            return self._failed(policy, Clause.TIME, time)
+            return self._evaluation_of_failure(policy, Clause.TIME, time)
         if not time:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.TIME_INACTIVE, Clause.TIME)
         if not consensus:
@@ -148,7 +148,9 @@ class PolicyEvaluator:
             self._steps_left -= steps_taken(context, STEPS_MAX)
         return known
 
-    def _failed(self, policy: CompiledPolicy, clause: Clause, error: EvaluationError) -> PolicyEvaluation:
+    def _evaluation_of_failure(
+        self, policy: CompiledPolicy, clause: Clause, error: EvaluationError
+    ) -> PolicyEvaluation:
         """A policy that fails contributes nothing, except a DENY policy that fails closed."""
         failed_closed = policy.effect is Effect.DENY and self._fails_closed(policy)
         return PolicyEvaluation(

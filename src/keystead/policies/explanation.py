@@ -148,14 +148,14 @@ class _Evaluation:
                 value = self._value(operand)
                 if not isinstance(value, EvaluationError):  # then the reason of the part says it
                     is_time = self._typing.of(operand) is Scalar.TIMESTAMP
-                    yield ReadValue(text_of(operand), _moment(value) if is_time else _shown(value))
+                    yield ReadValue(text_of(operand), _time_text(value) if is_time else _value_text(value))
 
 
-def _moment(nanoseconds: int) -> str:
+def _time_text(nanoseconds: int) -> str:
     return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     match value:
         case bool():
             text = "true" if value else "false"
@@ -163,7 +163,7 @@ def _shown(value: Any) -> str:
             text = str(value) if not isinstance(value, int) or abs(value) < 2**512 else "…"
         case list():
             more = [f"and {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else []
-            text = ", ".join([*map(_shown, value[:_ITEMS_SHOWN]), *more]) or "none"
+            text = ", ".join([*map(_value_text, value[:_ITEMS_SHOWN]), *more]) or "none"
         case Mapping():
             text = str(value.get("alias") or value.get("id") or f"{len(value)} fields")
         case _:

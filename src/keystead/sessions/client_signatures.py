@@ -46,7 +46,7 @@ def check_login_signature(
     `public_key`, `session_public_key`: compressed P-256 in hex. `signature`: r and s in hex, 128 digits, over
     SHA-256 of `message`, a JSON text.
     """
-    signed_message = _verified(public_key, message, signature, token)
+    signed_message = _verify(public_key, message, signature, token)
     if signed_message.type != "USAGE_TYPE_LOGIN" or signed_message.login is None:
         raise InvalidClientSignature("the message is not about a login: expected type USAGE_TYPE_LOGIN and `login`")
     if signed_message.login.public_key.lower() != session_public_key.lower():
@@ -62,7 +62,7 @@ def check_signup_signature(
     and `email`, `phoneNumber` to text where the request has them. Absent, null and empty count as equal. The other
     parameters are as in `check_login_signature`.
     """
-    signed_message = _verified(public_key, message, signature, token)
+    signed_message = _verify(public_key, message, signature, token)
     signup = signed_message.signup_v2 if signed_message.signup_v2 is not None else signed_message.signup
     if signed_message.type != "USAGE_TYPE_SIGNUP" or signup is None:
         raise InvalidClientSignature(
@@ -73,7 +73,7 @@ def check_signup_signature(
             raise InvalidClientSignature(f"the message names other {member[:64]} than the request")
 
 
-def _verified(public_key: str, message: str, signature: str, token: VerificationToken) -> _Message:
+def _verify(public_key: str, message: str, signature: str, token: VerificationToken) -> _Message:
     """The message, after the check that the token's key signed it and that it names the token."""
     if token.public_key is None or public_key.lower() != token.public_key.lower():
         raise InvalidClientSignature("`publicKey` is not the key of the verification token")

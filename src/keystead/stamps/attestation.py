@@ -150,9 +150,9 @@ def _register(
 ) -> RegisteredPasskey:
     if not 0 < len(challenge) <= CHALLENGE_CHARS_MAX:
         raise ValueError(f"challenge must have 1 to {CHALLENGE_CHARS_MAX} characters")
-    raw_id = _decoded("credentialId", credential_id, CREDENTIAL_ID_CHARS_MAX)
-    raw_client_data = _decoded("clientDataJson", client_data_json, CLIENT_DATA_CHARS_MAX)
-    raw_object = _decoded("attestationObject", attestation_object, ATTESTATION_OBJECT_CHARS_MAX)
+    raw_id = _decode("credentialId", credential_id, CREDENTIAL_ID_CHARS_MAX)
+    raw_client_data = _decode("clientDataJson", client_data_json, CLIENT_DATA_CHARS_MAX)
+    raw_object = _decode("attestationObject", attestation_object, ATTESTATION_OBJECT_CHARS_MAX)
 
     # 1. The client data: this ceremony, this challenge.
     client_data = read_client_data(raw_client_data)
@@ -192,7 +192,7 @@ def _model(aaguid: bytes) -> str:
     return named[0] if named else DEFAULT_MODEL
 
 
-def _decoded(name: str, text: str, chars_max: int) -> bytes:
+def _decode(name: str, text: str, chars_max: int) -> bytes:
     if len(text) > chars_max:
         raise ValueError(f"{name} is longer than {chars_max} characters")
     try:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
-from keystead.chains.bitcoin.encoding import Output, Transaction, compact_size, double_sha256, sized
+from keystead.chains.bitcoin.encoding import Output, Transaction, compact_size, double_sha256, with_length
 
 SIGHASH_DEFAULT: Final = 0
 SIGHASH_ALL: Final = 1
@@ -29,7 +29,7 @@ class Digests:
         self._version = transaction.version.to_bytes(4, "little")
         self._locktime = transaction.locktime.to_bytes(4, "little")
         self._count = compact_size(len(transaction.inputs))
-        self._outputs = b"".join(output.serialized() for output in transaction.outputs)
+        self._outputs = b"".join(output.serialize() for output in transaction.outputs)
         self._output_count = compact_size(len(transaction.outputs))
 
     def legacy(self, index: int, script_code: bytes) -> bytes:
@@ -43,7 +43,7 @@ class Digests:
                     self._count,
                     self._blank_inputs[:at],
                     spending.outpoint,
-                    sized(script_code),
+                    with_length(script_code),
                     spending.sequence.to_bytes(4, "little"),
                     self._blank_inputs[at + _BLANK_INPUT_BYTES :],
                     self._output_count,
@@ -64,7 +64,7 @@ class Digests:
                     hashlib.sha256(self._sha_outpoints).digest(),
                     hashlib.sha256(self._sha_sequences).digest(),
                     spending.outpoint,
-                    sized(script_code),
+                    with_length(script_code),
                     self._spent[index].satoshis.to_bytes(8, "little"),
                     spending.sequence.to_bytes(4, "little"),
                     hashlib.sha256(self._sha_outputs).digest(),
@@ -122,7 +122,7 @@ class Digests:
 
     @cached_property
     def _sha_scripts(self) -> bytes:
-        return hashlib.sha256(b"".join(sized(output.script) for output in self._spent)).digest()
+        return hashlib.sha256(b"".join(with_length(output.script) for output in self._spent)).digest()
 
 
 def _tagged_hash(tag: str, data: bytes) -> bytes:

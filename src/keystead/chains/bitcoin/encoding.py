@@ -33,8 +33,8 @@ class Output(msgspec.Struct, frozen=True):
     satoshis: int
     script: bytes
 
-    def serialized(self) -> bytes:
-        return self.satoshis.to_bytes(8, "little") + sized(self.script)
+    def serialize(self) -> bytes:
+        return self.satoshis.to_bytes(8, "little") + with_length(self.script)
 
 
 class Transaction(msgspec.Struct, frozen=True):
@@ -94,13 +94,15 @@ class Reader:
 
 
 def compact_size(value: int) -> bytes:
+    """A length in its shortest form."""
     if value < 0xFD:
         return bytes([value])
     marker, size = next((marker, size) for marker, (size, _) in _LONGER_SIZES.items() if value < 1 << 8 * size)
     return bytes([marker]) + value.to_bytes(size, "little")
 
 
-def sized(data: bytes) -> bytes:
+def with_length(data: bytes) -> bytes:
+    """The data after its length, as `Reader.sized` reads it."""
     return compact_size(len(data)) + data
 
 

@@ -18,7 +18,7 @@ from keystead.chains.bitcoin.encoding import (
     Transaction,
     read_previous,
     read_unsigned,
-    sized,
+    with_length,
 )
 from keystead.chains.transaction import unparsable
 
@@ -120,7 +120,7 @@ class Psbt(msgspec.Struct, frozen=True):
         for number in sorted(records):
             key, value = records[number]
             start, end = self.inputs[number].place(key)
-            written += [self.data[at:start], sized(key), sized(value)]
+            written += [self.data[at:start], with_length(key), with_length(value)]
             at = end
         return b"".join([*written, self.data[at:]])
 

@@ -182,9 +182,9 @@ class _BorshReader:
             case {"generic": str(name)} if name in scope and scope[name].constant is None:
                 return self.read(scope[name].kind, scope[name].scope, depth + 1)
             case {"defined": str(name)}:
-                return self._defined(name, [], scope, depth)
+                return self._read_defined(name, [], scope, depth)
             case {"defined": {"name": str(name)}}:
-                return self._defined(name, kind["defined"].get("generics", []), scope, depth)
+                return self._read_defined(name, kind["defined"].get("generics", []), scope, depth)
             case _:
                 raise _Undecodable
 
@@ -199,7 +199,7 @@ class _BorshReader:
                 raise _Undecodable
         return None
 
-    def _defined(self, name: str, arguments: Any, scope: _Scope, depth: int) -> Any:
+    def _read_defined(self, name: str, arguments: Any, scope: _Scope, depth: int) -> Any:
         kind = self._types.get(name)
         if kind is None or kind.serialization != "borsh":
             raise _Undecodable

@@ -53,12 +53,12 @@ class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
     by_contract: PersistentMap[str, str] = PersistentMap()
     text_bytes: int = 0
 
-    def _indexed(self, record: ContractInterface) -> ContractInterfaces:
+    def _index(self, record: ContractInterface) -> ContractInterfaces:
         contract = contract_key(record.type, record.address)
         by_contract = self.by_contract.set(contract, record.id)
         return replace(self, by_contract=by_contract, text_bytes=self.text_bytes + record.text_bytes)
 
-    def _unindexed(self, record: ContractInterface) -> ContractInterfaces:
+    def _unindex(self, record: ContractInterface) -> ContractInterfaces:
         contract = contract_key(record.type, record.address)
         by_contract = self.by_contract.delete(contract)
         return replace(self, by_contract=by_contract, text_bytes=self.text_bytes - record.text_bytes)

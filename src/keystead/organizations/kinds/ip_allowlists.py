@@ -55,9 +55,9 @@ class IpAllowlists(RecordMap[IpAllowlist], frozen=True):
     def _bytes(cls, record: IpAllowlist) -> int:
         return super()._bytes(record) + _NETWORK_BYTES * len(record.rules)
 
-    def _indexed(self, record: IpAllowlist) -> IpAllowlists:
+    def _index(self, record: IpAllowlist) -> IpAllowlists:
         networks = tuple(ipaddress.ip_network(rule.cidr) for rule in record.rules)
         return replace(self, networks=self.networks.set(record.public_key, networks))
 
-    def _unindexed(self, record: IpAllowlist) -> IpAllowlists:
+    def _unindex(self, record: IpAllowlist) -> IpAllowlists:
         return replace(self, networks=self.networks.delete(record.public_key))

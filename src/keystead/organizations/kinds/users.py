@@ -104,7 +104,7 @@ class Users(RecordMap[User], frozen=True):
     def lookups(cls, record: User) -> frozenset[Lookup]:
         return user_lookups(record)
 
-    def _indexed(self, record: User) -> Users:
+    def _index(self, record: User) -> Users:
         keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators
         for api_key in record.api_keys:
             keys = keys.set(api_key.credential.public_key, (record.user_id, api_key))
@@ -124,7 +124,7 @@ class Users(RecordMap[User], frozen=True):
             by_identity=identities,
         )
 
-    def _unindexed(self, record: User) -> Users:
+    def _unindex(self, record: User) -> Users:
         keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators
         for api_key in record.api_keys:
             keys = keys.delete(api_key.credential.public_key)

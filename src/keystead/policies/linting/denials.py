@@ -34,16 +34,16 @@ def failing_activities(survey: Survey, result: SurveyResult) -> Iterator[str]:
     shapes = ACTIVITY_SHAPES
     unsafe = result.fails & ~result.false
     if unsafe == shapes.everywhere:
-        yield f", because its condition fails on every activity: {_listed(survey.absent)} is absent"
+        yield f", because its condition fails on every activity: {_join(survey.absent)} is absent"
         return
     for path, absent in survey.absent.items():
         if absent & unsafe:
             yield f" where its condition fails because {path} is absent: {_kinds_text(shapes, absent & unsafe)}"
     if survey.optional and result.false != shapes.everywhere:
-        yield f" where its condition fails because {_listed(survey.optional)} is absent or out of range"
+        yield f" where its condition fails because {_join(survey.optional)} is absent or out of range"
 
 
-def _listed(texts: Iterable[str]) -> str:
+def _join(texts: Iterable[str]) -> str:
     """The texts joined by "or", without those that are the beginning of another text: of a.b and a.b[…], only
     a.b[…]."""
     all_texts = list(texts)

@@ -74,11 +74,11 @@ class Survey:
                 return self._junction(operator, [self.of(operand, variables) for operand in operands])
             case Comparison(operator=operator, left=left, right=right):
                 fails = self._fails(node, variables)
-                true, known = self._compared(operator, left, right, variables)
+                true, known = self._compare(operator, left, right, variables)
                 return SurveyResult(true & ~fails, known & ~true & ~fails, fails)
             case Contains(of=of, value=value):
                 fails = self._fails(node, variables)
-                true, known = self._compared("in", value, of, variables)
+                true, known = self._compare("in", value, of, variables)
                 return SurveyResult(true & ~fails, known & ~true & ~fails, fails)
             case ListFunction(of=of, function=function, variable=variable, predicate=predicate):
                 result = self.of(predicate, variables | {variable})
@@ -101,7 +101,7 @@ class Survey:
             fails |= operand.fails
         return SurveyResult(some_true, false, fails) if operator == "||" else SurveyResult(true, some_false, fails)
 
-    def _compared(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
+    def _compare(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
         """The shapes for which a comparison is true, and the shapes for which its value is known."""
         if not isinstance(left, Name | Field):
             left, right = right, left

@@ -154,7 +154,9 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
         and organization.policies.reads_transactions
         and may_sign_transaction_unseen(activity),
     )
-    approvals = tuple(_approval(each, organization, now_ms, f"{where}.approvals") for each in written.approvals)
+    approvals = tuple(
+        _approval(approver, organization, now_ms, f"{where}.approvals") for approver in written.approvals
+    )
     return PolicyCase(table=written, request=request, policies=organization.policies, approvals=approvals)
 
 
@@ -183,10 +185,12 @@ def run_case(case: PolicyCase) -> CaseResult:
 
 def _unsafe(request: AuthorizationRequest, policies: PolicySet, decision: Decision) -> tuple[str, ...]:
     """The DENY policies that did not deny and would deny if every failure denied."""
-    denied = {each.policy_id for each in decision.evaluations if each.failed_closed}
+    denied = {evaluation.policy_id for evaluation in decision.evaluations if evaluation.failed_closed}
     closed = authorize(replace(request, deny_policies_fail_closed=True), policies)
     return tuple(
-        each.policy_id for each in closed.evaluations if each.failed_closed and each.policy_id not in denied
+        evaluation.policy_id
+        for evaluation in closed.evaluations
+        if evaluation.failed_closed and evaluation.policy_id not in denied
     )
 
 

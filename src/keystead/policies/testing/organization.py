@@ -127,17 +127,17 @@ def read_policies(documents: Iterable[tuple[str, Any]]) -> list[Policy]:
     """The policies in these documents, each with the name of its file: one policy, a list of them, or a table with
     `policies`, as create_policies takes it. Raises MalformedTable with every policy that is malformed, also for an
     expression that is refused."""
-    found: dict[str, Policy] = {}
+    policies: dict[str, Policy] = {}
     malformed = MalformedTables()
     for where, value in documents:
         for place, table in _tables(where, value):
             with malformed.collect():
                 policy = _read_policy(table, place)
-                if policy.policy_name in found:
+                if policy.policy_name in policies:
                     raise MalformedTable(place, f"there is another policy {policy.policy_name!r}: names are unique")
-                found[policy.policy_name] = policy
+                policies[policy.policy_name] = policy
     malformed.check()
-    return list(found.values())
+    return list(policies.values())
 
 
 def _tables(where: str, value: Any) -> list[tuple[str, Any]]:
@@ -201,21 +201,21 @@ def named_user(users: Mapping[str, User], called: str, where: str) -> User:
     """The user of this id, else of this name. Raises MalformedTable unless exactly one user matches."""
     if called in users:
         return users[called]
-    found = [user for user in users.values() if user.user_name == called]
-    if len(found) > 1:
-        raise MalformedTable(where, f"{len(found)} users are called {called!r}: give an id")
-    if not found:
+    matching = [user for user in users.values() if user.user_name == called]
+    if len(matching) > 1:
+        raise MalformedTable(where, f"{len(matching)} users are called {called!r}: give an id")
+    if not matching:
         near = did_you_mean(called, (user.user_name for user in users.values()))
         raise MalformedTable(where, f"no user is called {called!r}{near}")
-    return found[0]
+    return matching[0]
 
 
 def _user(written: UserTable, where: str) -> User:
     user_id = written.id or written.name
     api_keys: list[ApiKey] = []
     passkeys: list[Authenticator] = []
-    for number, each in enumerate(written.credentials, 1):
-        held = CredentialTable(type=each) if isinstance(each, str) else each
+    for number, entry in enumerate(written.credentials, 1):
+        held = CredentialTable(type=entry) if isinstance(entry, str) else entry
         kind = _TYPE_OF_WORD.get(held.type, held.type)
         if kind not in _LASTING:
             expected = ", ".join([*_TYPE_OF_WORD, *sorted(_LASTING)])
