@@ -69,7 +69,7 @@ def test_a_difference(change: Callable[[dict[str, Any], dict[str, Any]], object]
     assert difference.endswith(where)
 
 
-def test_a_request_that_is_no_json() -> None:
+def test_a_request_that_is_not_json() -> None:
     made = activity()
     made["votes"] = [{"message": "["}]
     made["fingerprint"] = "sha256:" + hashlib.sha256(b"[").hexdigest()

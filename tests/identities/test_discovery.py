@@ -78,7 +78,7 @@ def run(awaitable: Awaitable[T]) -> T:
     return asyncio.run(awaited())
 
 
-def test_the_keys_are_found_and_kept() -> None:
+def test_the_keys_are_fetched_and_cached() -> None:
     harness = DiscoveryHarness()
     for _ in range(3):
         assert run(harness.proves(ISSUER.token(NOW_S))).sub == "somebody"
@@ -106,14 +106,14 @@ def test_an_issuer_whose_name_ends_in_a_slash() -> None:
 @pytest.mark.parametrize(
     "issuer", ["https://evil.example", "https://issuer.example.evil.example", "http://issuer.example"]
 )
-def test_nobody_else_is_asked(issuer: str) -> None:
+def test_no_other_issuer_is_asked(issuer: str) -> None:
     harness = DiscoveryHarness()
     with pytest.raises(InvalidRequest, match="KEYSTEAD_OIDC_ISSUERS"):
         run(harness.proves(Issuer(url=issuer).token(NOW_S)))
     assert harness.asked == []
 
 
-def test_a_malformed_token_asks_nobody() -> None:
+def test_a_malformed_token_causes_no_request() -> None:
     harness = DiscoveryHarness()
     for token in ("a.b.c", ISSUER.token(NOW_S, header={"alg": "none"})):
         with pytest.raises(InvalidRequest):
@@ -121,7 +121,7 @@ def test_a_malformed_token_asks_nobody() -> None:
     assert harness.asked == []
 
 
-def test_pinned_keys_are_asked_of_nobody() -> None:
+def test_pinned_keys_are_never_fetched() -> None:
     harness = DiscoveryHarness()
     pinned = KnownIssuers(ManualClock(), {ISSUER.url: ISSUER.key_set()}, harness.discovery)
     assert run(pinned.verify_token(ISSUER.token(NOW_S), "place")).iss == ISSUER.url
@@ -146,7 +146,7 @@ LIFETIMES: dict[str, tuple[dict[str, str], int]] = {
 
 
 @pytest.mark.parametrize(("headers", "seconds"), LIFETIMES.values(), ids=LIFETIMES.keys())
-def test_how_long_keys_are_kept(headers: dict[str, str], seconds: int) -> None:
+def test_how_long_keys_are_cached(headers: dict[str, str], seconds: int) -> None:
     harness = DiscoveryHarness()
     harness.keys_headers = headers
     token = ISSUER.token(NOW_S)
@@ -173,7 +173,7 @@ def test_a_rotation() -> None:
     assert len(harness.asked) == 4
 
 
-def test_a_bad_signature_asks_nobody_again() -> None:
+def test_a_bad_signature_causes_no_further_request() -> None:
     harness = DiscoveryHarness()
     forged = Issuer(generation=2).token(NOW_S, header={"kid": "RSA-1"})
     for _ in range(3):
@@ -269,7 +269,7 @@ def test_an_outage(
     assert run(harness.after(PAUSE_S).proves(ISSUER.token(NOW_S))).iss == ISSUER.url
 
 
-def test_an_outage_while_keys_are_kept() -> None:
+def test_an_outage_while_keys_are_cached() -> None:
     """Known keys serve for as long as they are fresh, and no longer."""
     harness = DiscoveryHarness()
     run(harness.proves(ISSUER.token(NOW_S)))
@@ -281,7 +281,7 @@ def test_an_outage_while_keys_are_kept() -> None:
         run(harness.after(1).proves(ISSUER.token(NOW_S)))
 
 
-def test_a_slow_issuer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_to_a_slow_issuer_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "ANSWERS_WITHIN_S", 0.02)
     harness = DiscoveryHarness()
 

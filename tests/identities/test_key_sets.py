@@ -69,7 +69,7 @@ OF_NO_USE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("jwk", OF_NO_USE.values(), ids=OF_NO_USE.keys())
-def test_a_key_of_no_use_is_passed_over(jwk: Any) -> None:
+def test_an_unusable_key_is_ignored(jwk: Any) -> None:
     with pytest.raises(BadKeySet, match="no key in it verifies"):
         key_set(jwk)
     token = ISSUER.token(NOW_S, "EdDSA")
@@ -77,8 +77,14 @@ def test_a_key_of_no_use_is_passed_over(jwk: Any) -> None:
 
 
 def test_members_that_say_more() -> None:
-    told = {"use": "sig", "alg": "PS256", "key_ops": ["verify"], "x5t": "x", "d": "a private part, not read"}
-    keys = key_set(RSA | told)
+    further_members = {
+        "use": "sig",
+        "alg": "PS256",
+        "key_ops": ["verify"],
+        "x5t": "x",
+        "d": "a private part, not read",
+    }
+    keys = key_set(RSA | further_members)
     good, other = ISSUER.token(NOW_S, "PS256"), ISSUER.token(NOW_S, "RS256")
     assert keys.verify(good, read_unverified(good))
     with pytest.raises(BadToken, match="no such key for RS256"):

@@ -256,7 +256,7 @@ def test_refused(token: str, why: str) -> None:
     assert why in refusal(token)
 
 
-def test_a_server_that_knows_no_issuer_says_so() -> None:
+def test_a_server_without_issuers_names_the_settings() -> None:
     assert "KEYSTEAD_OIDC_KEYS_FILE" in refusal(good(), KnownIssuers(ManualClock()))
 
 

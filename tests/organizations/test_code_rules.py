@@ -86,7 +86,7 @@ def test_whether_another_code_may_be_started(ages_ms: tuple[int, ...], contact: 
     assert has_room_for_user(count, NOW_MS) is user
 
 
-def test_a_used_code_makes_room() -> None:
+def test_a_used_code_is_no_longer_counted() -> None:
     count = started(*(0,) * ACTIVE_MAX)
     after = count.without_start("code-0")
     assert (after.revision, len(after.starts)) == (count.revision + 1, ACTIVE_MAX - 1)

@@ -27,14 +27,14 @@ NEXT = Version(2, "activity")
 TAG = Tag(tag_id="tag", tag_name="ops", tag_type=TagType.USER, created_at=NOW, updated_at=NOW)
 
 
-def test_nothing_changes_but_what_is_put() -> None:
+def test_only_the_put_record_changes() -> None:
     before = an_organization(user := a_user())
     after = apply(before, [Put(TAG)], NEXT)
     assert (after.version, dict(after.tags), dict(after.users)) == (NEXT, {"tag": TAG}, {user.user_id: user})
     assert (before.version.number, dict(before.tags)) == (1, {})
 
 
-def test_a_user_put_again_takes_the_old_credentials_out() -> None:
+def test_putting_a_user_again_removes_the_old_credentials() -> None:
     old_key, new_key, passkey = an_api_key(), an_api_key(), an_authenticator()
     user = a_user(api_keys=(old_key,), authenticators=(passkey,))
     after = apply(an_organization(user), [Put(replace(user, api_keys=(new_key,), authenticators=()))], NEXT)
@@ -42,14 +42,14 @@ def test_a_user_put_again_takes_the_old_credentials_out() -> None:
     assert (dict(after.users.by_credential_id), dict(after.users.authenticators)) == ({}, {})
 
 
-def test_a_removed_user_leaves_no_credential_behind() -> None:
+def test_the_credentials_of_a_removed_user_are_removed() -> None:
     user = a_user(api_keys=(an_api_key(),), authenticators=(an_authenticator(),))
     after = apply(an_organization(user), [Remove(User, user.user_id)], NEXT)
     found = (after.users, after.users.by_public_key, after.users.by_credential_id, after.users.authenticators)
     assert [len(index) for index in found] == [0, 0, 0, 0]
 
 
-def test_a_removed_record_is_gone() -> None:
+def test_a_removed_record_does_not_exist() -> None:
     passkey = Passkey(authenticator_id="a", rp_id_hash=b"")
     full = apply(an_organization(), [Put(TAG), Put(passkey)], NEXT)
     after = apply(full, [Remove(Tag, "tag"), Remove(Passkey, "a")], Version(3, "another"))
@@ -65,7 +65,7 @@ users_with_keys = st.lists(st.lists(st.integers(0, 5), unique=True, max_size=3),
 
 
 @given(users_with_keys)
-def test_indexes_say_what_the_users_say(states: list[list[int]]) -> None:
+def test_indexes_agree_with_the_users(states: list[list[int]]) -> None:
     """Whatever a user's keys were before, and whichever are put next."""
     keys = [an_api_key() for _ in range(6)]
     user = a_user()
@@ -122,7 +122,7 @@ def test_lookups() -> None:
     }
 
 
-def test_identities_that_read_alike_are_found_apart() -> None:
+def test_similar_identities_have_different_lookup_values() -> None:
     alike = [("ab", "c", "d"), ("a", "bc", "d"), ("a", "c", "bd"), ("c", "ab", "d"), ('a","b', "c", "d")]
     assert len({identity_lookup_value(*identity) for identity in alike}) == len(alike)
     assert len(identity_lookup_value("i" * 1024, "a" * 1024, "s" * 1024)) == 64
@@ -163,7 +163,7 @@ def test_unknown_user_and_tag_are_named() -> None:
         check_tags(apply(an_organization(), [Put(TAG)], NEXT), TagType.USER, ["tag", "none"], "place")
 
 
-def test_labels_are_unique_to_the_letter() -> None:
+def test_labels_are_compared_with_letter_case() -> None:
     check_unique("Ops", [("ops", "1"), ("Ops ", "2")], "place")
     with pytest.raises(InvalidRequest, match="field `place`: label must be unique: 'ops' is 1"):
         check_unique("ops", [("ops", "1")], "place")

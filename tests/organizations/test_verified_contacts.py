@@ -71,7 +71,7 @@ OWNERS = [
 
 
 @pytest.mark.parametrize(("marks", "owners"), [one[1:] for one in OWNERS], ids=[one[0] for one in OWNERS])
-def test_whose_a_contact_is(marks: tuple[VerifiedContacts, ...], owners: list[str]) -> None:
+def test_which_users_have_a_contact(marks: tuple[VerifiedContacts, ...], owners: list[str]) -> None:
     organization = with_marks(*marks)
     assert sorted(user.user_id for user in users_with_contact(organization, EMAIL, "ada@example.com")) == owners
     if len(owners) == 1:
@@ -158,7 +158,7 @@ def test_a_changed_contact_is_not_verified(
     assert changes_for_changed_contacts(organization, after) == changes
 
 
-def test_the_marks_of_a_removed_user_go() -> None:
+def test_the_verified_contacts_of_a_removed_user_are_removed() -> None:
     assert changes_for_removed_user(with_marks(BOTH), "ada") == (Remove(VerifiedContacts, "ada"),)
     assert changes_for_removed_user(with_marks(BOTH), "bob") == ()
 

@@ -32,7 +32,7 @@ WALLET = "ACTIVITY_TYPE_CREATE_WALLET"
         ({"activityTypes": None}, True),
     ],
 )
-def test_what_passes(filters: dict[str, Any], passes: bool) -> None:
+def test_matching_events(filters: dict[str, Any], passes: bool) -> None:
     text = json.dumps(filters)
     check_filters(text, "f")
     assert filters_of(text).matches(WALLET, ActivityStatus.COMPLETED, ORGANIZATION) is passes

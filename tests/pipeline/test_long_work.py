@@ -66,7 +66,7 @@ def test_a_long_decision_makes_the_next_ones_of_its_organization_wait() -> None:
 
 
 @pytest.mark.parametrize("ends", [asyncio.CancelledError, ValueError])
-def test_who_fails_or_gives_up_holds_nobody_up(ends: type[BaseException]) -> None:
+def test_work_that_fails_or_is_cancelled_delays_no_other_work(ends: type[BaseException]) -> None:
     async def run() -> list[str]:
         work, seen = LongWork(), list[str]()
         with pytest.raises(ends):

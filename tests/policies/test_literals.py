@@ -23,7 +23,7 @@ FORM = "has this id: ids are UUIDs in lower case"
         ("approvers.any(u, u.alias == 'Ben')", None),
     ],
 )
-def test_what_can_be_no_id(text: str, end: str | None) -> None:
+def test_text_that_cannot_be_an_id(text: str, end: str | None) -> None:
     found = list(impossible_literals(parse(text), KnownIds(are_uuids=True)))
     assert len(found) == (end is not None)
     assert all(sentence.endswith(str(end)) for sentence in found)

@@ -222,7 +222,7 @@ def test_windows_agree_with_a_ticking_clock(seed: int) -> None:
         assert span.is_open(int(now.timestamp()) * 1_000_000_000) is expected, (cron, minutes, zone, now)
 
 
-def test_a_window_that_never_opens_costs_little() -> None:
+def test_a_window_that_never_opens_takes_little_time() -> None:
     span = cron_span("* * 29 2 *", "7d", "Europe/Berlin")
     with not_hanging():
         for _ in range(100):

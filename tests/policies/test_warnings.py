@@ -83,7 +83,7 @@ SAFE = [
 
 
 @pytest.mark.parametrize("condition", SAFE)
-def test_nothing_to_warn_of(condition: str) -> None:
+def test_no_warnings(condition: str) -> None:
     assert unsafe_denials(policy(condition)) == []
 
 
@@ -267,15 +267,15 @@ REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(AC
 
 @pytest.mark.parametrize("all_versions", [False, True])
 @pytest.mark.parametrize("condition", [*ATOMS, *(written(Random(seed), 3) for seed in range(60))])
-def test_as_it_evaluates(condition: str, all_versions: bool) -> None:
-    said = Survey(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
+def test_the_survey_agrees_with_evaluation(condition: str, all_versions: bool) -> None:
+    result = Survey(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
     expression = compiled(condition, all_versions=all_versions)
     for bit, request in REQUESTS:
         strictly = expression.evaluate(EvaluationContext(request))
         weighed = expression.evaluate_three_valued(EvaluationContext(request)).value
-        assert isinstance(strictly, EvaluationError) == bool(said.fails & bit), request
-        assert not said.true & bit or weighed is True, request
-        assert not said.false & bit or weighed is False, request
+        assert isinstance(strictly, EvaluationError) == bool(result.fails & bit), request
+        assert not result.true & bit or weighed is True, request
+        assert not result.false & bit or weighed is False, request
 
 
 def test_shapes_are_of_every_kind() -> None:
@@ -430,14 +430,14 @@ def test_other_warnings(one: Policy, expected: list[tuple[WarningCode, str]]) ->
         assert message.startswith(start)
 
 
-def test_what_is_not_known_is_not_unknown() -> None:
+def test_unknown_sets_of_ids_give_no_warnings() -> None:
     assert warned(allowing("wallet.id == 'gone'")) == []
 
 
 BITCOIN = "activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_BITCOIN' && "
 
 
-def test_a_way_past_a_policy_that_another_denies() -> None:
+def test_a_bypass_that_another_policy_denies_gives_no_warning() -> None:
     fees = policy(BITCOIN + "bitcoin.tx.fee > 5")
     closing = policy(DENY_RAW_PAYLOADS, policy_id="closing")
     assert warned(fees, closing) == []

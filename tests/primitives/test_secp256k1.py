@@ -43,7 +43,7 @@ def test_keys_and_signatures(private_key: bytes, digest: bytes) -> None:
     assert not secp256k1.verifies_schnorr(public_key[1:], schnorr[::-1], digest)
 
 
-def test_a_sum_leaves_the_key_as_it_was() -> None:
+def test_adding_a_scalar_does_not_change_the_cached_key() -> None:
     """The parsed key is kept, and the library adds in place."""
     three = (3).to_bytes(32)
     for _ in range(2):
@@ -57,7 +57,7 @@ def test_what_is_not_a_signature_does_not_verify(signature: bytes) -> None:
     assert not secp256k1.verifies_schnorr(bytes.fromhex(GENERATOR)[1:], signature, DIGEST)
 
 
-def test_a_signature_of_high_s_does_not_verify() -> None:
+def test_a_signature_with_a_high_s_does_not_verify() -> None:
     signature, _ = secp256k1.sign_recoverable(ONE, DIGEST)
     high = signature[:32] + (secp256k1.ORDER - int.from_bytes(signature[32:])).to_bytes(32)
     assert not secp256k1.verifies(bytes.fromhex(GENERATOR), high, DIGEST)

@@ -248,7 +248,7 @@ def refusal(arguments: dict[str, str], **kwargs: Any) -> str:
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "none"])
-def test_a_statement_holds_for_its_own_registration_only(
+def test_a_statement_is_valid_for_its_own_registration_only(
     form: str, passkey: Passkey, issuer: Issuer, vendor: None
 ) -> None:
     mine = passkey.register()
@@ -259,7 +259,7 @@ def test_a_statement_holds_for_its_own_registration_only(
 
 
 @pytest.mark.parametrize("form", sorted(VENDOR_ROOTED))
-def test_a_chain_to_nobody_we_know_is_refused(form: str, passkey: Passkey, issuer: Issuer) -> None:
+def test_a_chain_to_an_unknown_root_is_refused(form: str, passkey: Passkey, issuer: Issuer) -> None:
     assert f"{form} statement: " in refusal(FORMS[form](passkey.register(), issuer))
 
 

@@ -150,16 +150,16 @@ class Spent:
     @property
     def records(self) -> list[Record]:
         assert self.script is not None
-        told: list[Record] = [
+        records_: list[Record] = [
             (b"\x00", self.funding.serialize(include_witness=True))
             if self.kind in ("P2PKH", "P2SH")
             else (b"\x01", self.output.serialize())
         ]
         if self.kind == "P2SH":
-            told.append((b"\x04", self.script))
+            records_.append((b"\x04", self.script))
         if self.kind == "P2WSH":
-            told.append((b"\x05", self.script))
-        return sorted([*told, *self.extra])
+            records_.append((b"\x05", self.script))
+        return sorted([*records_, *self.extra])
 
 
 def transaction(spent: Sequence[Spent], outputs: Sequence[TxOut], version: int = 2, locktime: int = 0) -> Tx:

@@ -50,9 +50,9 @@ def given_tx(tx: bytes, *, outputs: int = 1) -> bytes:
     return psbt(tx, [SPENT.records], outputs)
 
 
-def foreign(*told: Record) -> bytes:
-    """The good input behind one of somebody else, of which this is told."""
-    return psbt(BOTH, [told, SPENT.records], 1)
+def foreign(*utxo_records: Record) -> bytes:
+    """A PSBT with an input of somebody else, which has these records, and then the valid input."""
+    return psbt(BOTH, [utxo_records, SPENT.records], 1)
 
 
 PREVIOUS = FOREIGN.funding.serialize(include_witness=True)
@@ -96,7 +96,11 @@ REFUSED = [
     ("a script filled in", given_tx(TX[:41] + b"\x01\x51" + TX[42:]), "script of input 0 is not empty"),
     ("no inputs", psbt(TX[:4] + b"\0" + TX[46:], [], 1), "no inputs"),
     ("no outputs", given_tx(TX[:46] + b"\0" + TX[-4:], outputs=0), "no outputs"),
-    ("an output spent twice", psbt(TX[:4] + b"\x02" + INPUT * 2 + TX[46:], [SPENT.records] * 2, 1), "spend the same output"),
+    (
+        "an output spent twice",
+        psbt(TX[:4] + b"\x02" + INPUT * 2 + TX[46:], [SPENT.records] * 2, 1),
+        "spend the same output",
+    ),
     (
         "more than all coins",
         given_tx(TX[:47] + (21 * 10**14 + 1).to_bytes(8, "little") + TX[55:]),
@@ -294,8 +298,8 @@ def test_legacy_inputs_are_hashed_within_a_budget(count: int) -> None:
     output = TxOut(1000, script_for("P2PKH", key_of(KEY)))
     fundings = [Tx(2, 0, [TxIn(OutPoint(b"\x07" * 32, number))], [output]) for number in range(count)]
     spending = Tx(2, 0, [TxIn(OutPoint(funding.id, 0)) for funding in fundings], paying(1))
-    told = [[(b"\0", funding.serialize(include_witness=True))] for funding in fundings]
-    unsigned = psbt(spending.serialize(include_witness=False), told, 1)
+    input_records = [[(b"\0", funding.serialize(include_witness=True))] for funding in fundings]
+    unsigned = psbt(spending.serialize(include_witness=False), input_records, 1)
     if count == 675:
         assert len(parse_bitcoin(unsigned, bitcoin_party("P2PKH")).messages) == count
     else:

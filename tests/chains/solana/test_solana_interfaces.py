@@ -313,7 +313,7 @@ def test_discriminators_that_are_written_out() -> None:
     assert read(idl("u8", discriminator=[7]), ROUTE + b"\x01") == {}
 
 
-def test_two_instructions_that_fit_are_none() -> None:
+def test_data_that_fits_two_instructions_is_not_decoded() -> None:
     instructions = [{"name": name, "accounts": [], "args": [], "discriminator": [1]} for name in "ab"]
     text = json.dumps({"instructions": instructions, "types": []})
     check_idl(text)

@@ -54,7 +54,7 @@ def test_transfers_in_a_batch_are_transfers() -> None:
     assert [len(one["accounts"]) for one in tx["instructions"]] == [3, 0, 4]
 
 
-def test_a_batch_behind_a_small_good_transfer() -> None:
+def test_a_batch_after_a_small_valid_transfer() -> None:
     good = Instruction(TOKEN, b"\x03" + u64(1), read(A, B, C))
     bad = Instruction(TOKEN_2022, batch(inner(3, b"\x03" + u64(10**15))), read(A, D, C))
     assert [amount for *_, amount in moved(facts(legacy(good, bad)))] == [1, 10**15]
