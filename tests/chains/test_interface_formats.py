@@ -1,4 +1,4 @@
-"""What is an Ethereum ABI and what is a Solana IDL: published shapes are taken, everything else is told where."""
+"""Ethereum ABIs and Solana IDLs: published ones are accepted, any other is refused with the place of the error."""
 
 from __future__ import annotations
 

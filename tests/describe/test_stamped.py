@@ -1,4 +1,4 @@
-"""An activity shows what was stamped, or it is said where it does not."""
+"""Whether an activity shows the request that was stamped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking an issuer for its keys: what is asked, what is taken for an answer, for how long it is kept."""
+"""Requests to an issuer for its keys: when they are sent, which answers are accepted, how long keys are cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys of a JWK Set are of use, which of them a token may be signed with, and the file of pinned ones."""
+"""Which keys of a JWK Set are usable, which of them may have signed a token, and the file of pinned keys."""
 
 from __future__ import annotations
 

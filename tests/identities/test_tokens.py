@@ -1,4 +1,4 @@
-"""Which tokens prove somebody, and what each of the others is refused for. All are checked as of one moment."""
+"""Which tokens prove an identity, and the refusal of every other token, all at one time."""
 
 from __future__ import annotations
 

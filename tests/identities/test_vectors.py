@@ -1,4 +1,4 @@
-"""Tokens and signatures that others made: the RFCs' examples, and tokens behind a published client's stamps."""
+"""Tokens and signatures of others: the examples of the RFCs, and the tokens in a published client's stamps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose contract an interface describes: addresses of each chain, and one interface per contract."""
+"""The rules of contract interfaces: addresses of each chain, and one interface for each contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of credentials: what a key looks like, how many there may be, which makes place, and whose it is."""
+"""The rules of credentials: form, number, which key a new one replaces, and the user of a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An organization as a value: what changes lead to, and the users and labels that may be in it."""
+"""An organization as a value: the result of changes, and the rules for its users and labels."""
 
 from __future__ import annotations
 

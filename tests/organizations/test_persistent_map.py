@@ -1,4 +1,4 @@
-"""The persistent map against a dict: the same answers after any changes, and no change reaches an older map."""
+"""The persistent map gives the same answers as a dict after any changes, and no change affects an older map."""
 
 from __future__ import annotations
 

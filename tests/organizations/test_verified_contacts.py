@@ -1,4 +1,4 @@
-"""Verified contacts: what marks one, what unmarks it, and whose contact it is if several users have it."""
+"""Verified contacts: what marks and unmarks them, and which user is found if several users have the contact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses webhooks may be sent to: URLs as they are registered, and addresses as they are dialled."""
+"""Which addresses webhooks may be sent to: URLs at registration, and addresses before a connection."""
 
 from __future__ import annotations
 

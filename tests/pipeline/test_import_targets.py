@@ -1,4 +1,4 @@
-"""Import targets over time: how long they are open, how many, and what goes with them."""
+"""Import targets over time: how long they are open, how many there may be, and what deletes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pieces of long work take turns, by organizations, and others run between two of them."""
+"""Pieces of long work: organizations take turns, and other requests run between two pieces."""
 
 from __future__ import annotations
 

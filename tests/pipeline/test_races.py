@@ -1,4 +1,4 @@
-"""Votes and changes at the same instant, on two processes over one database, many times with other timing.
+"""Votes and changes at the same time, on two processes over one database, many times with different timing.
 
 KEYSTEAD_TEST_RACES sets how many times each.
 """

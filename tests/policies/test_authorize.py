@@ -1,4 +1,4 @@
-"""The order of the rules, and what each policy is recorded to have evaluation."""
+"""The order of the rules, and the recorded outcome of each policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases that somebody writes down: what comes of them, and what is refused in them."""
+"""Test cases that people write: their results, and the errors in them."""
 
 from __future__ import annotations
 

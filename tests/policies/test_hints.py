@@ -1,4 +1,4 @@
-"""What a refused expression says to write instead: habits of other languages, misspelt names."""
+"""The hints for a refused expression: for habits from other languages, and for misspelt names."""
 
 from __future__ import annotations
 

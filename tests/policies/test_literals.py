@@ -1,4 +1,4 @@
-"""Literals that are no id of a record, known without a server."""
+"""Literals that cannot be the id of a record, found without a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What policies call each activity: every type of the public schema has its words, or a reason to have none."""
+"""Kind, resource and action of each activity: every type of the public schema has them, or is an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments and recurring windows, the nights included in which clocks are changed."""
+"""Moments and recurring windows, also in nights in which clocks are changed."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_window(cron: str, duration: str, zone: str, now: str, expected: bool) -
 
 
 def firings(cron: str, zone: ZoneInfo, start: datetime, end: datetime) -> list[datetime]:
-    """When a cron expression fires, found by watching a clock tick: slow, and by the rules as they are told."""
+    """When a cron expression fires, found minute by minute, slowly, by the documented rules."""
     fields = cron.split()
 
     def matches(text: str, value: int) -> bool:

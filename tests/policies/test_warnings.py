@@ -1,4 +1,4 @@
-"""Warnings about policies: as worded; and the analysis behind them against evaluation itself, in every shape."""
+"""Warnings about policies: their text, and the analysis against evaluation itself, for every shape."""
 
 from __future__ import annotations
 

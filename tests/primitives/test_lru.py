@@ -1,4 +1,4 @@
-"""A bounded cache drops what was used longest ago, and counts what it is asked for."""
+"""A bounded cache drops the least recently used entries, and counts its hits and misses."""
 
 from __future__ import annotations
 

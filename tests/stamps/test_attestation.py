@@ -1,4 +1,4 @@
-"""Registering passkeys: each attestation format made by a device in software, and everything that breaks one."""
+"""Registering passkeys: each attestation format from a device in software, and whatever makes one invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weak Ed25519 keys: the forgery that they allow, and that no stamp by one of them counts."""
+"""Weak Ed25519 keys: the forgery that they allow, and the refusal of every stamp by one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client's half: key pairs, stampers over a key in memory, and stampers over a signer elsewhere."""
+"""The client's part of stamps: key pairs, stampers with a key in memory, and stampers with a signer elsewhere."""
 
 from __future__ import annotations
 

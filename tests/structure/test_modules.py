@@ -33,7 +33,7 @@ OPEN_SETS = {
     "describe.token_calls.token_call": "names of functions in an uploaded interface",
     "describe.tron.describe_tron": "kinds of contract, most of which are described alike",
     "operations.auth_proxy_accounts._looked_up": "text that a caller sends",
-    "policies.explanation._shown": "any value",
+    "policies.explanation._value_text": "any value",
     "policies.values._kind_text": "any value",
     "sessions.client_signatures._without_empty": "JSON",
     "storage.postgres_causes.cause_of": "exceptions of a library and of the system",

@@ -1,4 +1,4 @@
-"""PSBTs for tests: their maps written out record by record; inputs of each kind, and how each is spent in the end.
+"""PSBTs for tests: their maps record by record, inputs of each kind, and how each is spent in the end.
 
 The transactions are btclib's, and so is the script engine that judges what was signed.
 """

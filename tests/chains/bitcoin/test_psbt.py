@@ -1,4 +1,4 @@
-"""Reading PSBTs: what has a second reading is refused; what policies see of the rest."""
+"""Reading PSBTs: a PSBT that could be read in two ways is refused; what policies see of any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calldata read by an ABI: names and arguments for policies, at a bounded cost, and nothing that is not there."""
+"""Calldata decoded by an ABI: names and arguments for policies, at a bounded cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EIP-712: digests as an independent library makes them, values for policies, and no text with two readings."""
+"""EIP-712: the digests of an independent library, values for policies, and no text that can be read in two ways."""
 
 from __future__ import annotations
 

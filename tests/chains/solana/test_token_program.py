@@ -1,4 +1,4 @@
-"""Instructions of the token programs: batches are opened before anything looks, what moves unseen is refused."""
+"""Instructions of the token programs: batches are expanded, and transfers that policies cannot see are refused."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ REFUSED: list[tuple[str, Pubkey, bytes, int, str]] = [
     ("a transfer cut short in a batch", TOKEN, batch(inner(3, b"\x03\x01")), 3, "9 bytes of data"),
     ("unwrapping everything", TOKEN, b"\x2d\0", 3, "UnwrapLamports without an amount"),
     ("unwrapping everything, in a batch", TOKEN_2022, batch(inner(3, b"\x2d\0")), 3, "without an amount"),
-    ("unwrapping nothing said", TOKEN, b"\x2d", 3, "UnwrapLamports without an amount"),
+    ("unwrapping without a choice", TOKEN, b"\x2d", 3, "UnwrapLamports without an amount"),
     ("unwrapping an amount cut short", TOKEN, b"\x2d\x01\x01", 3, "10 bytes of data"),
     ("excess lamports", TOKEN, b"\x26", 3, "WithdrawExcessLamports"),
     ("excess lamports, in a batch", TOKEN_2022, batch(inner(3, b"\x26")), 3, "WithdrawExcessLamports"),
