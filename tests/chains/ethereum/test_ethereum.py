@@ -123,7 +123,11 @@ REFUSED = [
     ("a legacy one for chain 0", legacy([*LEGACY, b"", b"", b""]), "zero"),
     ("a legacy one with a chain id alone", legacy([*LEGACY, b"\x01"]), "7 items"),
     ("one of EIP-1559, signed", typed(2, [*MARKET_1559, b"", b"\x01", b"\x01"]), "leave its signature out"),
-    ("one of EIP-1559 with empty signature fields", typed(2, [*MARKET_1559, b"", b"", b""]), "leave its signature out"),
+    (
+        "one of EIP-1559 with empty signature fields",
+        typed(2, [*MARKET_1559, b"", b"", b""]),
+        "leave its signature out",
+    ),
     ("too few items", typed(2, MARKET_1559[:-1]), "9 items"),
     ("a nonce with a zero in front", typed(2, changed(MARKET_1559, 1, b"\0\1")), "nonce"),
     ("a nonce written as a zero byte", typed(2, changed(MARKET_1559, 1, b"\0")), "nonce"),
