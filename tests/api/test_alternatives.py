@@ -1,4 +1,4 @@
-"""What a refusal of an operation that is not implemented names instead: something that is there."""
+"""The refusal of an operation that is not implemented: the alternative that it names exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue: what is declared twice fails where it is declared; what it says agrees with the public schema."""
+"""The catalogue: a second declaration of a path or type fails, and the catalogue agrees with the public schema."""
 
 from __future__ import annotations
 

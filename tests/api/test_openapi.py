@@ -89,7 +89,7 @@ def test_an_example_can_be_read_by_its_operation(operation: Operation, document:
         assert read_submission(operation, body).operation is operation
 
 
-def test_a_client_is_told_to_ask_for_the_form_that_is_described(document: dict[str, Any]) -> None:
+def test_the_document_requires_the_header_that_selects_its_form(document: dict[str, Any]) -> None:
     parameter = document["components"]["parameters"]["ClientVersion"]
     assert (parameter["name"], parameter["required"]) == ("X-Client-Version", True)
     times = document["components"]["schemas"]["Timestamp"]["properties"]

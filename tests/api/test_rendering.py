@@ -16,7 +16,7 @@ from keystead.api import errors, records
 from keystead.api.enums import ActivityStatus, CredentialType
 from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError
 from keystead.api.records import Activity, ActivityResponse, ApiKey, Credential, Status, Timestamp, Wire
-from keystead.api.rendering import Form, answer, documented, encode, error_answer, rfc3339
+from keystead.api.rendering import Form, answer, encode, error_answer, rfc3339, to_documented_form
 
 TIME = Timestamp.from_ms(1_795_287_180_123)
 KEY = ApiKey(
@@ -124,7 +124,7 @@ intents = st.builds(
 
 @given(intents)
 def test_documented_form_loses_nothing_and_adds_only_empty_texts(intent: Intent) -> None:
-    assert _without_empty_texts(json.loads(encode(documented(intent)))) == _without_empty_texts(
+    assert _without_empty_texts(json.loads(encode(to_documented_form(intent)))) == _without_empty_texts(
         json.loads(msgspec.json.encode(msgspec.structs.asdict(intent)))
     )
 

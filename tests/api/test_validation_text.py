@@ -1,4 +1,4 @@
-"""What does not fit, in the words of JSON: no Python, whatever is expected and whatever came."""
+"""Messages about invalid values use JSON's names of types, for every expected type and every given one."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ import httpx
 import pytest
 
 from keystead.api.errors import InvalidRequest, Unavailable
-from keystead.identities.discovery import KEPT_MAX_S, KEPT_MIN_S, PAUSE_S, Discovery
+from keystead.identities.discovery import CACHED_MAX_S, CACHED_MIN_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
 from keystead.organizations.identities import ProvenIdentity
 from keystead.sessions.key_binding import nonce_of
@@ -130,7 +130,7 @@ class Asking:
         self._loop = asyncio.new_event_loop()
 
     def proven(self, token: str) -> ProvenIdentity:
-        return self._loop.run_until_complete(self.known.proven(token, "token"))
+        return self._loop.run_until_complete(self.known.verify_token(token, "token"))
 
     def refusal(self, token: str) -> str:
         with pytest.raises(InvalidRequest) as refused:
@@ -177,7 +177,7 @@ def test_new_keys_are_fetched_when_a_token_names_one(provider: Provider) -> None
         try:
             after = provider.token("ada")
             assert "no such key" in server.refusal(after), "the keys were fetched moments ago"
-            server.clock.seconds += KEPT_MIN_S
+            server.clock.seconds += CACHED_MIN_S
             assert server.proven(after).sub == "ada"
             assert "no such key" in server.refusal(before), "a key that was taken back proves nothing"
         finally:
@@ -196,7 +196,7 @@ def test_a_provider_that_is_down(provider: Provider) -> None:
             assert server.proven(token).sub == "ada"
             provider.stop()
             assert server.proven(token).sub == "ada", "its keys are kept"
-            server.clock.seconds += KEPT_MAX_S
+            server.clock.seconds += CACHED_MAX_S
             with pytest.raises(Unavailable):
                 server.proven(token)
         finally:

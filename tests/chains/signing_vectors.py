@@ -1,4 +1,4 @@
-"""The vectors of signed transactions, and who signs in them: accounts of one mnemonic, with their private keys."""
+"""The vectors of signed transactions, and the accounts of one mnemonic that sign in them, with private keys."""
 
 from __future__ import annotations
 

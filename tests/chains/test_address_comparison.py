@@ -12,11 +12,11 @@ from keystead.chains.addresses.comparison import address_key
 from keystead.chains.addresses.formats import address
 from keystead.chains.addresses.text import (
     base58,
-    base58_decoded,
     base58check,
-    base58check_decoded,
+    decode_base58,
+    decode_base58check,
+    decode_segwit,
     segwit,
-    segwit_decoded,
 )
 from keystead.keys.public_keys import public_key
 from tests.chains.test_stored_forms import ACCOUNTS, spellings
@@ -77,20 +77,20 @@ def test_what_is_not_an_address_stands_for_itself(text: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=40))
 def test_base58_comes_back(data: bytes) -> None:
-    assert base58_decoded(base58(data), 40) == data
-    assert base58check_decoded(base58check(data), 40) == data
-    assert base58_decoded(base58(data + b"\1" * 41), 40) is None
+    assert decode_base58(base58(data), 40) == data
+    assert decode_base58check(base58check(data), 40) == data
+    assert decode_base58(base58(data + b"\1" * 41), 40) is None
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(["bc", "tb", "bcrt"]), st.integers(0, 16), st.binary(min_size=2, max_size=40), st.data())
 def test_segwit_comes_back(prefix: str, version: int, program: bytes, data: st.DataObject) -> None:
     text = segwit(prefix, version, program)
-    assert segwit_decoded(text) == segwit_decoded(text.upper()) == (prefix, version, program)
+    assert decode_segwit(text) == decode_segwit(text.upper()) == (prefix, version, program)
     place = data.draw(st.integers(0, len(text) - 1))
     letter = data.draw(st.sampled_from("qpzry9x8b1"))
     altered = text[:place] + letter + text[place + 1 :]
-    assert altered == text or segwit_decoded(altered) is None
+    assert altered == text or decode_segwit(altered) is None
 
 
 def test_hashes_as_an_independent_library_reads_them() -> None:

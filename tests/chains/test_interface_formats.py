@@ -1,4 +1,4 @@
-"""What is an Ethereum ABI and what is a Solana IDL: published shapes are taken, everything else is told where."""
+"""Ethereum ABIs and Solana IDLs: published ones are accepted, any other is refused with the place of the error."""
 
 from __future__ import annotations
 
@@ -122,11 +122,11 @@ BAD_ABIS: list[tuple[str, str, str]] = [
         (f"values of absurd size: {written[:40]}", json.dumps([function(typed(written, components=members))]), why)
         for written, members, why in (
             ("uint8[" + "9" * 5_000 + "]", [], "unknown type"),
-            ("uint8[9999999]", [], "at most 1048576 are possible"),
-            ("uint8[1000][1000]", [], "at most 1048576 are possible"),
-            ("string[1000000]", [], "at most 1048576 are possible"),
-            ("tuple[1000]", [typed("uint8[1000]")], "at most 1048576 are possible"),
-            ("tuple", [typed("uint8[30000]"), typed("uint8[30000]")], "at most 1048576 are possible"),
+            ("uint8[9999999]", [], "at most 1048576 are allowed"),
+            ("uint8[1000][1000]", [], "at most 1048576 are allowed"),
+            ("string[1000000]", [], "at most 1048576 are allowed"),
+            ("tuple[1000]", [typed("uint8[1000]")], "at most 1048576 are allowed"),
+            ("tuple", [typed("uint8[30000]"), typed("uint8[30000]")], "at most 1048576 are allowed"),
         )
     ),
     ("too many entries", json.dumps([function()] * 5_001), "5001 entries; at most 5000 are allowed"),

@@ -94,7 +94,7 @@ def test_comparison_form(name: str, curve: Curve, one: str, other: str, same: bo
     assert (comparison_form(curve, one) == comparison_form(curve, other)) is same
 
 
-def test_comparison_form_refuses_what_is_no_path() -> None:
+def test_comparison_form_refuses_text_that_is_not_a_path() -> None:
     with pytest.raises(InvalidRequest, match=r"^invalid path"):
         comparison_form(Curve.ED25519, "m")
 

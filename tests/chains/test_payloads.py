@@ -1,4 +1,4 @@
-"""Raw payloads: what is signed of each encoding and hash function, and which of them go together."""
+"""Raw payloads: the message that is signed for each encoding and hash function, and the allowed combinations."""
 
 from __future__ import annotations
 

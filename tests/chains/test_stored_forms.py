@@ -30,7 +30,7 @@ def spellings(account: Any) -> list[str]:
     return [address] if name in EXACT else [address, address.lower(), address.upper()]
 
 
-def test_every_format_is_told_of() -> None:
+def test_the_tables_have_every_format() -> None:
     assert {*TON, *HEX, *BECH32, *EXACT} == set(ACCOUNTS)
     several = [name for name in (*TON, *HEX, *BECH32) if len(set(spellings(ACCOUNTS[name]))) > 1]
     assert set(several) == {*TON, *HEX, *BECH32}
@@ -53,7 +53,7 @@ def test_another_letter_case_is_another_address(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TON)
-def test_a_ton_address_with_a_wrong_checksum_is_none(name: str) -> None:
+def test_a_ton_address_with_a_wrong_checksum_is_not_an_address(name: str) -> None:
     address = ACCOUNTS[name]["tonForms"]["bounceable"]
     mistyped = address[:-1] + ("A" if address[-1] != "A" else "B")
     assert stored_form(AddressFormat(name), ACCOUNTS[name]["address"]) not in possible_forms(mistyped)

@@ -80,7 +80,7 @@ def test_headline(asked: dict[str, Any], headline: str) -> None:
     assert describe_activity(asked, NAMES).headline == headline
 
 
-def test_a_changed_policy_is_compared_with_what_stands() -> None:
+def test_a_changed_policy_is_compared_with_the_policy_in_force() -> None:
     asked = activity("UPDATE_POLICY_V2", policyId=POLICY, policyConsensus="approvers.count() >= 1")
     (change,) = describe_activity(asked, NAMES).facts
     assert change.text.split("\n") == [
@@ -192,7 +192,7 @@ LOCKOUTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("intent", "caution"), LOCKOUTS.values(), ids=LOCKOUTS)
-def test_an_ip_allowlist_says_whom_it_refuses(intent: dict[str, Any], caution: str) -> None:
-    (said,) = describe_activity(activity("SET_IP_ALLOWLIST", **intent), Names()).cautions
-    assert caution in said
+def test_an_ip_allowlist_is_described_with_the_requests_it_refuses(intent: dict[str, Any], caution: str) -> None:
+    (shown,) = describe_activity(activity("SET_IP_ALLOWLIST", **intent), Names()).cautions
+    assert caution in shown
     assert describe_activity(activity("SET_IP_ALLOWLIST", rules=[], enabled=False), Names()).cautions == ()

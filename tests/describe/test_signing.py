@@ -161,7 +161,7 @@ def test_a_call_that_does_not_fit_the_uploaded_interface() -> None:
     assert f"the call to {TOKEN.lower()} does not fit the uploaded interface" in found.cautions
 
 
-def test_what_cannot_be_read() -> None:
+def test_requests_that_cannot_be_read() -> None:
     found = describe_transaction("02c0", "TRANSACTION_TYPE_ETHEREUM", SIGNER, Names())
     assert found.headline == "Sign a transaction that cannot be read"
     assert found.cautions[0].startswith("failed to parse transaction")

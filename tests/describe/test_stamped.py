@@ -1,4 +1,4 @@
-"""An activity shows what was stamped, or it is said where it does not."""
+"""Whether an activity shows the request that was stamped."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_a_difference(change: Callable[[dict[str, Any], dict[str, Any]], object]
     assert difference.endswith(where)
 
 
-def test_a_request_that_is_no_json() -> None:
+def test_a_request_that_is_not_json() -> None:
     made = activity()
     made["votes"] = [{"message": "["}]
     made["fingerprint"] = "sha256:" + hashlib.sha256(b"[").hexdigest()
-    assert "no JSON" in str(difference_from_stamped(made))
+    assert "not JSON" in str(difference_from_stamped(made))

@@ -1,4 +1,4 @@
-"""Asking an issuer for its keys: what is asked, what is taken for an answer, for how long it is kept."""
+"""Requests to an issuer for its keys: when they are sent, which answers are accepted, how long keys are cached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from keystead.api.errors import InvalidRequest, ServiceError, Unavailable
 from keystead.identities import discovery
-from keystead.identities.discovery import KEPT_MAX_S, KEPT_MIN_S, KEPT_S, PAUSE_S, Discovery
+from keystead.identities.discovery import CACHED_DEFAULT_S, CACHED_MAX_S, CACHED_MIN_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.web_answers import ANSWER_BYTES_MAX
 from keystead.organizations.identities import ProvenIdentity
@@ -64,7 +64,7 @@ class DiscoveryHarness:
         return httpx.Response(200, json=self.issuer.jwks(), headers=self.keys_headers)
 
     async def proves(self, token: str) -> ProvenIdentity:
-        return await self.known.proven(token, "place")
+        return await self.known.verify_token(token, "place")
 
     def after(self, seconds: float) -> DiscoveryHarness:
         self.seconds += seconds
@@ -78,7 +78,7 @@ def run(awaitable: Awaitable[T]) -> T:
     return asyncio.run(awaited())
 
 
-def test_the_keys_are_found_and_kept() -> None:
+def test_the_keys_are_fetched_and_cached() -> None:
     harness = DiscoveryHarness()
     for _ in range(3):
         assert run(harness.proves(ISSUER.token(NOW_S))).sub == "somebody"
@@ -97,21 +97,23 @@ def test_an_issuer_whose_name_ends_in_a_slash() -> None:
         )
 
     there = Discovery([named.url], transport=httpx.MockTransport(answer))
-    assert run(KnownIssuers(ManualClock(), discovery=there).proven(named.token(NOW_S), "place")).iss == named.url
+    assert (
+        run(KnownIssuers(ManualClock(), discovery=there).verify_token(named.token(NOW_S), "place")).iss == named.url
+    )
     assert asked[0] == "https://issuer.example/tenant/.well-known/openid-configuration"
 
 
 @pytest.mark.parametrize(
     "issuer", ["https://evil.example", "https://issuer.example.evil.example", "http://issuer.example"]
 )
-def test_nobody_else_is_asked(issuer: str) -> None:
+def test_no_other_issuer_is_asked(issuer: str) -> None:
     harness = DiscoveryHarness()
     with pytest.raises(InvalidRequest, match="KEYSTEAD_OIDC_ISSUERS"):
         run(harness.proves(Issuer(url=issuer).token(NOW_S)))
     assert harness.asked == []
 
 
-def test_a_malformed_token_asks_nobody() -> None:
+def test_a_malformed_token_causes_no_request() -> None:
     harness = DiscoveryHarness()
     for token in ("a.b.c", ISSUER.token(NOW_S, header={"alg": "none"})):
         with pytest.raises(InvalidRequest):
@@ -119,32 +121,32 @@ def test_a_malformed_token_asks_nobody() -> None:
     assert harness.asked == []
 
 
-def test_pinned_keys_are_asked_of_nobody() -> None:
+def test_pinned_keys_are_never_fetched() -> None:
     harness = DiscoveryHarness()
     pinned = KnownIssuers(ManualClock(), {ISSUER.url: ISSUER.key_set()}, harness.discovery)
-    assert run(pinned.proven(ISSUER.token(NOW_S), "place")).iss == ISSUER.url
+    assert run(pinned.verify_token(ISSUER.token(NOW_S), "place")).iss == ISSUER.url
     with pytest.raises(InvalidRequest, match="no such key"):
-        run(pinned.proven(ROTATED.token(NOW_S), "place"))
+        run(pinned.verify_token(ROTATED.token(NOW_S), "place"))
     assert harness.asked == []
 
 
 LIFETIMES: dict[str, tuple[dict[str, str], int]] = {
-    "nothing said": ({}, KEPT_S),
+    "nothing said": ({}, CACHED_DEFAULT_S),
     "an hour": ({"cache-control": "public, max-age=3600, must-revalidate"}, 3600),
     "in capitals": ({"cache-control": "Max-Age=3600"}, 3600),
     "an hour, of which half is over": ({"cache-control": "max-age=3600", "age": "1800"}, 1800),
-    "older than it may be": ({"cache-control": "max-age=3600", "age": "9999"}, KEPT_MIN_S),
+    "older than it may be": ({"cache-control": "max-age=3600", "age": "9999"}, CACHED_MIN_S),
     "an age in words": ({"cache-control": "max-age=3600", "age": "old"}, 3600),
-    "a second": ({"cache-control": "max-age=1"}, KEPT_MIN_S),
-    "not at all": ({"cache-control": "no-store, max-age=3600"}, KEPT_MIN_S),
-    "a year": ({"cache-control": "max-age=31536000"}, KEPT_MAX_S),
-    "for ever": ({"cache-control": "max-age=" + "9" * 10}, KEPT_MAX_S),
-    "nonsense": ({"cache-control": "max-age=soon"}, KEPT_S),
+    "a second": ({"cache-control": "max-age=1"}, CACHED_MIN_S),
+    "not at all": ({"cache-control": "no-store, max-age=3600"}, CACHED_MIN_S),
+    "a year": ({"cache-control": "max-age=31536000"}, CACHED_MAX_S),
+    "for ever": ({"cache-control": "max-age=" + "9" * 10}, CACHED_MAX_S),
+    "nonsense": ({"cache-control": "max-age=soon"}, CACHED_DEFAULT_S),
 }
 
 
 @pytest.mark.parametrize(("headers", "seconds"), LIFETIMES.values(), ids=LIFETIMES.keys())
-def test_how_long_keys_are_kept(headers: dict[str, str], seconds: int) -> None:
+def test_how_long_keys_are_cached(headers: dict[str, str], seconds: int) -> None:
     harness = DiscoveryHarness()
     harness.keys_headers = headers
     token = ISSUER.token(NOW_S)
@@ -171,12 +173,12 @@ def test_a_rotation() -> None:
     assert len(harness.asked) == 4
 
 
-def test_a_bad_signature_asks_nobody_again() -> None:
+def test_a_bad_signature_causes_no_further_request() -> None:
     harness = DiscoveryHarness()
     forged = Issuer(generation=2).token(NOW_S, header={"kid": "RSA-1"})
     for _ in range(3):
         with pytest.raises(InvalidRequest, match="the signature is not the issuer's"):
-            run(harness.after(KEPT_MIN_S + 1).proves(forged))
+            run(harness.after(CACHED_MIN_S + 1).proves(forged))
     assert len(harness.asked) == 2
 
 
@@ -267,19 +269,19 @@ def test_an_outage(
     assert run(harness.after(PAUSE_S).proves(ISSUER.token(NOW_S))).iss == ISSUER.url
 
 
-def test_an_outage_while_keys_are_kept() -> None:
+def test_an_outage_while_keys_are_cached() -> None:
     """Known keys serve for as long as they are fresh, and no longer."""
     harness = DiscoveryHarness()
     run(harness.proves(ISSUER.token(NOW_S)))
     harness.answers["document"] = answering(500)
-    assert run(harness.after(KEPT_S - 1).proves(ISSUER.token(NOW_S))).sub == "somebody"
+    assert run(harness.after(CACHED_DEFAULT_S - 1).proves(ISSUER.token(NOW_S))).sub == "somebody"
     with pytest.raises(Unavailable):
         run(harness.proves(ROTATED.token(NOW_S)))
     with pytest.raises(Unavailable):
         run(harness.after(1).proves(ISSUER.token(NOW_S)))
 
 
-def test_a_slow_issuer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_to_a_slow_issuer_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "ANSWERS_WITHIN_S", 0.02)
     harness = DiscoveryHarness()
 

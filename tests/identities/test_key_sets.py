@@ -1,4 +1,4 @@
-"""Which keys of a JWK Set are of use, which of them a token may be signed with, and the file of pinned ones."""
+"""Which keys of a JWK Set are usable, which of them may have signed a token, and the file of pinned keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from keystead.identities.key_sets import KEYS_MAX, BadKeySet, KeySet
 from keystead.identities.pinned import pinned_key_sets
-from keystead.identities.tokens import BadToken, announced
+from keystead.identities.tokens import BadToken, read_unverified
 from tests.support.issuers import Issuer, base64url, integer, rsa_key, write_keys_file
 
 NOW_S = 1_800_000_000
@@ -69,38 +69,44 @@ OF_NO_USE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("jwk", OF_NO_USE.values(), ids=OF_NO_USE.keys())
-def test_a_key_of_no_use_is_passed_over(jwk: Any) -> None:
+def test_an_unusable_key_is_ignored(jwk: Any) -> None:
     with pytest.raises(BadKeySet, match="no key in it verifies"):
         key_set(jwk)
     token = ISSUER.token(NOW_S, "EdDSA")
-    assert key_set(jwk, OKP).verified(token, announced(token))
+    assert key_set(jwk, OKP).verify(token, read_unverified(token))
 
 
 def test_members_that_say_more() -> None:
-    told = {"use": "sig", "alg": "PS256", "key_ops": ["verify"], "x5t": "x", "d": "a private part, not read"}
-    keys = key_set(RSA | told)
+    further_members = {
+        "use": "sig",
+        "alg": "PS256",
+        "key_ops": ["verify"],
+        "x5t": "x",
+        "d": "a private part, not read",
+    }
+    keys = key_set(RSA | further_members)
     good, other = ISSUER.token(NOW_S, "PS256"), ISSUER.token(NOW_S, "RS256")
-    assert keys.verified(good, announced(good))
+    assert keys.verify(good, read_unverified(good))
     with pytest.raises(BadToken, match="no such key for RS256"):
-        keys.verified(other, announced(other))
+        keys.verify(other, read_unverified(other))
 
 
 def test_a_token_without_kid_among_several_keys() -> None:
     """Is refused, whichever signed it: trying each is not what a `kid` is for."""
     token = ISSUER.token(NOW_S, "RS256", header={"kid": None})
     second = Issuer(generation=2).jwk("RSA")
-    assert key_set(RSA, EC).verified(token, announced(token))
+    assert key_set(RSA, EC).verify(token, read_unverified(token))
     with pytest.raises(BadToken, match="2 keys for RS256"):
-        key_set(RSA, second).verified(token, announced(token))
+        key_set(RSA, second).verify(token, read_unverified(token))
 
 
 def test_two_keys_of_one_kid() -> None:
     token = ISSUER.token(NOW_S, "RS256")
     second = Issuer(generation=2).jwk("RSA") | {"kid": RSA["kid"]}
     with pytest.raises(BadToken, match="2 keys for RS256"):
-        key_set(RSA, second).verified(token, announced(token))
+        key_set(RSA, second).verify(token, read_unverified(token))
     of_another_type = EC | {"kid": RSA["kid"]}
-    assert key_set(RSA, of_another_type).verified(token, announced(token))
+    assert key_set(RSA, of_another_type).verify(token, read_unverified(token))
 
 
 def test_the_file_of_pinned_keys(tmp_path: Path) -> None:
@@ -108,7 +114,7 @@ def test_the_file_of_pinned_keys(tmp_path: Path) -> None:
     pinned = pinned_key_sets(write_keys_file(tmp_path / "keys.json", ISSUER, other))
     assert set(pinned) == {ISSUER.url, other.url}
     token = other.token(NOW_S)
-    assert pinned[other.url].verified(token, announced(token))
+    assert pinned[other.url].verify(token, read_unverified(token))
 
 
 BAD_FILES: dict[str, tuple[str, str]] = {

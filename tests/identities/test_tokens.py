@@ -1,4 +1,4 @@
-"""Which tokens prove somebody, and what each of the others is refused for. All are checked as of one moment."""
+"""Which tokens prove an identity, and the refusal of every other token, all at one time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KNOWN = KnownIssuers(ManualClock(), {one.url: one.key_set() for one in (ISSUER, 
 
 
 def proven(token: str, known: KnownIssuers = KNOWN) -> ProvenIdentity:
-    return asyncio.run(known.proven(token, FIELD))
+    return asyncio.run(known.verify_token(token, FIELD))
 
 
 def refusal(token: str, known: KnownIssuers = KNOWN) -> str:
@@ -187,11 +187,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     "unknown kid": (good(header={"kid": "RSA-9"}), "key 'RSA-9': the issuer has no such key for RS256"),
     "kid of another key type": (good(header={"kid": ISSUER.kid("EC")}), "the issuer has no such key for RS256"),
     "key in the header": (good(header={"kid": "mine", "jwk": OTHER.jwk("RSA")}), "the issuer has no such key"),
-    "critical extension": (good(header={"crit": ["exp"], "exp": 1}), "`crit` names extensions"),
-    "critical extensions, none": (good(header={"crit": []}), "`crit` names extensions"),
+    "critical extension": (good(header={"crit": ["exp"], "exp": 1}), "`crit` requires extensions"),
+    "critical extensions, none": (good(header={"crit": []}), "`crit` requires extensions"),
     "critical extensions, null": (
         compact({"alg": "EdDSA", "crit": None}, ISSUER.claims(NOW_S), ISSUER.ed_key.sign),
-        "`crit` names extensions",
+        "`crit` requires extensions",
     ),
     "payload that is not encoded": (good(header={"b64": False}), "malformed"),
     "access token": (good(header={"typ": "at+jwt"}), "type 'at+jwt': expected JWT"),
@@ -256,7 +256,7 @@ def test_refused(token: str, why: str) -> None:
     assert why in refusal(token)
 
 
-def test_a_server_that_knows_no_issuer_says_so() -> None:
+def test_a_server_without_issuers_names_the_settings() -> None:
     assert "KEYSTEAD_OIDC_KEYS_FILE" in refusal(good(), KnownIssuers(ManualClock()))
 
 

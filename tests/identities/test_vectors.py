@@ -1,4 +1,4 @@
-"""Tokens and signatures that others made: the RFCs' examples, and tokens behind a published client's stamps."""
+"""Tokens and signatures of others: the examples of the RFCs, and the tokens in a published client's stamps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from keystead.api.errors import InvalidRequest
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.key_sets import KeySet
-from keystead.identities.tokens import Announced, BadToken
+from keystead.identities.tokens import BadToken, UnverifiedToken
 from keystead.organizations.identities import ProvenIdentity
 
 FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").read_bytes())
@@ -38,7 +38,7 @@ ISSUER = FILE["oidc"]["issuer"]
 
 def _proven(token: str) -> ProvenIdentity:
     keys = KeySet(json.dumps(FILE["oidc"]["jwks"]).encode())
-    return asyncio.run(KnownIssuers(ManualClock(), {ISSUER: keys}).proven(token, "place"))
+    return asyncio.run(KnownIssuers(ManualClock(), {ISSUER: keys}).verify_token(token, "place"))
 
 
 @pytest.mark.parametrize("name", [name for name in TOKENS if name != "attested-oidc-expired"])
@@ -79,7 +79,7 @@ EXAMPLES = {
 @pytest.mark.parametrize(("algorithm", "jwk", "token", "payload"), EXAMPLES.values(), ids=EXAMPLES.keys())
 def test_the_rfcs_signatures(algorithm: str, jwk: dict[str, str], token: str, payload: bytes) -> None:
     keys = KeySet(json.dumps({"keys": [jwk]}).encode())
-    assert keys.verified(token, Announced(algorithm, None, "")) == payload
+    assert keys.verify(token, UnverifiedToken(algorithm, None, "")) == payload
     signed, _, signature = token.rpartition(".")
     with pytest.raises(BadToken, match="the signature is not the issuer's"):
-        keys.verified(f"{signed}.A{signature[1:]}", Announced(algorithm, None, ""))
+        keys.verify(f"{signed}.A{signature[1:]}", UnverifiedToken(algorithm, None, ""))

@@ -106,7 +106,7 @@ def test_white_space_does_not_matter(spelled: str) -> None:
 @pytest.mark.parametrize("length", [-12, 0, 1, 11, 13, 16, 20, 25, 27])
 def test_length_refused(length: int) -> None:
     with pytest.raises(
-        InvalidRequest, match=rf"^invalid mnemonic length: {length}; it is 12, 15, 18, 21 or 24 words$"
+        InvalidRequest, match=rf"^invalid mnemonic length: {length}; expected 12, 15, 18, 21 or 24 words$"
     ):
         entropy_bytes(length)
 

@@ -143,7 +143,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         "create_oauth_providers",
         lambda c: providers(by_claims() | {"oidcToken": token(c)})(c),
         400,
-        "one of `oidcToken` and `oidcClaims`",
+        "expected either `oidcToken` or `oidcClaims`",
     ),
     "an expired token": (
         "create_oauth_providers",
@@ -185,7 +185,7 @@ REFUSED: dict[str, tuple[str, Asked, int, str]] = {
         "create_oauth_providers",
         providers({"providerName": "p"}),
         400,
-        "one of `oidcToken` and `oidcClaims`",
+        "expected either `oidcToken` or `oidcClaims`",
     ),
     "twice the same identity": (
         "create_oauth_providers",

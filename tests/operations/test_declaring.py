@@ -88,7 +88,7 @@ def test_types_that_do_not_fit_are_refused(execute: Any, load_context: Any, reso
 def test_warnings_about_policies_know_what_fills_their_keywords() -> None:
     """`policies.situations` says which kinds of activity fill wallet, private_key, eth.tx and so on."""
     roots = ("wallet", "private_key", "eth", "solana", "bitcoin", "tron", "tempo", "secret")
-    expected = {one.kind for one in ACTIVITY_SHAPES.each if any(path.startswith(roots) for path in one.present)}
+    expected = {one.kind for one in ACTIVITY_SHAPES.shapes if any(path.startswith(roots) for path in one.present)}
     activities = [operation for operation in CATALOGUE if isinstance(operation, ActivityOperation)]
     kinds = {activity_kind(operation.activity_types[0]): operation for operation in activities}
     assert {kind for kind, operation in kinds.items() if operation.resources} == expected & kinds.keys()

@@ -15,7 +15,7 @@ import pytest
 from fuzz.costly_decisions import DENIES_NOTHING
 from keystead.keys import master_key
 from keystead.operations.policy_trials import TRIED_SECONDS_MAX
-from keystead.pipeline.long_work import CHARACTERS, LongWork
+from keystead.pipeline.long_work import CHARACTERS_WITHOUT_TURN_MAX, LongWork
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import SDK_FORM, Caller, unique, user_params
 from tests.support.in_process import serving
@@ -26,7 +26,7 @@ from tests.support.servers import Installation
 pytestmark = pytest.mark.one_engine  # the process of the server gives the turns
 
 LIMIT_S = 60.0
-LONG = "true".rjust(CHARACTERS + 1)
+LONG = "true".rjust(CHARACTERS_WITHOUT_TURN_MAX + 1)
 
 
 class Turns:

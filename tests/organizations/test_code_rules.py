@@ -13,9 +13,9 @@ from keystead.organizations.one_time_codes import (
     CodeStart,
     OneTimeCode,
     contact_subject,
+    count_without_starts,
     has_room_for_contact,
     has_room_for_user,
-    no_starts,
     user_subject,
 )
 from keystead.sessions.one_time_codes import ACTIVE_MAX, ATTEMPTS_MAX, INIT_MAX, INIT_WINDOW_MS, CodeForm
@@ -61,7 +61,7 @@ def test_wrong_attempts_lock_a_code_and_a_right_one_uses_it() -> None:
 
 def started(*ages_ms: int) -> CodeCount:
     """A subject's codes, started so long before NOW."""
-    count = no_starts("subject")
+    count = count_without_starts("subject")
     for number, age_ms in enumerate(ages_ms):
         at_ms = NOW_MS - age_ms
         count = count.with_start(CodeStart(f"code-{number}", at_ms, at_ms + LIFE_MS))
@@ -86,9 +86,9 @@ def test_whether_another_code_may_be_started(ages_ms: tuple[int, ...], contact: 
     assert has_room_for_user(count, NOW_MS) is user
 
 
-def test_a_used_code_makes_room() -> None:
+def test_a_used_code_is_no_longer_counted() -> None:
     count = started(*(0,) * ACTIVE_MAX)
-    after = count.without("code-0")
+    after = count.without_start("code-0")
     assert (after.revision, len(after.starts)) == (count.revision + 1, ACTIVE_MAX - 1)
     assert has_room_for_contact(after, NOW_MS)
 
@@ -101,7 +101,7 @@ def test_starts_that_no_rule_counts_are_dropped() -> None:
 
 def test_a_row_of_counts_expires_with_its_last_start() -> None:
     assert started(60_000, 0).row()[2] == NOW_MS + LIFE_MS
-    assert no_starts("subject").row()[2] == 0
+    assert count_without_starts("subject").row()[2] == 0
 
 
 def test_subjects_name_no_contact_and_differ_by_kind() -> None:

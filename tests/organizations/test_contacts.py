@@ -1,4 +1,4 @@
-"""E-mail addresses and phone numbers, as far as their text can tell."""
+"""The form of e-mail addresses and phone numbers."""
 
 from __future__ import annotations
 

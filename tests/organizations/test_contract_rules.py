@@ -1,4 +1,4 @@
-"""Whose contract an interface describes: addresses of each chain, and one interface per contract."""
+"""The rules of contract interfaces: addresses of each chain, and one interface for each contract."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_bad_address(name: str, kind: SmartContractInterfaceType, address: str) 
         check_interface(kind, address, TEXTS[kind])
 
 
-def test_the_wrong_case_is_told_the_right_one() -> None:
+def test_a_wrong_letter_case_is_answered_with_the_right_one() -> None:
     with pytest.raises(InvalidRequest, match="0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"):
         check_interface(ETHEREUM, "0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359", "[]")
 

@@ -1,4 +1,4 @@
-"""The rules of credentials: what a key looks like, how many there may be, which makes place, and whose it is."""
+"""The rules of credentials: form, number, which key a new one replaces, and the user of a key."""
 
 from __future__ import annotations
 
@@ -148,12 +148,12 @@ def test_eviction(case: Eviction) -> None:
     assert kept == (*held, *case.added)
 
 
-def test_added_keys_make_place_too() -> None:
+def test_added_keys_replace_older_added_keys() -> None:
     added = expiring(4, 3, 2, 1)
     assert with_api_keys([], added, LIMITS, NOW_MS) == tuple(added[1:])
 
 
-def test_a_lasting_key_makes_no_place() -> None:
+def test_a_long_lived_key_replaces_no_key() -> None:
     with pytest.raises(LimitReached, match="maximum long-lived api keys: 3"):
         with_api_keys(lasting(3), lasting(1), LIMITS, NOW_MS)
 
@@ -174,7 +174,7 @@ def test_numbers_of_authenticators_and_providers() -> None:
         with_oauth_providers(providers, [a_provider()], limits)
 
 
-def test_a_public_key_once_in_an_organization() -> None:
+def test_a_public_key_is_unique_in_an_organization() -> None:
     held = an_api_key()
     organization = an_organization(a_user(api_keys=(held,)))
     check_public_keys_free(organization, [an_api_key(), an_api_key()])
@@ -183,7 +183,7 @@ def test_a_public_key_once_in_an_organization() -> None:
             check_public_keys_free(organization, taken)
 
 
-def test_a_credential_id_once_in_an_organization() -> None:
+def test_a_credential_id_is_unique_in_an_organization() -> None:
     held = an_authenticator()
     organization = an_organization(a_user(authenticators=(held,)))
     check_credential_ids_free(organization, [an_authenticator(), an_authenticator()])
@@ -192,7 +192,7 @@ def test_a_credential_id_once_in_an_organization() -> None:
             check_credential_ids_free(organization, taken)
 
 
-def test_an_identity_once_in_an_organization() -> None:
+def test_an_identity_is_unique_in_an_organization() -> None:
     organization = an_organization(a_user(oauth_providers=(a_provider(),)))
     others = [a_provider(subject="eve"), a_provider(audience="others"), a_provider(issuer="https://other.example")]
     check_identities_free(organization, others)
@@ -218,7 +218,7 @@ def new_providers(
     return [(one.issuer, one.subject, one.audience) for one in made]
 
 
-def test_a_token_stands_for_what_it_proved_and_for_nothing_where_nobody_verified_it() -> None:
+def test_a_token_proves_its_identity_only_if_it_was_verified() -> None:
     assert new_providers(BY_TOKEN, verified={"place[0].oidcToken": PROVEN}) == [("i", "s", "a")]
     with pytest.raises(InvalidRequest, match=r"`place\[0\]\.oidcToken`: it was not verified") as refused:
         new_providers(BY_TOKEN)
@@ -236,14 +236,14 @@ def test_claims_of_another_issuer_or_subject_are_not_proven(params: OauthProvide
     assert refused.value.machine_code == "INVALID_OIDC_TOKEN"
 
 
-def test_a_parents_user_vouches_for_claims() -> None:
+def test_a_user_of_the_parent_may_add_claims_without_proof() -> None:
     assert new_providers(by_claims(), claims_vouched=True) == [("i", "s", "a")]
 
 
 def test_one_of_token_and_claims() -> None:
     both = OauthProviderParamsV2(provider_name="p", oidc_token="t", oidc_claims=CLAIMS)
     for neither_or_both in (OauthProviderParamsV2(provider_name="p"), both):
-        with pytest.raises(InvalidRequest, match=r"`place\[0\]`: one of"):
+        with pytest.raises(InvalidRequest, match=r"`place\[0\]`: expected either"):
             new_providers(neither_or_both, claims_vouched=True)
 
 
@@ -292,7 +292,7 @@ EXPIRY = [(999, True), (1000, False), (1001, False)]
 
 
 @pytest.mark.parametrize(("age_s", "is_valid"), EXPIRY)
-def test_a_key_is_valid_until_its_very_second(age_s: int, is_valid: bool) -> None:
+def test_a_key_is_valid_until_its_last_second(age_s: int, is_valid: bool) -> None:
     (key,) = expiring(age_s)
     user: User = a_user(api_keys=(key,))
     if is_valid:
@@ -325,7 +325,7 @@ def test_a_scheme_fits_the_key_on_record(kind: CredentialType, scheme: StampSche
             principal_in(organization, proven(key, scheme), NOW_MS)
 
 
-def test_a_passkey_means_its_user_only_with_the_key_on_record() -> None:
+def test_a_passkey_identifies_its_user_only_with_the_recorded_key() -> None:
     passkey = an_authenticator()
     user = a_user(authenticators=(passkey,))
     asserted = ProvenKey(

@@ -1,4 +1,4 @@
-"""Which API key makes room for a new one, and when there is none to make."""
+"""Which API key a new one replaces, and when none can be replaced."""
 
 from __future__ import annotations
 

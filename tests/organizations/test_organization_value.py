@@ -1,4 +1,4 @@
-"""An organization as a value: what changes lead to, and the users and labels that may be in it."""
+"""An organization as a value: the result of changes, and the rules for its users and labels."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from keystead.organizations.kinds.tags import TAGS
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import Limits, check_limit
-from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up, user_lookups
+from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value, user_lookups
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import check_credential
+from keystead.organizations.users import check_can_authenticate
 from tests.organizations.records import NOW, a_provider, a_user, an_api_key, an_authenticator, an_organization
 
 NEXT = Version(2, "activity")
 TAG = Tag(tag_id="tag", tag_name="ops", tag_type=TagType.USER, created_at=NOW, updated_at=NOW)
 
 
-def test_nothing_changes_but_what_is_put() -> None:
+def test_only_the_put_record_changes() -> None:
     before = an_organization(user := a_user())
     after = apply(before, [Put(TAG)], NEXT)
     assert (after.version, dict(after.tags), dict(after.users)) == (NEXT, {"tag": TAG}, {user.user_id: user})
     assert (before.version.number, dict(before.tags)) == (1, {})
 
 
-def test_a_user_put_again_takes_the_old_credentials_out() -> None:
+def test_putting_a_user_again_removes_the_old_credentials() -> None:
     old_key, new_key, passkey = an_api_key(), an_api_key(), an_authenticator()
     user = a_user(api_keys=(old_key,), authenticators=(passkey,))
     after = apply(an_organization(user), [Put(replace(user, api_keys=(new_key,), authenticators=()))], NEXT)
@@ -42,14 +42,14 @@ def test_a_user_put_again_takes_the_old_credentials_out() -> None:
     assert (dict(after.users.by_credential_id), dict(after.users.authenticators)) == ({}, {})
 
 
-def test_a_removed_user_leaves_no_credential_behind() -> None:
+def test_the_credentials_of_a_removed_user_are_removed() -> None:
     user = a_user(api_keys=(an_api_key(),), authenticators=(an_authenticator(),))
     after = apply(an_organization(user), [Remove(User, user.user_id)], NEXT)
     found = (after.users, after.users.by_public_key, after.users.by_credential_id, after.users.authenticators)
     assert [len(index) for index in found] == [0, 0, 0, 0]
 
 
-def test_a_removed_record_is_gone() -> None:
+def test_a_removed_record_does_not_exist() -> None:
     passkey = Passkey(authenticator_id="a", rp_id_hash=b"")
     full = apply(an_organization(), [Put(TAG), Put(passkey)], NEXT)
     after = apply(full, [Remove(Tag, "tag"), Remove(Passkey, "a")], Version(3, "another"))
@@ -65,7 +65,7 @@ users_with_keys = st.lists(st.lists(st.integers(0, 5), unique=True, max_size=3),
 
 
 @given(users_with_keys)
-def test_indexes_say_what_the_users_say(states: list[list[int]]) -> None:
+def test_indexes_agree_with_the_users(states: list[list[int]]) -> None:
     """Whatever a user's keys were before, and whichever are put next."""
     keys = [an_api_key() for _ in range(6)]
     user = a_user()
@@ -114,7 +114,7 @@ def test_a_private_key_is_found_by_its_address_the_oldest_first() -> None:
 def test_lookups() -> None:
     key, passkey = an_api_key(), an_authenticator()
     user = a_user(api_keys=(key,), authenticators=(passkey,), oauth_providers=(a_provider(),))
-    identity = identity_looked_up(a_provider().issuer, a_provider().audience, a_provider().subject)
+    identity = identity_lookup_value(a_provider().issuer, a_provider().audience, a_provider().subject)
     assert user_lookups(user) >= {
         Lookup(LookupKind.OAUTH_IDENTITY, identity, user.user_id),
         Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id),
@@ -122,10 +122,10 @@ def test_lookups() -> None:
     }
 
 
-def test_identities_that_read_alike_are_found_apart() -> None:
+def test_similar_identities_have_different_lookup_values() -> None:
     alike = [("ab", "c", "d"), ("a", "bc", "d"), ("a", "c", "bd"), ("c", "ab", "d"), ('a","b', "c", "d")]
-    assert len({identity_looked_up(*identity) for identity in alike}) == len(alike)
-    assert len(identity_looked_up("i" * 1024, "a" * 1024, "s" * 1024)) == 64
+    assert len({identity_lookup_value(*identity) for identity in alike}) == len(alike)
+    assert len(identity_lookup_value("i" * 1024, "a" * 1024, "s" * 1024)) == 64
 
 
 BY_MESSAGE = [
@@ -150,10 +150,10 @@ BY_MESSAGE = [
 def test_valid_credential(name: str, features: dict[str, str], members: dict[str, Any], is_valid: bool) -> None:
     organization = an_organization(features={f"FEATURE_NAME_{name}": value for name, value in features.items()})
     if is_valid:
-        check_credential(a_user(**members), organization, "place")
+        check_can_authenticate(a_user(**members), organization, "place")
     else:
         with pytest.raises(InvalidRequest, match="user missing valid credential: field `place`"):
-            check_credential(a_user(**members), organization, "place")
+            check_can_authenticate(a_user(**members), organization, "place")
 
 
 def test_unknown_user_and_tag_are_named() -> None:
@@ -163,7 +163,7 @@ def test_unknown_user_and_tag_are_named() -> None:
         check_tags(apply(an_organization(), [Put(TAG)], NEXT), TagType.USER, ["tag", "none"], "place")
 
 
-def test_labels_are_unique_to_the_letter() -> None:
+def test_labels_are_compared_with_letter_case() -> None:
     check_unique("Ops", [("ops", "1"), ("Ops ", "2")], "place")
     with pytest.raises(InvalidRequest, match="field `place`: label must be unique: 'ops' is 1"):
         check_unique("ops", [("ops", "1")], "place")

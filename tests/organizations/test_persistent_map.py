@@ -1,4 +1,4 @@
-"""The persistent map against a dict: the same answers after any changes, and no change reaches an older map."""
+"""The persistent map gives the same answers as a dict after any changes, and no change affects an older map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def same(of: PersistentMap[str, int], as_: dict[str, int]) -> None:
 
 
 @given(st.dictionaries(KEYS, st.integers(), max_size=300), CHANGES)
-def test_like_a_dict_and_older_maps_stay(start: dict[str, int], changes: list[tuple[str, str, int]]) -> None:
+def test_the_map_agrees_with_a_dict_and_older_maps_do_not_change(
+    start: dict[str, int], changes: list[tuple[str, str, int]]
+) -> None:
     first = now = PersistentMap(start)
     expected = dict(start)
     for word, key, value in changes:

@@ -18,10 +18,10 @@ from keystead.organizations.organization import Organization, Put, apply
 from keystead.organizations.principals import (
     ProvenContact,
     ProvenKey,
-    ambiguous,
+    ambiguous_value_error,
     contact_record_id,
     principal_in,
-    unknown,
+    unknown_key_error,
 )
 from tests.organizations.records import NOW_MS, a_provider, a_user, an_api_key, an_authenticator, an_organization
 
@@ -201,7 +201,7 @@ LOOKUPS = [
 @pytest.mark.parametrize(("stamp", "kind", "value"), LOOKUPS, ids=[one[1].name for one in LOOKUPS])
 def test_the_lookup_that_finds_a_sub_organization(stamp: ProvenKey, kind: LookupKind, value: str) -> None:
     assert stamp.lookup() == (kind, value)
-    assert "more than one suborg associated with a " in ambiguous(kind).message
+    assert "more than one suborg associated with a " in ambiguous_value_error(kind).message
 
 
 UNKNOWN = [
@@ -215,7 +215,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize(("stamp", "machine_code", "message"), UNKNOWN)
 def test_the_error_for_an_unknown_credential(stamp: ProvenKey, machine_code: str, message: str) -> None:
-    error = unknown("organization", stamp)
+    error = unknown_key_error("organization", stamp)
     assert error.machine_code == machine_code
     with pytest.raises(Unauthenticated, match=message):
         raise error

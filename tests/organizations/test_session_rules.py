@@ -1,4 +1,4 @@
-"""The rules of sessions: how long they last, the key that a session registers, the keys that a new session ends."""
+"""The rules of sessions: how long they last, the key that a session registers, the keys that a new one deletes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verified contacts: what marks one, what unmarks it, and whose contact it is if several users have it."""
+"""Verified contacts: what marks and unmarks them, and which user is found if several users have the contact."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from keystead.organizations.organization import (
 )
 from keystead.organizations.sessions import user_with_email
 from keystead.organizations.verified_contacts import (
+    changes_for_changed_contacts,
+    changes_for_removed_user,
+    changes_for_verified_contact,
     check_logins_by_code,
-    contact_verified,
-    contacts_changed,
     has_contact,
     is_verified,
-    user_removed,
     users_with_contact,
 )
 from tests.organizations.records import a_user, an_organization
@@ -71,7 +71,7 @@ OWNERS = [
 
 
 @pytest.mark.parametrize(("marks", "owners"), [one[1:] for one in OWNERS], ids=[one[0] for one in OWNERS])
-def test_whose_a_contact_is(marks: tuple[VerifiedContacts, ...], owners: list[str]) -> None:
+def test_which_users_have_a_contact(marks: tuple[VerifiedContacts, ...], owners: list[str]) -> None:
     organization = with_marks(*marks)
     assert sorted(user.user_id for user in users_with_contact(organization, EMAIL, "ada@example.com")) == owners
     if len(owners) == 1:
@@ -117,14 +117,14 @@ def test_the_indexes_of_contacts_find_what_reading_all_users_finds(
 def test_a_contact_is_marked_once() -> None:
     organization = with_marks()
     assert not is_verified(organization, ADA, EMAIL)
-    changes = contact_verified(organization, ADA, EMAIL)
+    changes = changes_for_verified_contact(organization, ADA, EMAIL)
     assert changes == (Put(MARK_ADA),)
     marked = apply(organization, changes, organization.version)
     assert is_verified(marked, ADA, EMAIL)
     assert not is_verified(marked, ADA, SMS)
-    assert contact_verified(marked, ADA, EMAIL) == ()
+    assert changes_for_verified_contact(marked, ADA, EMAIL) == ()
     both = VerifiedContacts(user_id="ada", email="Ada@example.com", phone_number="+4915112345678")
-    assert contact_verified(marked, ADA, SMS) == (Put(both),)
+    assert changes_for_verified_contact(marked, ADA, SMS) == (Put(both),)
 
 
 BOTH = VerifiedContacts(user_id="ada", email="Ada@example.com", phone_number="+4915112345678")
@@ -155,12 +155,12 @@ def test_a_changed_contact_is_not_verified(
     mark: VerifiedContacts | None, after: User, changes: tuple[Change, ...]
 ) -> None:
     organization = with_marks(*([] if mark is None else [mark]))
-    assert contacts_changed(organization, after) == changes
+    assert changes_for_changed_contacts(organization, after) == changes
 
 
-def test_the_marks_of_a_removed_user_go() -> None:
-    assert user_removed(with_marks(BOTH), "ada") == (Remove(VerifiedContacts, "ada"),)
-    assert user_removed(with_marks(BOTH), "bob") == ()
+def test_the_verified_contacts_of_a_removed_user_are_removed() -> None:
+    assert changes_for_removed_user(with_marks(BOTH), "ada") == (Remove(VerifiedContacts, "ada"),)
+    assert changes_for_removed_user(with_marks(BOTH), "bob") == ()
 
 
 @pytest.mark.parametrize(

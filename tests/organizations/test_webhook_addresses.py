@@ -1,4 +1,4 @@
-"""Which addresses webhooks may be sent to: URLs as they are registered, and addresses as they are dialled."""
+"""Which addresses webhooks may be sent to: URLs at registration, and addresses before a connection."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_no_more_than_loopback(url: str) -> None:
         check_url(url, LOOPBACK, "url")
 
 
-def test_a_private_network_is_no_reason_for_plain_http() -> None:
+def test_a_private_network_does_not_allow_plain_http() -> None:
     private = networks_of("10.0.0.0/8")
     check_url("https://10.0.0.1/", private, "url")
     with pytest.raises(InvalidRequest, match="https"):

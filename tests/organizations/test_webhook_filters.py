@@ -32,16 +32,16 @@ WALLET = "ACTIVITY_TYPE_CREATE_WALLET"
         ({"activityTypes": None}, True),
     ],
 )
-def test_what_passes(filters: dict[str, Any], passes: bool) -> None:
+def test_matching_events(filters: dict[str, Any], passes: bool) -> None:
     text = json.dumps(filters)
     check_filters(text, "f")
-    assert filters_of(text).pass_(WALLET, ActivityStatus.COMPLETED, ORGANIZATION) is passes
+    assert filters_of(text).matches(WALLET, ActivityStatus.COMPLETED, ORGANIZATION) is passes
 
 
 @pytest.mark.parametrize("text", [None, ""])
 def test_no_filters(text: str | None) -> None:
     check_filters(text, "f")
-    assert filters_of(text).pass_(WALLET, ActivityStatus.COMPLETED, ORGANIZATION)
+    assert filters_of(text).matches(WALLET, ActivityStatus.COMPLETED, ORGANIZATION)
 
 
 @pytest.mark.parametrize(

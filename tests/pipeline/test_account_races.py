@@ -1,4 +1,4 @@
-"""Accounts of one wallet asked for, named and deleted at the same instant, on two processes over one database.
+"""Accounts of one wallet, created, renamed and deleted at the same time by two processes over one database.
 
 KEYSTEAD_TEST_RACES sets how many times each.
 """

@@ -20,7 +20,7 @@ FAILING: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("operation", "parameters", "why"), FAILING.values(), ids=FAILING.keys())
-def test_what_cannot_be_done_any_more(operation: str, parameters: dict[str, Any], why: str) -> None:
+def test_activities_that_became_impossible(operation: str, parameters: dict[str, Any], why: str) -> None:
     harness = OrganizationHarness("R1", "R2", "R3", "Dan", root=["R1", "R2", "R3"], threshold=2)
     if operation == "create_users":
         parameters = {"users": [new_user(harness)]}

@@ -1,4 +1,4 @@
-"""A submission that lost a race to another process locks the organization, and then loses no further race.
+"""After a conflict with another process, a submission locks the organization, and then has no further conflict.
 
 Here: the lifecycle over a store in memory. Not here: the lock in a real database (tests/storage).
 """

@@ -26,13 +26,13 @@ class Watched:
         self.gate: asyncio.Event | None = None
         self.known: KnownIssuers
 
-    async def proven(self, token: str, field: str) -> ProvenIdentity:
+    async def verify_token(self, token: str, field: str) -> ProvenIdentity:
         self.fields.append(field)
         if self.gate is not None:
             await self.gate.wait()
         if self.outage:
             raise Unavailable("the keys cannot be had now")
-        return await self.known.proven(token, field)
+        return await self.known.verify_token(token, field)
 
 
 def harness(threshold: int = 1) -> tuple[OrganizationHarness, Watched]:
@@ -69,7 +69,7 @@ def test_what_counts_is_the_submission() -> None:
     assert len(watched.fields) == 1
 
 
-def test_approvals_that_lapsed_take_no_token_with_them() -> None:
+def test_lapsed_approvals_do_not_remove_verified_tokens() -> None:
     people, _ = harness(threshold=2)
     activity = people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
     people.clock.ms += DAY_MS
@@ -102,7 +102,7 @@ def test_an_outage_changes_nothing() -> None:
     assert people.send("R1", "create_oauth_providers", body).status is ActivityStatus.COMPLETED
 
 
-def test_a_slow_issuer_holds_up_nobody() -> None:
+def test_a_slow_issuer_delays_no_other_request() -> None:
     people, watched = harness()
 
     async def both() -> tuple[Activity, Activity]:
@@ -160,7 +160,7 @@ def test_a_sub_organizations_root_user() -> None:
     assert (held.issuer, held.subject) == (ISSUER.url, "ada")
 
 
-def test_who_may_not_is_told_so() -> None:
+def test_a_user_who_may_not_vote_is_denied() -> None:
     people, _ = harness()
     parameters = asked(people, token(people)) | {"userId": people.user_ids["R1"]}
     with pytest.raises(PermissionDenied):
@@ -169,7 +169,7 @@ def test_who_may_not_is_told_so() -> None:
     assert subjects(people) == ["somebody"]
 
 
-def test_a_stale_request_asks_no_issuer() -> None:
+def test_a_stale_request_causes_no_request_to_an_issuer() -> None:
     people, watched = harness()
     body = people.body("create_oauth_providers", asked(people, token(people)))
     people.clock.ms += DAY_MS
@@ -178,7 +178,7 @@ def test_a_stale_request_asks_no_issuer() -> None:
     assert watched.fields == []
 
 
-def test_a_request_without_tokens_asks_nobody() -> None:
+def test_a_request_without_tokens_causes_no_request() -> None:
     people, watched = harness()
     key = {"apiKeyName": "k", "publicKey": public_key("k"), "curveType": "API_KEY_CURVE_P256"}
     people.submit("R1", "create_api_keys", {"userId": people.user_ids["Ben"], "apiKeys": [key]})
@@ -193,8 +193,8 @@ def test_the_record_alone_tells_what_was_attached() -> None:
     """Replayed without any issuer."""
     people, _ = harness()
     people.submit("R1", "create_oauth_providers", asked(people, token(people, sub="ada")))
-    said = people.database.evaluations[people.id]
-    again, _ = people.run(replayed(people.first_version, people.activities(), said, people.limits))
+    evaluations = people.database.evaluations[people.id]
+    again, _ = people.run(replayed(people.first_version, people.activities(), evaluations, people.limits))
     assert again == people.organization
 
 

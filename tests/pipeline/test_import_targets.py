@@ -1,4 +1,4 @@
-"""Import targets over time: how long they are open, how many, and what goes with them."""
+"""Import targets over time: how long they are open, how many there may be, and what deletes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied
-from keystead.organizations.import_targets import LASTS_MS, OPEN_MAX, open_targets
+from keystead.organizations.import_targets import LIFETIME_MS, OPEN_MAX, open_targets
 from keystead.organizations.kinds.import_targets import ImportKind
 from keystead.pipeline.activity import Activity
 from tests.support import bundles
@@ -42,7 +42,7 @@ def left(people: OrganizationHarness, who: str = "Root", kind: ImportKind = Impo
     return len(open_targets(people.organization, people.user_ids[who], kind, people.clock.ms))
 
 
-def test_a_target_goes_with_the_import() -> None:
+def test_a_target_is_deleted_with_its_import() -> None:
     people = harness()
     begin(people)
     begin(people)
@@ -55,7 +55,7 @@ def test_a_target_goes_with_the_import() -> None:
     assert len(people.organization.wallets) == 2
 
 
-@pytest.mark.parametrize(("later_ms", "is_open"), [(LASTS_MS - 10, True), (LASTS_MS, False)])
+@pytest.mark.parametrize(("later_ms", "is_open"), [(LIFETIME_MS - 10, True), (LIFETIME_MS, False)])
 def test_a_target_is_open_for_an_hour(later_ms: int, is_open: bool) -> None:
     people = harness()
     begin(people)
@@ -68,17 +68,17 @@ def test_a_target_is_open_for_an_hour(later_ms: int, is_open: bool) -> None:
             import_(people)
 
 
-def test_what_is_over_goes_when_anybody_begins_another() -> None:
+def test_expired_targets_are_deleted_with_the_next_target() -> None:
     people = harness()
     people.policy(name="imports", consensus="approvers.count() >= 1", condition="activity.action == 'IMPORT'")
     begin(people)
     begin(people, kind="private_key")
-    people.clock.ms += LASTS_MS
+    people.clock.ms += LIFETIME_MS
     begin(people, "Ana")
     assert [one.user_id for one in people.organization.import_targets.values()] == [people.user_ids["Ana"]]
 
 
-def test_the_oldest_gives_way() -> None:
+def test_the_oldest_target_is_deleted_for_a_new_one() -> None:
     people = harness()
     begin(people, kind="private_key")
     for _ in range(OPEN_MAX[ImportKind.WALLET]):
@@ -124,7 +124,7 @@ def test_importing_needs_a_policy() -> None:
         import_(people, "Ana")
 
 
-def test_nobody_imports_in_anothers_name() -> None:
+def test_an_import_target_is_of_one_user_only() -> None:
     """Refused before any policy is read, so that it waits for nobody; it leaves no record."""
     people = harness()
     people.policy(name="imports", consensus="approvers.count() >= 1", condition="activity.action == 'IMPORT'")

@@ -1,4 +1,4 @@
-"""Pieces of long work take turns, by organizations, and others run between two of them."""
+"""Pieces of long work: organizations take turns, and other requests run between two pieces."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def test_others_run_after_each_piece() -> None:
 def test_a_long_decision_makes_the_next_ones_of_its_organization_wait() -> None:
     async def run() -> list[str]:
         work, seen = LongWork(), list[str]()
-        await work.decided("costly", lambda: _take(2 * LONG_S))
+        await work.decide("costly", lambda: _take(2 * LONG_S))
         async with work.turn("another"):
-            waiting = asyncio.create_task(work.decided("costly", lambda: seen.append("costly")))
-            await work.decided("cheap", lambda: seen.append("cheap"))
+            waiting = asyncio.create_task(work.decide("costly", lambda: seen.append("costly")))
+            await work.decide("cheap", lambda: seen.append("cheap"))
             await asyncio.sleep(0)
             seen.append("turn ends")
-            await work.parsed("costly", lambda: seen.append("of another kind"))
+            await work.parse("costly", lambda: seen.append("of another kind"))
         await waiting
         return seen
 
@@ -66,7 +66,7 @@ def test_a_long_decision_makes_the_next_ones_of_its_organization_wait() -> None:
 
 
 @pytest.mark.parametrize("ends", [asyncio.CancelledError, ValueError])
-def test_who_fails_or_gives_up_holds_nobody_up(ends: type[BaseException]) -> None:
+def test_work_that_fails_or_is_cancelled_delays_no_other_work(ends: type[BaseException]) -> None:
     async def run() -> list[str]:
         work, seen = LongWork(), list[str]()
         with pytest.raises(ends):

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.records import MfaPolicy, Timestamp, User
-from keystead.pipeline.mfa import enforced
+from keystead.pipeline.mfa import enforced_policy
 from keystead.policies.expression import compile_stored
 from keystead.policies.policy import mfa_condition_source
 from tests.support.policy_fixtures import ANA
@@ -54,7 +54,7 @@ CASES: list[tuple[str, str, Mapping[str, Any], bool, bool]] = [
 )
 def test_enforced(condition: str, values: Mapping[str, Any], unreadable: bool, holds: bool) -> None:
     conditions = {condition: compile_stored(mfa_condition_source(condition))}
-    found = enforced(
+    found = enforced_policy(
         user_with(condition), conditions, values, has_unreadable_call=unreadable, may_be_transaction=False
     )
     assert (found is not None) is holds
@@ -64,7 +64,9 @@ def test_the_lowest_order_whose_condition_holds() -> None:
     texts = ("wallet.id == 'V'", "wallet.id == 'W'", "")
     conditions = {text: compile_stored(mfa_condition_source(text)) for text in texts if text}
     values = {"wallet": {"id": "W"}}
-    found = enforced(user_with(*texts), conditions, values, has_unreadable_call=False, may_be_transaction=False)
+    found = enforced_policy(
+        user_with(*texts), conditions, values, has_unreadable_call=False, may_be_transaction=False
+    )
     assert found is not None
     assert found.order == 1
 
@@ -82,5 +84,7 @@ def test_the_lowest_order_whose_condition_holds() -> None:
 def test_a_payload_that_may_be_a_transaction(condition: str, *, holds: bool) -> None:
     conditions = {condition: compile_stored(mfa_condition_source(condition))}
     values = {"wallet": {"id": "W"}, "activity": {"kind": "SIGN_RAW_PAYLOAD"}}
-    found = enforced(user_with(condition), conditions, values, has_unreadable_call=False, may_be_transaction=True)
+    found = enforced_policy(
+        user_with(condition), conditions, values, has_unreadable_call=False, may_be_transaction=True
+    )
     assert (found is not None) is holds

@@ -167,7 +167,7 @@ def test_proofs_lapse_with_the_approval() -> None:
     assert people.approve("Ana", activity).status is ActivityStatus.COMPLETED
 
 
-def test_own_credentials_do_not_slip_through_when_proofs_lapse() -> None:
+def test_own_credentials_need_proofs_also_after_proofs_lapse() -> None:
     people = OrganizationHarness("R1", "R2", Person("Ana", passkey=True), root=["R1", "R2"], threshold=2)
     policy = {
         "userId": people.user_ids["Ana"],
@@ -189,18 +189,22 @@ def test_what_the_voters_are_told() -> None:
     assert people.seen("Ana", activity).can_approve, "with another credential"
     assert people.seen("Ana", activity).can_reject
     request = GetMfaStatusRequest(organization_id=people.id, activity_id=activity.id)
-    (told,) = people.run(get_mfa_status(people.reading("Ben"), request)).mfa_statuses
-    assert (told.mfa_policy_id, told.user_id, told.satisfied) == (policy_id, people.user_ids["Ana"], False)
-    assert [(one.type, one.id) for one in told.satisfied_methods] == [
+    (mfa_status,) = people.run(get_mfa_status(people.reading("Ben"), request)).mfa_statuses
+    assert (mfa_status.mfa_policy_id, mfa_status.user_id, mfa_status.satisfied) == (
+        policy_id,
+        people.user_ids["Ana"],
+        False,
+    )
+    assert [(one.type, one.id) for one in mfa_status.satisfied_methods] == [
         ("AUTHENTICATION_TYPE_API_KEY", people.user("Ana").api_keys[0].api_key_id)
     ]
-    assert len(told.required_methods) == 2
+    assert len(mfa_status.required_methods) == 2
     people.approve("Ana", activity, "passkey")
-    (told,) = people.run(get_mfa_status(people.reading("Ben"), request)).mfa_statuses
-    assert told.satisfied
+    (mfa_status,) = people.run(get_mfa_status(people.reading("Ben"), request)).mfa_statuses
+    assert mfa_status.satisfied
     people.clock.ms += 2 * DAY_MS
-    (told,) = people.run(get_mfa_status(people.reading("Ben"), request)).mfa_statuses
-    assert told.satisfied, "what is over does not lapse"
+    (mfa_status,) = people.run(get_mfa_status(people.reading("Ben"), request)).mfa_statuses
+    assert mfa_status.satisfied, "what is over does not lapse"
 
 
 def test_two_policies_of_one_order() -> None:

@@ -1,6 +1,6 @@
-"""Random lives of an organization: several users submit and vote, and what must hold holds after each step.
+"""Random histories of an organization: users submit and vote, and the invariants hold after each step.
 
-KEYSTEAD_TEST_MODEL_EXAMPLES sets how many lives.
+KEYSTEAD_TEST_MODEL_EXAMPLES sets how many histories.
 """
 
 from __future__ import annotations

@@ -270,7 +270,7 @@ def test_with_a_quorum_of_two(policies: list[dict[str, str]], story: str) -> Non
     play(people, story)
 
 
-def test_an_approval_sent_again_asks_what_the_rules_say_now() -> None:
+def test_an_approval_sent_again_is_decided_by_the_current_rules() -> None:
     people = harness()
     needs_two = {
         "policyName": "two",

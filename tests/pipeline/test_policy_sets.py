@@ -78,7 +78,7 @@ async def test_a_version_is_compiled_once(compiled: list[str]) -> None:
 
 
 @in_event_loop
-async def test_a_change_compiles_what_changed_and_drops_what_went(compiled: list[str]) -> None:
+async def test_a_change_compiles_changed_expressions_and_drops_removed_ones(compiled: list[str]) -> None:
     sets = PolicySets()
     await sets.of(organization(about("A"), about("B")))
     before = sets.characters
@@ -94,7 +94,7 @@ async def test_a_change_compiles_what_changed_and_drops_what_went(compiled: list
 
 
 @in_event_loop
-async def test_what_was_used_longest_ago_goes_first(compiled: list[str]) -> None:
+async def test_the_least_recently_used_entry_is_dropped_first(compiled: list[str]) -> None:
     each = 100 + len("wallet.id == 'A'")
     sets = PolicySets(characters_max=2 * each)
     first, second, third = (organization(about("A"), id_=id_) for id_ in "123")
@@ -120,7 +120,7 @@ async def test_an_organization_that_does_not_fit_is_compiled_each_time(compiled:
 
 
 @in_event_loop
-async def test_mfa_conditions_are_kept_with_the_policies(compiled: list[str]) -> None:
+async def test_mfa_conditions_are_cached_with_the_policies(compiled: list[str]) -> None:
     sets, one = PolicySets(), organization(about("A"))
     user, other = mfa_user("activity.action == 'SIGN'"), mfa_user("activity.action == 'EXPORT'")
     plain = await sets.of(one)
@@ -134,7 +134,7 @@ async def test_mfa_conditions_are_kept_with_the_policies(compiled: list[str]) ->
 
 
 @in_event_loop
-async def test_those_who_wait_for_the_same_policies_share_the_work(compiled: list[str]) -> None:
+async def test_concurrent_requests_share_the_compilation_of_equal_policies(compiled: list[str]) -> None:
     long = [about("A" * 1_500 + str(number)) for number in range(10)]
     one = organization(*[replace(each, policy_id=str(n)) for n, each in enumerate(long)])
     sets = PolicySets()

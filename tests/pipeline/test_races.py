@@ -1,4 +1,4 @@
-"""Votes and changes at the same instant, on two processes over one database, many times with other timing.
+"""Votes and changes at the same time, on two processes over one database, many times with different timing.
 
 KEYSTEAD_TEST_RACES sets how many times each.
 """
@@ -74,8 +74,8 @@ def check(people: OrganizationHarness) -> None:
     changes = [one.write for one in commits if one.write is not None]
     assert [one.after.version.number for one in changes] == list(range(2, organization.version.number + 1))
     changed_by = [one.after.version.changed_by for one in changes]
-    said = people.database.evaluations[people.id]
-    changing = [one.activity_id for each in changed_by for one in said if one.id == each]
+    evaluations = people.database.evaluations[people.id]
+    changing = [one.activity_id for each in changed_by for one in evaluations if one.id == each]
     assert len(set(changing)) == len(changing) == len(changes), "no activity changed anything twice"
     for activity in people.activities():
         voters = [one.user_id for one in activity.votes]
@@ -139,7 +139,7 @@ def test_an_approver_and_a_rejecter(seed: int) -> None:
 
 
 @seeds
-def test_the_policy_goes(seed: int) -> None:
+def test_the_policy_is_deleted(seed: int) -> None:
     people, chance = harness(seed)
     activity = wallet_asked_for(people)
     (policy_id,) = people.organization.policies
@@ -159,7 +159,7 @@ def test_the_policy_goes(seed: int) -> None:
 
 
 @seeds
-def test_the_proposer_goes(seed: int) -> None:
+def test_the_submitter_is_deleted(seed: int) -> None:
     people, chance = harness(seed)
     activity = wallet_asked_for(people)
     approved, deleted = at_once(
@@ -178,7 +178,7 @@ def test_the_proposer_goes(seed: int) -> None:
 
 
 @seeds
-def test_a_voter_goes(seed: int) -> None:
+def test_a_voter_is_deleted(seed: int) -> None:
     people, chance = harness(seed)
     activity = wallet_asked_for(people)
     approved, deleted = at_once(
@@ -193,7 +193,7 @@ def test_a_voter_goes(seed: int) -> None:
 
 
 @seeds
-def test_a_key_goes_as_it_is_used(seed: int) -> None:
+def test_a_key_is_deleted_while_it_is_used(seed: int) -> None:
     people, chance = harness(seed)
     key = {"apiKeyName": "2", "publicKey": public_key("2"), "curveType": "API_KEY_CURVE_P256"}
     people.result("Root", "create_api_keys", {"userId": people.user_ids["Root"], "apiKeys": [key]})
@@ -237,7 +237,7 @@ def test_two_activities_for_one_name(seed: int) -> None:
 
 
 @seeds
-def test_everybody_at_everything_while_commits_fail(seed: int) -> None:
+def test_concurrent_requests_of_all_kinds_while_commits_fail(seed: int) -> None:
     people, chance = harness(seed, "approvers.count() >= 3")
     activities = [wallet_asked_for(people), wallet_asked_for(people)]
     for store in people.stores:

@@ -71,7 +71,7 @@ def test_malformed_time(text: str) -> None:
         check_liveness(recorded_envelope(body(timestampMs=text)), (NOW_MS,), WINDOW)
 
 
-def test_leading_zeros_are_no_matter() -> None:
+def test_leading_zeros_are_ignored() -> None:
     check_liveness(recorded_envelope(body(timestampMs=f"000{NOW_MS}")), (NOW_MS,), WINDOW)
 
 
@@ -111,12 +111,12 @@ def test_bad(members: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize("wish", [True, False, None, "any"])
-def test_a_wish_for_proofs_among_the_parameters(wish: Any) -> None:
+def test_a_request_for_app_proofs_among_the_parameters(wish: Any) -> None:
     submission = read(body(parameters={"userTagName": "ops", "userIds": [], "generateAppProofs": wish}))
     assert (submission.intent.user_tag_name, submission.envelope.generate_app_proofs) == ("ops", None)
 
 
-def test_a_type_that_does_not_fit_says_which_do() -> None:
+def test_an_activity_type_of_another_path_is_refused_with_the_expected_types() -> None:
     with pytest.raises(
         InvalidRequest, match=r"expected ACTIVITY_TYPE_CREATE_API_KEYS_V2 or ACTIVITY_TYPE_CREATE_API_KEYS$"
     ):

@@ -1,4 +1,4 @@
-"""Sub-organizations of one parent are made side by side, and each is made by the newest rules of the parent."""
+"""Sub-organizations of one parent are created concurrently, each by the newest rules of the parent."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def sending(people: OrganizationHarness, who: str, name: str, parameters: dict[s
     return lambda: people.sending(caller, name, body)
 
 
-def test_an_activity_that_fails_only_there() -> None:
+def test_an_activity_that_fails_only_on_the_speculative_head() -> None:
     people = harness()
     tag = {"userTagName": "x", "userIds": []}
     waiting = people.submit("Ana", "create_user_tag", tag)
@@ -83,7 +83,7 @@ def test_an_activity_that_fails_only_there() -> None:
     assert answer.status is ActivityStatus.COMPLETED, "no tag of this name ever was"
 
 
-def test_a_permission_that_is_there_only_there() -> None:
+def test_a_permission_that_exists_only_on_the_speculative_head() -> None:
     people = harness()
     policy = {"policyName": "p", "effect": "EFFECT_ALLOW", "consensus": "approvers.count() >= 2"}
     answer = on_top_of(
@@ -94,7 +94,7 @@ def test_a_permission_that_is_there_only_there() -> None:
     assert isinstance(answer, PermissionDenied), answer
 
 
-def test_a_denial_that_is_there_only_there() -> None:
+def test_a_denial_that_exists_only_on_the_speculative_head() -> None:
     people = harness()
     policy = {"policyName": "p", "effect": "EFFECT_DENY"}
     answer = on_top_of(
@@ -106,7 +106,7 @@ def test_a_denial_that_is_there_only_there() -> None:
     assert answer.status is ActivityStatus.CONSENSUS_NEEDED
 
 
-def test_a_refusal_that_holds_only_there() -> None:
+def test_a_refusal_that_holds_only_on_the_speculative_head() -> None:
     people = harness()
     tag = {"userTagName": "x", "userIds": []}
     answer = on_top_of(
@@ -117,7 +117,7 @@ def test_a_refusal_that_holds_only_there() -> None:
     assert isinstance(answer, Activity), answer
 
 
-def test_a_caller_who_is_gone_only_there() -> None:
+def test_a_caller_who_was_deleted_only_on_the_speculative_head() -> None:
     people = harness()
     answer = on_top_of(
         people,
@@ -127,7 +127,7 @@ def test_a_caller_who_is_gone_only_there() -> None:
     assert isinstance(answer, Activity), answer
 
 
-def test_what_does_come_to_be_counts() -> None:
+def test_commits_that_succeed_count() -> None:
     people = harness()
     policy = {"policyName": "p", "effect": "EFFECT_DENY"}
     first = sending(people, "Root", "create_policy", policy)

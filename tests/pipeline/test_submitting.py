@@ -29,7 +29,7 @@ def first(many: int, result: CommitResult | Exception) -> Callable[[Commit], Com
     return lambda commit: left.pop() if left else None
 
 
-def test_a_denial_leaves_what_the_rules_said_and_no_activity() -> None:
+def test_a_denial_leaves_an_evaluation_and_no_activity() -> None:
     people = harness()
     policy_id = people.policy(effect="EFFECT_DENY", condition="activity.resource == 'WALLET'")
     before = people.activities()
@@ -40,18 +40,18 @@ def test_a_denial_leaves_what_the_rules_said_and_no_activity() -> None:
     assert detail["message"] == f"The following policies denied this action: {policy_id}"
     assert detail["policyEvaluations"] == [{"policyId": policy_id, "outcome": "OUTCOME_DENY_EXPLICIT"}]
     request = GetPolicyEvaluationsRequest(organization_id=people.id, activity_id=detail["activityId"])
-    (said,) = people.run(get_policy_evaluations(people.reading("Ana"), request)).policy_evaluations
-    assert [(one.policy_id, one.outcome) for one in said.policy_evaluations] == [
+    (evaluation,) = people.run(get_policy_evaluations(people.reading("Ana"), request)).policy_evaluations
+    assert [(one.policy_id, one.outcome) for one in evaluation.policy_evaluations] == [
         (policy_id, "OUTCOME_DENY_EXPLICIT")
     ]
     assert people.activities() == before
 
 
-def test_each_vote_leaves_what_the_rules_said() -> None:
+def test_each_vote_leaves_an_evaluation() -> None:
     people = OrganizationHarness("Root", "Ana", "Ben", root=["Root"])
     policy_id = people.policy(consensus="approvers.count() >= 2", condition="activity.resource == 'WALLET'")
 
-    def said(activity: Activity) -> list[list[str]]:
+    def outcomes_of(activity: Activity) -> list[list[str]]:
         request = GetPolicyEvaluationsRequest(organization_id=people.id, activity_id=activity.id)
         found = people.run(get_policy_evaluations(people.reading("Ben"), request)).policy_evaluations
         assert [one.vote_id for one in found] == [vote.id for vote in people.seen("Ana", activity).votes]
@@ -61,10 +61,10 @@ def test_each_vote_leaves_what_the_rules_said() -> None:
     waiting = "OUTCOME_REQUIRES_CONSENSUS"
     approved = play(people, "Ana create_wallet: CONSENSUS_NEEDED\nBen approves: COMPLETED")
     assert approved is not None
-    assert said(approved) == [[waiting], ["OUTCOME_ALLOW"]]
+    assert outcomes_of(approved) == [[waiting], ["OUTCOME_ALLOW"]]
     rejected = play(people, "Ana create_wallet: CONSENSUS_NEEDED\nBen rejects: REJECTED")
     assert rejected is not None
-    assert said(rejected) == [[waiting], ["OUTCOME_REJECTED"]]
+    assert outcomes_of(rejected) == [[waiting], ["OUTCOME_REJECTED"]]
 
 
 def test_what_fails_at_once_is_refused_and_leaves_nothing() -> None:
@@ -78,7 +78,7 @@ def test_what_fails_at_once_is_refused_and_leaves_nothing() -> None:
 
 @pytest.mark.parametrize("result", [CONFLICT, DUPLICATE])
 @pytest.mark.parametrize("many", [1, 2, ATTEMPTS - 1])
-def test_a_lost_race_is_run_again(result: CommitResult, many: int) -> None:
+def test_a_request_is_decided_again_after_a_conflict(result: CommitResult, many: int) -> None:
     people = harness()
     people.stores[0].interfere = first(many, result)
     done = people.submit("Root", "create_wallet", {"walletName": "w", "accounts": []})
@@ -89,7 +89,7 @@ def test_a_lost_race_is_run_again(result: CommitResult, many: int) -> None:
     assert (people.stores[0].locks > 0) is (result is CONFLICT)
 
 
-def test_not_for_ever() -> None:
+def test_a_request_is_refused_after_the_last_attempt() -> None:
     people = harness()
     people.stores[0].interfere = first(ATTEMPTS, CONFLICT)
     body = people.body("create_wallet", {"walletName": "w", "accounts": []})
@@ -110,7 +110,7 @@ def test_the_database_does_not_answer() -> None:
     assert len(people.organization.wallets) == 1
 
 
-def test_the_commit_was_kept_and_the_word_of_it_lost() -> None:
+def test_a_commit_is_durable_and_its_result_is_lost() -> None:
     people = harness()
     database = people.database
 

@@ -84,7 +84,7 @@ def test_viewer(story: str, viewers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("story", "viewers"), TABLE.values(), ids=TABLE.keys())
-def test_whoever_may_reject_can(story: str, viewers: dict[str, str]) -> None:
+def test_every_user_who_may_vote_can_reject(story: str, viewers: dict[str, str]) -> None:
     for who, can in viewers.items():
         refused = "400" if story.endswith(("COMPLETED", "REJECTED")) else "denied"
         play(harness(), f"{story}\n{who} rejects: {'REJECTED' if can else refused}")

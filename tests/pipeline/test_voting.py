@@ -136,7 +136,7 @@ def _failed(harness: OrganizationHarness) -> Activity:
 @pytest.mark.parametrize("ended", [_completed, _rejected, _failed])
 @pytest.mark.parametrize("vote", ["approve_activity", "reject_activity"])
 @pytest.mark.parametrize("who", ["R1", "R2", "R3"])
-def test_a_vote_on_what_has_ended(ended: Callable[[OrganizationHarness], Activity], vote: str, who: str) -> None:
+def test_a_vote_on_a_final_activity(ended: Callable[[OrganizationHarness], Activity], vote: str, who: str) -> None:
     harness = quorum_of_two()
     activity = ended(harness)
     with pytest.raises(InvalidRequest, match=f"already in status {activity.status}"):
@@ -166,7 +166,7 @@ def test_the_submitter_cancels() -> None:
     assert not harness.organization.wallets
 
 
-def test_the_submitter_cancels_after_the_policy_went() -> None:
+def test_the_submitter_cancels_after_the_policy_was_deleted() -> None:
     harness = three_by_policy()
     activity = asked(harness, "Ana")
     (policy_id,) = harness.organization.policies
@@ -184,7 +184,7 @@ def test_a_policy_that_changes_meanwhile() -> None:
     assert harness.approve("Ben", activity).status is COMPLETED
 
 
-def test_a_denial_that_comes_meanwhile() -> None:
+def test_a_denying_policy_is_created_meanwhile() -> None:
     harness = three_by_policy()
     activity = asked(harness, "Ana")
     denial = harness.policy(effect="EFFECT_DENY", condition="activity.resource == 'WALLET'")
@@ -195,7 +195,7 @@ def test_a_denial_that_comes_meanwhile() -> None:
     assert harness.approve("Cy", activity).status is COMPLETED
 
 
-def test_a_voter_who_goes_meanwhile() -> None:
+def test_a_voter_is_deleted_meanwhile() -> None:
     harness = three_by_policy()
     activity = asked(harness, "Ana")
     harness.approve("Ben", activity)
@@ -209,7 +209,7 @@ def test_a_voter_who_goes_meanwhile() -> None:
     assert harness.approve("Root", activity).status is COMPLETED
 
 
-def test_a_proposer_who_goes_meanwhile() -> None:
+def test_a_submitter_is_deleted_meanwhile() -> None:
     harness = three_by_policy()
     activity = asked(harness, "Ana")
     harness.result("Root", "delete_users", {"userIds": [harness.user_ids["Ana"]]})
@@ -219,7 +219,7 @@ def test_a_proposer_who_goes_meanwhile() -> None:
     assert (done.status, done.submitter_id) == (COMPLETED, harness.user_ids["Ana"])
 
 
-def test_a_member_who_leaves_the_quorum_meanwhile() -> None:
+def test_a_member_is_removed_from_the_quorum_meanwhile() -> None:
     harness = quorum_of_two()
     activity = asked(harness, "R1")
     change = harness.submit(
@@ -230,7 +230,7 @@ def test_a_member_who_leaves_the_quorum_meanwhile() -> None:
     assert harness.approve("Dan", activity).status is COMPLETED, "and Dan does"
 
 
-def test_a_key_that_goes_while_its_request_is_under_way() -> None:
+def test_a_key_is_deleted_while_its_request_is_in_progress() -> None:
     harness = three_by_policy()
     harness.result("Root", "create_api_keys", {"userId": harness.user_ids["Ben"], "apiKeys": [_key("further")]})
     activity = asked(harness, "Ana")

@@ -1,4 +1,4 @@
-"""What a documented example is: policies, an activity, and what becomes of it.
+"""The form of a documented example: policies, an activity, and the expected outcomes.
 
 Rows are numbered as in the catalogue of examples that these tests follow.
 """
@@ -27,7 +27,7 @@ ALLOW_SIGN = allow("activity.action == 'SIGN'")
 
 @dataclass
 class Case:
-    """`says`: what the first policy said, where the row tells."""
+    """`says`: the outcome of the first policy, if the row has one."""
 
     row: int
     policies: Sequence[Policy]

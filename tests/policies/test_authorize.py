@@ -1,4 +1,4 @@
-"""The order of the rules, and what each policy is recorded to have said."""
+"""The order of the rules, and the recorded outcome of each policy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from keystead.api.records import Policy
 from keystead.policies.authorize import (
     Rule,
     Verdict,
+    as_recorded,
     authorize,
     may_vote,
-    recorded,
 )
 from keystead.policies.expression import Expression
 from keystead.policies.namespaces import Clause
@@ -88,9 +88,9 @@ def test_policies(policies: list, verdict: Verdict, rule: Rule, decided: tuple[s
     ],
 )
 def test_outcome(policy, outcome: EvaluationOutcome, clause: Clause | None) -> None:  # type: ignore[no-untyped-def]
-    (said,) = authorize(*request("A", "DELETE_USERS", [policy])).evaluations
-    assert (said.policy_id, said.outcome, said.clause) == ("P0", outcome, clause)
-    assert (said.reason is not None) is (outcome is EvaluationOutcome.ERROR)
+    (evaluation,) = authorize(*request("A", "DELETE_USERS", [policy])).evaluations
+    assert (evaluation.policy_id, evaluation.outcome, evaluation.clause) == ("P0", outcome, clause)
+    assert (evaluation.reason is not None) is (outcome is EvaluationOutcome.ERROR)
 
 
 GUARDED = f"activity.action == 'SIGN' && {FAILING}"
@@ -206,13 +206,13 @@ def test_who_may_vote_where_the_root_quorum_decides() -> None:
         assert [may_vote(*asked, each) for each in ("R1", "R3", "A", "unknown")] == [True, True, False, False]
 
 
-def test_anyone_counted_may_reject() -> None:
+def test_every_counted_user_may_reject() -> None:
     asked = request("C", "CREATE_POLICY_V3", [allow("activity.kind == 'CREATE_POLICY'", TWO)])
     assert authorize(*asked).verdict is CN
     assert voters(asked) == set(USERS)
 
 
-def test_an_approver_who_is_gone_counts_no_more() -> None:
+def test_a_deleted_approver_no_longer_counts() -> None:
     left = {user_id: each for user_id, each in USERS.items() if user_id != "B"}
     policies = [allow(consensus=TWO)]
     assert authorize(*request(("A", "B"), "DELETE_USERS", policies)).verdict is ALLOW
@@ -223,13 +223,16 @@ def test_an_approver_who_is_gone_counts_no_more() -> None:
 def test_records_of_votes() -> None:
     decision = authorize(*request("A", "DELETE_USERS", [allow(), allow("true", TWO), deny("false")]))
     none, waits = EvaluationOutcome.DENY_IMPLICIT, EvaluationOutcome.REQUIRES_CONSENSUS
-    for told, expected in (
-        (recorded(decision), [EvaluationOutcome.ALLOW, waits, none]),
-        (recorded(decision, rejected=True), [EvaluationOutcome.REJECTED, EvaluationOutcome.REJECTED, none]),
-        (recorded(decision, authenticators_needed=True), [EvaluationOutcome.REQUIRES_AUTHENTICATORS, waits, none]),
+    for recorded_decision, expected in (
+        (as_recorded(decision), [EvaluationOutcome.ALLOW, waits, none]),
+        (as_recorded(decision, rejected=True), [EvaluationOutcome.REJECTED, EvaluationOutcome.REJECTED, none]),
+        (
+            as_recorded(decision, authenticators_needed=True),
+            [EvaluationOutcome.REQUIRES_AUTHENTICATORS, waits, none],
+        ),
     ):
-        assert [each.outcome for each in told.evaluations] == expected
-        assert told.verdict is decision.verdict
+        assert [each.outcome for each in recorded_decision.evaluations] == expected
+        assert recorded_decision.verdict is decision.verdict
 
 
 CARD, PIN = ({"secret": {"static_properties": {"kind": kind}}} for kind in ("card", "pin"))
@@ -274,7 +277,7 @@ def test_items_of_a_batch_share_the_steps_of_a_decision() -> None:
     assert (many.verdict, many.rule) == (IMPLICIT, Rule.COST)
 
 
-def test_costly_policies_deny_rather_than_go_unread() -> None:
+def test_policies_that_cost_too_much_deny() -> None:
     wallets = [{"id": str(number)} for number in range(200)]
     costly = [allow(f"wallets.all(a, wallets.all(b, a.id != b.id || a.id == 'x{number}'))") for number in range(12)]
     policies = [*costly, allow(), deny("activity.action == 'DELETE'")]

@@ -1,4 +1,4 @@
-"""Cases that somebody writes down: what comes of them, and what is refused in them."""
+"""Test cases that people write: their results, and the errors in them."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "there is no type of activity 'ACTIVITY_TYPE_CREATE_WALET': did you mean ACTIVITY_TYPE_CREATE_WA",
     ),
     ("a type without its prefix", {"type": "CREATE_WALLET"}, "did you mean ACTIVITY_TYPE_CREATE_WALLET?"),
-    ("a vote", {"type": "ACTIVITY_TYPE_APPROVE_ACTIVITY"}, "list them as its `approvals`"),
+    ("a vote", {"type": "ACTIVITY_TYPE_APPROVE_ACTIVITY"}, "list it in the `approvals`"),
     ("a credential not held", {"who": {"who": "Ben", "with": "passkey"}}, "Ben has no credential 'passkey'"),
     ("a credential of nobody", {"who": {"who": "Ben", "with": "sesame"}}, "Ben has no credential 'sesame'"),
     (

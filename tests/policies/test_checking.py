@@ -1,4 +1,4 @@
-"""The static check: what is accepted, and what is refused with which words."""
+"""The static check: which expressions are accepted, and the message for each refused one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of closed sets are those that requests take."""
+"""The words of closed sets are those that requests accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression may cost: patterns that would take long are cut off, ordinary ones are far from it."""
+"""What an expression may cost: expensive patterns are stopped, ordinary ones are far below the limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a decision reads on the wire."""
+"""A denial as the API sends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluator against the interpreter that reads the rules aloud, and the decision against its own rules."""
+"""The evaluator against a simple interpreter of the documented rules, and the decision against its own rules."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_many_parts_and_long_values_are_cut() -> None:
     assert max(len(value.value) for part in parts for value in part.values) < 300
 
 
-def test_the_whole_is_what_decides() -> None:
+def test_the_first_part_has_the_value_that_decides() -> None:
     """The first part has the value that a decision has, for any expression."""
     chance = Random(7)
     compared = 0

@@ -43,7 +43,7 @@ def outcome(text: str, clause: Clause) -> str:
     return f"evaluated: {type(expression.evaluate(EvaluationContext(VALUES[clause]))).__name__}"
 
 
-def test_scribbles() -> None:
+def test_random_texts() -> None:
     seen: Counter[str] = Counter()
     for seed in range(SEED, SEED + INPUTS):
         chance = Random(seed)

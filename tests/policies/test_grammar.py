@@ -184,7 +184,7 @@ def test_the_deepest_expression_is_accepted() -> None:
     parse("!" * (DEPTH_MAX - 1) + "a")
 
 
-def test_places_are_in_the_tree() -> None:
+def test_nodes_have_their_places() -> None:
     tree = parse("a.b ==\n  c[\n0]")
     assert isinstance(tree, Comparison)
     assert (tree.left.at, tree.at, tree.right.at) == ((1, 3), (1, 5), (2, 4))

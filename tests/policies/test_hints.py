@@ -1,4 +1,4 @@
-"""What a refused expression says to write instead: habits of other languages, misspelt names."""
+"""The hints for a refused expression: for habits from other languages, and for misspelt names."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_says_what_to_write(text: str, instead: str) -> None:
 @pytest.mark.parametrize(
     "text", ["5 5", "eth.tx.value 5", "qqqqqq == 1", "eth.tx.qqqqqq == 1", "wallets.qqqqqq(1)"]
 )
-def test_guesses_nothing_where_nothing_is_near(text: str) -> None:
+def test_no_suggestion_without_a_similar_word(text: str) -> None:
     with pytest.raises(ExpressionRefused) as refused:
         Expression(ExpressionSource(text, Clause.CONDITION))
     assert "did you mean" not in str(refused.value)
     assert "written" not in str(refused.value)
 
 
-def test_a_long_name_is_compared_with_nothing() -> None:
+def test_a_long_name_is_not_compared() -> None:
     with pytest.raises(ExpressionRefused) as refused:
         Expression(ExpressionSource(f"eth.tx.{'v' * 5_000} == 1", Clause.CONDITION))
     assert "did you mean" not in str(refused.value)

@@ -1,11 +1,11 @@
-"""Literals that are no id of a record, known without a server."""
+"""Literals that cannot be the id of a record, found without a server."""
 
 from __future__ import annotations
 
 import pytest
 
 from keystead.policies.grammar import parse
-from keystead.policies.linting.literals import Known, impossible_literals
+from keystead.policies.linting.literals import KnownIds, impossible_literals
 
 USER_ID = "0199a8f2-0000-7000-8000-000000000001"
 FORM = "has this id: ids are UUIDs in lower case"
@@ -23,11 +23,11 @@ FORM = "has this id: ids are UUIDs in lower case"
         ("approvers.any(u, u.alias == 'Ben')", None),
     ],
 )
-def test_what_can_be_no_id(text: str, end: str | None) -> None:
-    found = list(impossible_literals(parse(text), Known(are_uuids=True)))
+def test_text_that_cannot_be_an_id(text: str, end: str | None) -> None:
+    found = list(impossible_literals(parse(text), KnownIds(are_uuids=True)))
     assert len(found) == (end is not None)
     assert all(sentence.endswith(str(end)) for sentence in found)
 
 
 def test_a_test_file_may_name_records_by_words() -> None:
-    assert list(impossible_literals(parse("wallet.id == 'treasury'"), Known())) == []
+    assert list(impossible_literals(parse("wallet.id == 'treasury'"), KnownIds())) == []

@@ -133,7 +133,7 @@ def test_what_a_slice_settles_is_what_evaluation_yields(seed: int, fail_closed: 
         assert authorize(asked, sliced) == authorize(asked, every_policy_open)
 
 
-def test_only_what_can_speak_of_a_request_is_open() -> None:
+def test_only_policies_that_the_shape_does_not_settle_are_open() -> None:
     policies = numbered(
         [
             allow("activity.action == 'SIGN'"),

@@ -1,4 +1,4 @@
-"""How the facts of a request read as values of the language."""
+"""The parts of a request as values of the language."""
 
 from __future__ import annotations
 

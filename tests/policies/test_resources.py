@@ -1,4 +1,4 @@
-"""What policies call each activity: every type of the public schema has its words, or a reason to have none."""
+"""Kind, resource and action of each activity: every type of the public schema has them, or is an exception."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ACTIONS = "CREATE UPDATE DELETE SIGN EXPORT IMPORT VERIFY ENCRYPT"
 
 
 @pytest.mark.parametrize("activity_type", TYPES)
-def test_every_type_has_its_place(activity_type: str) -> None:
+def test_every_activity_type_is_in_exactly_one_table(activity_type: str) -> None:
     stem = activity_type.removeprefix("ACTIVITY_TYPE_").rsplit("_V", 1)
     kind = stem[0] if stem[-1].isdigit() else "_V".join(stem)
     places = [kind in each for each in (SUBJECTS, ROOT_ONLY, UNGOVERNED, OUTSIDE)]
@@ -44,7 +44,7 @@ def test_every_type_has_its_place(activity_type: str) -> None:
         assert subject.kind == kind
 
 
-def test_the_words_are_the_documented_ones() -> None:
+def test_resources_and_actions_are_the_documented_ones() -> None:
     assert {subject.resource for subject in SUBJECTS.values()} == set(RESOURCES.split())
     assert {subject.action for subject in SUBJECTS.values()} == set(ACTIONS.split())
 

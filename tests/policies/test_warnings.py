@@ -1,4 +1,4 @@
-"""Warnings about policies: as worded; and the analysis behind them against evaluation itself, in every shape."""
+"""Warnings about policies: their text, and the analysis against evaluation itself, for every shape."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.grammar import parse
 from keystead.policies.linting.denials import is_settled_by_type
-from keystead.policies.linting.literals import Known
+from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.survey import Survey
 from keystead.policies.linting.warnings import (
     DENY_RAW_PAYLOADS,
@@ -45,11 +45,11 @@ def policy(condition: str, effect: Effect = Effect.DENY, policy_id: str = "id") 
     )
 
 
-NOTHING_KNOWN, DEFAULTS = Known(), ServerSettings()
+NOTHING_KNOWN, DEFAULTS = KnownIds(), ServerSettings()
 
 
 def warned(
-    *policies: Policy, known: Known = NOTHING_KNOWN, settings: ServerSettings = DEFAULTS
+    *policies: Policy, known: KnownIds = NOTHING_KNOWN, settings: ServerSettings = DEFAULTS
 ) -> list[tuple[WarningCode, str]]:
     found = [each for step in policy_warnings(policies, known, settings) for each in step]
     return [(each.code, each.message) for each in found]
@@ -83,7 +83,7 @@ SAFE = [
 
 
 @pytest.mark.parametrize("condition", SAFE)
-def test_nothing_to_warn_of(condition: str) -> None:
+def test_no_warnings(condition: str) -> None:
     assert unsafe_denials(policy(condition)) == []
 
 
@@ -262,24 +262,24 @@ def written(chance: Random, depth: int) -> str:
     return "(" + chance.choice([" && ", " || "]).join(operands) + ")"
 
 
-REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(ACTIVITY_SHAPES.each)]
+REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(ACTIVITY_SHAPES.shapes)]
 
 
 @pytest.mark.parametrize("all_versions", [False, True])
 @pytest.mark.parametrize("condition", [*ATOMS, *(written(Random(seed), 3) for seed in range(60))])
-def test_as_it_evaluates(condition: str, all_versions: bool) -> None:
-    said = Survey(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
+def test_the_survey_agrees_with_evaluation(condition: str, all_versions: bool) -> None:
+    result = Survey(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
     expression = compiled(condition, all_versions=all_versions)
     for bit, request in REQUESTS:
         strictly = expression.evaluate(EvaluationContext(request))
         weighed = expression.evaluate_three_valued(EvaluationContext(request)).value
-        assert isinstance(strictly, EvaluationError) == bool(said.fails & bit), request
-        assert not said.true & bit or weighed is True, request
-        assert not said.false & bit or weighed is False, request
+        assert isinstance(strictly, EvaluationError) == bool(result.fails & bit), request
+        assert not result.true & bit or weighed is True, request
+        assert not result.false & bit or weighed is False, request
 
 
 def test_shapes_are_of_every_kind() -> None:
-    assert {shape.kind for shape in ACTIVITY_SHAPES.each} == set(SUBJECTS)
+    assert {shape.kind for shape in ACTIVITY_SHAPES.shapes} == set(SUBJECTS)
 
 
 def test_shapes_know_every_keyword() -> None:
@@ -293,7 +293,7 @@ def with_consensus(consensus: str, effect: Effect = Effect.ALLOW) -> Policy:
 
 ALLOWING = "ALLOW policy 'Big' (id)"
 DENYING = "DENY policy 'Big' (id)"
-KNOWN = Known(
+KNOWN = KnownIds(
     users=frozenset({"A"}),
     user_tags=frozenset({"OPS"}),
     wallets=frozenset({"W"}),
@@ -402,19 +402,19 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
             "activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_BITCOIN'"
             " && bitcoin.tx.fee > 5"
         ),
-        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be passed by: the same transaction can be signed as a raw")],
+        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be bypassed: the same transaction can be signed as a raw")],
     ),
     (
         "the kind of transactions",
         policy("activity.kind == 'SIGN_TRANSACTION'"),
-        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be passed by: the same transaction can be signed as a raw")],
+        [(WarningCode.RAW_PAYLOAD, f"{DENYING} can be bypassed: the same transaction can be signed as a raw")],
     ),
     (
         "an account by its address",
         policy(f"activity.kind == 'EXPORT_WALLET_ACCOUNT' && wallet_account.address == '{ADDRESS}'"),
         [
             (WarningCode.OTHER_KIND, f"{DENYING} speaks of EXPORT_WALLET_ACCOUNT and not of EXPORT_WALLET, which"),
-            (WarningCode.OTHER_ADDRESS, f"{DENYING} can be passed by: the key of this account may have addresses"),
+            (WarningCode.OTHER_ADDRESS, f"{DENYING} can be bypassed: the key of this account may have addresses"),
         ],
     ),
 ]
@@ -430,14 +430,14 @@ def test_other_warnings(one: Policy, expected: list[tuple[WarningCode, str]]) ->
         assert message.startswith(start)
 
 
-def test_what_is_not_known_is_not_unknown() -> None:
+def test_unknown_sets_of_ids_give_no_warnings() -> None:
     assert warned(allowing("wallet.id == 'gone'")) == []
 
 
 BITCOIN = "activity.kind == 'SIGN_TRANSACTION' && activity.params.type == 'TRANSACTION_TYPE_BITCOIN' && "
 
 
-def test_a_way_past_a_policy_that_another_denies() -> None:
+def test_a_bypass_that_another_policy_denies_gives_no_warning() -> None:
     fees = policy(BITCOIN + "bitcoin.tx.fee > 5")
     closing = policy(DENY_RAW_PAYLOADS, policy_id="closing")
     assert warned(fees, closing) == []

@@ -1,4 +1,4 @@
-"""A bounded cache drops what was used longest ago, and counts what it is asked for."""
+"""A bounded cache drops the least recently used entries, and counts its hits and misses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def held(cache: Lru[str, int], keys: str) -> str:
     return "".join(key for key in keys if cache.peek(key) is not None)
 
 
-def test_the_longest_unused_is_dropped() -> None:
+def test_the_least_recently_used_entry_is_dropped() -> None:
     cache = Lru[str, int](3)
     for number, key in enumerate("abc"):
         cache.put(key, number)
@@ -39,7 +39,7 @@ def test_sizes(puts: list[tuple[str, int]], kept: str, size: int) -> None:
     assert (held(cache, "abcd"), cache.size) == (kept, size)
 
 
-def test_the_newest_may_be_kept_however_large() -> None:
+def test_the_newest_entry_may_be_kept_at_any_size() -> None:
     cache = Lru[str, int](10, keeps_newest=True)
     cache.put("a", 1, 1)
     cache.put("b", 2, 99)

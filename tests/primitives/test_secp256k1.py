@@ -30,8 +30,8 @@ def test_keys_and_signatures(private_key: bytes, digest: bytes) -> None:
     public_key = secp256k1.public_key(private_key)
     pure = SigningKey.from_string(private_key, curve=SECP256k1).verifying_key
     assert public_key == pure.to_string("compressed")
-    assert secp256k1.uncompressed(public_key) == pure.to_string("uncompressed")
-    assert secp256k1.compressed(secp256k1.uncompressed(public_key)) == public_key
+    assert secp256k1.to_uncompressed(public_key) == pure.to_string("uncompressed")
+    assert secp256k1.to_compressed(secp256k1.to_uncompressed(public_key)) == public_key
     signature, recovery_id = secp256k1.sign_recoverable(private_key, digest)
     assert signature + bytes([recovery_id]) == theirs.sign_recoverable(private_key, digest)
     assert pure.verify_digest(signature, digest)
@@ -43,12 +43,12 @@ def test_keys_and_signatures(private_key: bytes, digest: bytes) -> None:
     assert not secp256k1.verifies_schnorr(public_key[1:], schnorr[::-1], digest)
 
 
-def test_a_sum_leaves_the_key_as_it_was() -> None:
+def test_adding_a_scalar_does_not_change_the_cached_key() -> None:
     """The parsed key is kept, and the library adds in place."""
     three = (3).to_bytes(32)
     for _ in range(2):
         assert secp256k1.add_scalar(secp256k1.public_key(ONE), (2).to_bytes(32)) == secp256k1.public_key(three)
-    assert secp256k1.uncompressed(bytes.fromhex(GENERATOR))[1:33].hex() == GENERATOR[2:]
+    assert secp256k1.to_uncompressed(bytes.fromhex(GENERATOR))[1:33].hex() == GENERATOR[2:]
 
 
 @pytest.mark.parametrize("signature", [b"", bytes(64), b"\xff" * 64, bytes(65)], ids=len)
@@ -57,7 +57,7 @@ def test_what_is_not_a_signature_does_not_verify(signature: bytes) -> None:
     assert not secp256k1.verifies_schnorr(bytes.fromhex(GENERATOR)[1:], signature, DIGEST)
 
 
-def test_a_signature_of_high_s_does_not_verify() -> None:
+def test_a_signature_with_a_high_s_does_not_verify() -> None:
     signature, _ = secp256k1.sign_recoverable(ONE, DIGEST)
     high = signature[:32] + (secp256k1.ORDER - int.from_bytes(signature[32:])).to_bytes(32)
     assert not secp256k1.verifies(bytes.fromhex(GENERATOR), high, DIGEST)
@@ -78,9 +78,9 @@ REFUSED = [
     Refused("signing 31 bytes", lambda: secp256k1.sign_recoverable(ONE, bytes(31))),
     Refused("Schnorr with the order", lambda: secp256k1.sign_schnorr(ORDER, DIGEST, DIGEST)),
     Refused("Schnorr without randomness", lambda: secp256k1.sign_schnorr(ONE, DIGEST, b"")),
-    Refused("a public key that is empty", lambda: secp256k1.compressed(b"")),
-    Refused("a public key off the curve", lambda: secp256k1.compressed(b"\x02" + bytes(32))),
-    Refused("a public key of 34 bytes", lambda: secp256k1.uncompressed(bytes.fromhex(GENERATOR) + b"\0")),
+    Refused("a public key that is empty", lambda: secp256k1.to_compressed(b"")),
+    Refused("a public key off the curve", lambda: secp256k1.to_compressed(b"\x02" + bytes(32))),
+    Refused("a public key of 34 bytes", lambda: secp256k1.to_uncompressed(bytes.fromhex(GENERATOR) + b"\0")),
     Refused("an x that has no point", lambda: secp256k1.verifies_schnorr(bytes(32), bytes(64), DIGEST)),
     Refused("adding the order", lambda: secp256k1.add_scalar(bytes.fromhex(GENERATOR), ORDER)),
     Refused(

@@ -25,7 +25,7 @@ def test_characters_that_lead_to_the_other_alphabet(text: str) -> None:
     assert not {"-", "_"} & set(payload)
 
 
-def test_a_token_is_taken_apart_as_it_was_put_together() -> None:
+def test_a_token_is_parsed_into_the_parts_that_it_was_made_of() -> None:
     signed = signing_input({"alg": "ES256"}, {"exp": 1})
     token = read_compact(with_signature(signed, bytes(range(64))), characters_max=200)
     assert (token.signing_input, token.signature) == (signed, bytes(range(64)))

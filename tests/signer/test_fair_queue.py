@@ -209,7 +209,7 @@ def test_one_request_has_a_limit(
     async def run() -> None:
         data_key = await signer.new_data_key("a")
         accounts = [account(f"m/{number}" + "/0" * (DEPTH_MAX - 1)) for number in range(1_000)]
-        with pytest.raises(InvalidRequest, match="have 255000 segments in all; 10000 are the most"):
+        with pytest.raises(InvalidRequest, match="have 255000 segments in all; at most 10000 are allowed"):
             await call(signer, data_key, accounts)
 
     asyncio.run(run())

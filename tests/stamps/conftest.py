@@ -1,4 +1,4 @@
-"""A passkey in software, and the certificates its attestations need: what the passkey tests sign with."""
+"""Fixtures of the passkey tests: a passkey in software, and the certificates of its attestations."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_another_scheme_does_not_verify(scheme: StampScheme, claimed: StampSchem
 
 @pytest.mark.parametrize("scheme", ORDERS)
 @pytest.mark.parametrize("key", ["02" + "ff" * 32, "05" + "11" * 32, "04" + "11" * 32, "00" * 33])
-def test_a_key_that_is_no_point_does_not_verify(scheme: StampScheme, key: str) -> None:
+def test_a_key_that_is_not_a_point_does_not_verify(scheme: StampScheme, key: str) -> None:
     assert refusal(header(members(scheme), publicKey=key)) == "could not verify api key signature"
 
 
@@ -211,7 +211,7 @@ def test_an_x_without_y_does_not_verify(scheme: StampScheme) -> None:
 
 
 @pytest.mark.parametrize("scheme", ORDERS)
-def test_a_stamp_made_by_hand_is_held_to_the_same_key_lengths(scheme: StampScheme) -> None:
+def test_a_stamp_built_without_the_stamper_has_the_same_key_lengths(scheme: StampScheme) -> None:
     good = members(scheme)
     curve = ec.SECP256R1() if scheme is StampScheme.API_P256 else ec.SECP256K1()
     point = ec.EllipticCurvePublicKey.from_encoded_point(curve, bytes.fromhex(good["publicKey"]))
@@ -275,7 +275,7 @@ WRONG_DER = [
 
 @pytest.mark.parametrize("scheme", ORDERS)
 @pytest.mark.parametrize("case", WRONG_DER, ids=lambda case: case.name)
-def test_a_signature_that_is_not_one_does_not_verify(scheme: StampScheme, case: WrongDer) -> None:
+def test_bytes_that_are_not_a_signature_do_not_verify(scheme: StampScheme, case: WrongDer) -> None:
     good = members(scheme)
     r, s = read_ecdsa_signature(bytes.fromhex(good["signature"]))
     wrong = case.write(r, s, ORDERS[scheme])
@@ -326,7 +326,7 @@ def test_ed25519_refuses_an_s_that_is_not_canonical() -> None:
     refusal(header(good, signature=(signature[:32] + s.to_bytes(32, "little")).hex()))
 
 
-def test_loaded_keys_are_kept_but_not_without_end() -> None:
+def test_loaded_keys_are_cached_up_to_a_limit() -> None:
     assert api_key._verifier.cache_info().maxsize == api_key.LOADED_KEYS_MAX
 
 

@@ -1,4 +1,4 @@
-"""Registering passkeys: each attestation format made by a device in software, and everything that breaks one."""
+"""Registering passkeys: each attestation format from a device in software, and whatever makes one invalid."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def refusal(arguments: dict[str, str], **kwargs: Any) -> str:
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "none"])
-def test_a_statement_holds_for_its_own_registration_only(
+def test_a_statement_is_valid_for_its_own_registration_only(
     form: str, passkey: Passkey, issuer: Issuer, vendor: None
 ) -> None:
     mine = passkey.register()
@@ -259,7 +259,7 @@ def test_a_statement_holds_for_its_own_registration_only(
 
 
 @pytest.mark.parametrize("form", sorted(VENDOR_ROOTED))
-def test_a_chain_to_nobody_we_know_is_refused(form: str, passkey: Passkey, issuer: Issuer) -> None:
+def test_a_chain_to_an_unknown_root_is_refused(form: str, passkey: Passkey, issuer: Issuer) -> None:
     assert f"{form} statement: " in refusal(FORMS[form](passkey.register(), issuer))
 
 
@@ -496,7 +496,7 @@ def test_a_key_that_takes_long_to_verify_with_is_not_tried(
 
 def test_more_certificates_than_a_chain_has(passkey: Passkey, issuer: Issuer) -> None:
     statement = {"alg": -7, "sig": b"\1" * 70, "x5c": [der(issuer.root)] * 9}
-    assert "9 certificates, at most 8" in refusal(passkey.register().attest("packed", statement))
+    assert "9 certificates; at most 8" in refusal(passkey.register().attest("packed", statement))
 
 
 def test_a_credential_less_registration_is_refused(passkey: Passkey) -> None:

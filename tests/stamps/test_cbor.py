@@ -1,4 +1,4 @@
-"""Plain CBOR, as authenticators write it, is read to its end. What costs more than its bytes is refused."""
+"""Plain CBOR, as authenticators write it, is read to its end. CBOR that costs more than its bytes is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weak Ed25519 keys: the forgery that they allow, and that no stamp by one of them counts."""
+"""Weak Ed25519 keys: the forgery that they allow, and the refusal of every stamp by one of them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_no_stamp_by_a_weak_key_counts(key: bytes) -> None:
                 verify_stamp(stamp, b"message %d" % number)
 
 
-def test_other_keys_are_taken() -> None:
+def test_other_valid_keys_are_accepted() -> None:
     for number in range(50):
         pair = generate_api_key(ApiKeyCurve.ED25519, seed=b"%d" % number)
         check_public_key(bytes.fromhex(pair.public_key))

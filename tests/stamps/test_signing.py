@@ -1,4 +1,4 @@
-"""The client's half: key pairs, stampers over a key in memory, and stampers over a signer elsewhere."""
+"""The client's part of stamps: key pairs, stampers with a key in memory, and stampers with a signer elsewhere."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_stamper_cannot_be_pickled() -> None:
         pickle.dumps(STAMPERS[StampScheme.API_P256]())
 
 
-def test_upper_case_and_0x_are_taken() -> None:
+def test_upper_case_and_0x_are_accepted() -> None:
     stamper = ApiKeyStamper("0x" + P256_PUBLIC.upper(), "0X" + P256_PRIVATE)
     assert stamper.public_key == P256_PUBLIC
 
@@ -129,7 +129,7 @@ WRONG_PAIRS = [
 
 
 @pytest.mark.parametrize("case", WRONG_PAIRS, ids=lambda case: case.name)
-def test_a_pair_that_is_none_is_refused(case: WrongPair) -> None:
+def test_halves_that_are_not_a_key_pair_are_refused(case: WrongPair) -> None:
     with pytest.raises(ValueError) as refused:
         case.make()
     assert case.says in str(refused.value)
@@ -170,7 +170,7 @@ SEEDED = {
 
 
 @pytest.mark.parametrize("curve", ApiKeyCurve)
-def test_seeded_pairs_stay_what_they_are(curve: ApiKeyCurve) -> None:
+def test_key_pairs_from_seeds_never_change(curve: ApiKeyCurve) -> None:
     pair = generate_api_key(curve, seed=b"root user")
     assert (pair.public_key, pair.private_key) == SEEDED[curve]
 
@@ -246,7 +246,7 @@ def test_a_signer_elsewhere(case: Module) -> None:
 
 @pytest.mark.parametrize("scheme", StampScheme)
 @pytest.mark.parametrize("size", [0, 63, 65])
-def test_a_signer_that_returns_no_signature_is_found_out(scheme: StampScheme, size: int) -> None:
+def test_a_signer_that_returns_no_signature_is_refused(scheme: StampScheme, size: int) -> None:
     public_key = ED25519_PUBLIC if scheme is StampScheme.API_ED25519 else P256_PUBLIC
     with pytest.raises(ValueError, match=f" {size} bytes|returned {size}"):
         CallbackStamper(public_key, scheme, lambda _: bytes(size)).stamp(BODY)

@@ -10,7 +10,7 @@ import pytest
 
 from keystead.api.errors import Unauthenticated
 from keystead.stamps.api_key import read_stamp, verify_stamp
-from keystead.stamps.attestation import Registered, verify_attestation
+from keystead.stamps.attestation import RegisteredPasskey, verify_attestation
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.schemes import eip191_digest
 from keystead.stamps.webauthn import read_assertion, verify_assertion
@@ -23,7 +23,7 @@ ATTESTED = "X-Stamp-Attested"
 
 
 @pytest.fixture(scope="module")
-def registered() -> Registered:
+def registered() -> RegisteredPasskey:
     registration = FILE["webauthnRegistration"]
     attestation = registration["attestation"]
     return verify_attestation(
@@ -34,7 +34,7 @@ def registered() -> Registered:
     )
 
 
-def test_registration(registered: Registered) -> None:
+def test_registration(registered: RegisteredPasskey) -> None:
     expected = FILE["webauthnRegistration"]["expect"]
     assert registered.credential_id == encode_base64url(bytes.fromhex(expected["credentialIdHex"]))
     assert registered.credential_public_key == encode_base64url(bytes.fromhex(expected["cosePublicKeyHex"]))
@@ -44,7 +44,7 @@ def test_registration(registered: Registered) -> None:
     assert registered.model == "Security key"
 
 
-def check(vector: dict[str, Any], registered: Registered) -> None:
+def check(vector: dict[str, Any], registered: RegisteredPasskey) -> None:
     body = vector["body"].encode("utf-8")
     if vector["header"] == "X-Stamp":
         stamp = read_stamp(vector["value"])
@@ -62,7 +62,7 @@ def check(vector: dict[str, Any], registered: Registered) -> None:
 @pytest.mark.parametrize(
     "vector", [v for v in VECTORS if v["header"] != ATTESTED], ids=lambda vector: str(vector["id"])
 )
-def test_vector(vector: dict[str, Any], registered: Registered) -> None:
+def test_vector(vector: dict[str, Any], registered: RegisteredPasskey) -> None:
     if vector["expected"] == "valid":
         check(vector, registered)
     else:

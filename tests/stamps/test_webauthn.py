@@ -241,7 +241,7 @@ def test_another_key_does_not_verify(passkey: Passkey, rsa_passkey: Passkey) -> 
 
 
 @pytest.mark.parametrize("stored", ["", "AA", "not base64!", encode_base64url(encode_cbor({1: 2}))])
-def test_a_stored_key_that_is_none_does_not_verify(stored: str, passkey: Passkey) -> None:
+def test_a_stored_value_that_is_not_a_key_does_not_verify(stored: str, passkey: Passkey) -> None:
     with pytest.raises(Unauthenticated):
         verify_assertion(read_assertion(passkey.assertion(BODY)), BODY, stored)
 
@@ -272,7 +272,7 @@ def test_any_members_are_refused(members: dict[str, str], passkey: Passkey) -> N
 
 @given(tail=st.binary(max_size=100), flags=st.integers(0, 255))
 @settings(deadline=None)
-def test_any_authenticator_data_is_refused_or_adds_up(tail: bytes, flags: int, passkey: Passkey) -> None:
+def test_any_authenticator_data_is_refused_or_consistent(tail: bytes, flags: int, passkey: Passkey) -> None:
     stamp = passkey.assertion(BODY, data=passkey.authenticator_data(flags, tail=tail))
     try:
         verify_assertion(read_assertion(stamp), BODY, passkey.public_key)

@@ -77,7 +77,7 @@ def test_an_account_changes_and_goes(database: str, at_once: bool) -> None:
                 expected
             ]
             assert await other.account_with_address(history.head.id, account.account.address) == expected
-            removal = history.step(wallet, attachments=(NewAccount.removed(exported.account),))
+            removal = history.step(wallet, attachments=(NewAccount.removal(exported.account),))
             assert await store.commit(found_by(removal, account, gone=True)) is COMMITTED
             assert await held(other, history) == []
             assert await other.accounts_of_ids(history.head.id, [account_id]) == []
@@ -99,7 +99,7 @@ def test_names_and_paths_come_free_and_are_taken_again(database: str, at_once: b
                 history.step(wallet, attachments=(named(first, "a"), named(second, "b"))),
                 history.step(wallet, attachments=(named(first, None),)),
                 history.step(wallet, attachments=(named(second, "a"),)),
-                history.step(wallet, attachments=(NewAccount.removed(first.account),)),
+                history.step(wallet, attachments=(NewAccount.removal(first.account),)),
                 history.step(wallet, attachments=(third,)),
             ]
             futures = []
@@ -129,7 +129,7 @@ def test_a_wallet_goes_with_all_it_has_and_nothing_else(database: str) -> None:
                 Remove(type(gone), gone.wallet_id),
                 attachments=(
                     RemovedWalletAccounts(gone.wallet_id),
-                    SealedSecret.removed(gone.wallet_id, MNEMONIC_PURPOSE),
+                    SealedSecret.removal(gone.wallet_id, MNEMONIC_PURPOSE),
                 ),
             )
             assert await store.commit(removal) is COMMITTED
@@ -153,7 +153,7 @@ def test_a_secret_goes_alone(database: str) -> None:
             keys = [a_private_key(), a_private_key()]
             secrets = tuple(a_secret(key.private_key_id) for key in keys)
             assert await store.commit(history.step(*keys, attachments=secrets)) is COMMITTED
-            gone = SealedSecret.removed(secrets[0].record_id, secrets[0].purpose)
+            gone = SealedSecret.removal(secrets[0].record_id, secrets[0].purpose)
             removal = history.step(Remove(type(keys[0]), keys[0].private_key_id), attachments=(gone,))
             assert await store.commit(removal) is COMMITTED
             left = [

@@ -91,7 +91,7 @@ def test_only_the_last_state_of_a_row_is_written() -> None:
     commits = [
         history.step(interface, attachments=(InterfaceText(interface.id, "abi"),)),
         *[history.step(replace(ada, user_name=name)) for name in ("Ida", "Ada", "Eda", "Ida")],
-        history.step(Remove(ContractInterface, interface.id), attachments=(InterfaceText.removed(interface.id),)),
+        history.step(Remove(ContractInterface, interface.id), attachments=(InterfaceText.removal(interface.id),)),
     ]
     batch = merged(*commits)
     assert batch is not None

@@ -49,7 +49,7 @@ async def wallet_with(history: CommitHistory, store: DatabaseStore, first: int, 
 
 
 def deletion_of(history: CommitHistory, wallet_id: str) -> Commit:
-    gone = (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
+    gone = (RemovedWalletAccounts(wallet_id), SealedSecret.removal(wallet_id, MNEMONIC_PURPOSE))
     return history.step(Remove(Wallet, wallet_id), attachments=gone)
 
 
@@ -114,7 +114,7 @@ def test_addresses_and_names_of_a_deleted_wallet_are_free_at_once(database: str)
             history = await sub_organization(parent, store)
             (old,) = await wallet_with(history, store, 0, 1)
             named = NewAccount(replace(old.account, name="payroll"), old.normalized_path)
-            await store.commit(history.step(a_tag(), attachments=(NewAccount.removed(old.account), named)))
+            await store.commit(history.step(a_tag(), attachments=(NewAccount.removal(old.account), named)))
             await store.commit(deletion_of(history, old.account.wallet_id))
             wallet = a_wallet()
             other = an_account(history.head.id, wallet.wallet_id, 5).account

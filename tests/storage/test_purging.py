@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.one_time_codes import CodeCount, CodeStart, no_starts
+from keystead.organizations.one_time_codes import CodeCount, CodeStart, count_without_starts
 from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.webhooks import WebhookEvent, WebhookLease
@@ -30,7 +30,7 @@ PAGE = Page(5)
 
 def a_count(number: int, expires_at_ms: int) -> CodeCount:
     start = CodeStart(f"code {number}", 0, expires_at_ms)
-    return replace(no_starts(f"contact {number}").with_start(start), revision=1)
+    return replace(count_without_starts(f"contact {number}").with_start(start), revision=1)
 
 
 MAKE: dict[str, Callable[[int, int], VersionedRow]] = {

@@ -66,7 +66,7 @@ class ToyPart(AttachedRow, frozen=True):
         return (self.toy_id, self.part, self.weight, self.part.encode())
 
     @classmethod
-    def removed(cls, toy_id: str, part: str) -> RemovedRow:
+    def removal(cls, toy_id: str, part: str) -> RemovedRow:
         return RemovedRow(cls.table, (toy_id, part))
 
 
@@ -159,7 +159,7 @@ def test_attached_rows_are_stored_replaced_and_removed(database: str) -> None:
     assert asyncio.run(run(history.step(KITE, attachments=(tail, string)))) == [COMMITTED]
     assert toy_rows(database) == ([("2", "string", 1, b"string"), ("2", "tail", 5, b"tail")], [])
     changed = history.step(attachments=(heavy, ToyPart("2", "bow", 2)))
-    removed = history.step(attachments=(ToyPart.removed("2", "string"), ToyPart.removed("2", "bow")))
+    removed = history.step(attachments=(ToyPart.removal("2", "string"), ToyPart.removal("2", "bow")))
     assert asyncio.run(run(changed, removed)) == [COMMITTED, COMMITTED]
     assert asyncio.run(run(used(1, 1))) == [COMMITTED]
     assert asyncio.run(run(used(2, 2))) == [COMMITTED]

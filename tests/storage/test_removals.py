@@ -155,9 +155,9 @@ def test_an_interface_goes_with_its_text(database: str) -> None:
             assert await store.commit(history.step(*interfaces[:2], attachments=tuple(texts[:2]))) is COMMITTED
             # The last one comes and goes within one group.
             commits = [
-                history.step(removal(interfaces[0]), attachments=(InterfaceText.removed(interfaces[0].id),)),
+                history.step(removal(interfaces[0]), attachments=(InterfaceText.removal(interfaces[0].id),)),
                 history.step(interfaces[2], attachments=(texts[2],)),
-                history.step(removal(interfaces[2]), attachments=(InterfaceText.removed(interfaces[2].id),)),
+                history.step(removal(interfaces[2]), attachments=(InterfaceText.removal(interfaces[2].id),)),
             ]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 3
             await assert_seen(database, history.head, store, other)

@@ -19,7 +19,7 @@ LONG = {
 
 OPEN_SETS = {
     "chains.bitcoin.transaction._digest": "kinds of output, as text",
-    "chains.ethereum.transaction._legacy": "sequences by their length",
+    "chains.ethereum.transaction._read_legacy": "sequences by their length",
     "chains.ethereum.typed_data.integer_of": "JSON",
     "chains.solana.borsh._length": "JSON",
     "chains.solana.borsh._meaning": "JSON",
@@ -33,8 +33,8 @@ OPEN_SETS = {
     "describe.token_calls.token_call": "names of functions in an uploaded interface",
     "describe.tron.describe_tron": "kinds of contract, most of which are described alike",
     "operations.auth_proxy_accounts._looked_up": "text that a caller sends",
-    "policies.explanation._shown": "any value",
-    "policies.values._described": "any value",
+    "policies.explanation._value_text": "any value",
+    "policies.values._kind_text": "any value",
     "sessions.client_signatures._without_empty": "JSON",
     "storage.postgres_causes.cause_of": "exceptions of a library and of the system",
 }

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from keystead.chains.addresses.text import base58_decoded, base58check
+from keystead.chains.addresses.text import base58check, decode_base58
 
 SUITE = b"HPKE" + bytes.fromhex("001000010002")
 KEM = b"KEM" + bytes.fromhex("0010")
@@ -124,7 +124,7 @@ def credential(bundle: str, key: ec.EllipticCurvePrivateKey) -> ec.EllipticCurve
 
 def bundle_contents(bundle: str, key: ec.EllipticCurvePrivateKey) -> bytes:
     """What is in a text of the form of a credential bundle. Raises Refused."""
-    decoded = base58_decoded(bundle, 200)
+    decoded = decode_base58(bundle, 200)
     if decoded is None or len(decoded) <= 33 or base58check(decoded[:-4]) != bundle:
         raise Refused("not base58check of more than 33 bytes")
     encapped = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), decoded[:33])

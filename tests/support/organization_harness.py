@@ -25,7 +25,7 @@ from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Record, Version, from_records
-from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown
+from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown_key_error
 from keystead.pipeline.activity import Activity, ActivityOperation
 from keystead.pipeline.context import SigningCache
 from keystead.pipeline.environment import Environment, PipelineSettings
@@ -219,7 +219,7 @@ class OrganizationHarness:
         organization = self.database.organizations[organization_id or self.id]
         principal = principal_in(organization, proven, self.clock.ms)
         if principal is None:
-            raise unknown(organization.id, proven)
+            raise unknown_key_error(organization.id, proven)
         return principal
 
     def body(self, name: str, parameters: Mapping[str, Any], **envelope: Any) -> bytes:

@@ -33,7 +33,8 @@ ALTERNATIVES: Mapping[str, str] = {
     ),
     "create_velocity_control": "write a policy with a limit on each transaction: create_policy",
 }
-"""By operation. Products of the public service (swaps, on-ramps, Earn, TVC, Spark) have no alternative here."""
+"""What to use instead, by operation. The products of the public service (swaps, on-ramps, Earn, TVC, Spark) have no
+alternative here."""
 
 
 def not_implemented(operation: str) -> str:

@@ -1,4 +1,4 @@
-"""The catalogue: every operation this service answers, found by its path or its activity type.
+"""The catalogue: every operation that this service serves, found by its path or its activity type.
 
 Here: what routes, OpenAPI, client, CLI and coverage need to know of an operation.
 Not here: the operations themselves (`operations`), and how an activity is executed (`pipeline`).
@@ -19,11 +19,14 @@ Kind = Literal["query", "submit"]
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One endpoint: POST /public/v1/{kind}/{name}.
 
-    `module` is its subject, `summary` one line of documentation. `request_structs` is what callers send: a query's
-    request, or the intent of each of `activity_types` in their order, the current one first. `before_session`:
-    clients send it before they have a session, so a user of a sub-organization may name the parent organization,
-    and attested stamps are accepted. `for_recovery`: a recovery key opens it. `results`: what its activities result
-    in, by the member of `result` that holds it.
+    - `module`: the Python module that declares it; its last part is the subject.
+    - `summary`: one line of documentation.
+    - `request_structs`: what callers send. For a query, the request; for a submission, the intent of each of
+      `activity_types` in their order, the current one first.
+    - `before_session`: clients send it before they have a session. A user of a sub-organization may therefore name
+      the parent organization, and attested stamps are accepted.
+    - `for_recovery`: a recovery key may stamp it.
+    - `results`: the results of its activities, by the member of `result` that holds each.
     """
 
     kind: ClassVar[Kind]
@@ -44,13 +47,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalogue:
-    """Operations by path. A path or an activity type declared twice fails where it is declared."""
+    """Operations by path and by activity type."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, Operation] = {}
         self._by_activity_type: dict[str, Operation] = {}
 
     def add(self, operation: Operation) -> None:
+        """Raises ValueError if another operation has the same path or one of the same activity types."""
         if operation.path in self._by_path:
             raise ValueError(f"declared twice: {operation.path}")
         for activity_type in operation.activity_types:

@@ -1,4 +1,4 @@
-"""Which words and which members a field accepts, for the refusal of what it does not accept.
+"""Which words and which members a field accepts, for the refusal of any other.
 
 Here: from a type and the path of a field in it to the words of its enum or literal, or to the names of its members.
 Not here: the refusal (`decoding`).
@@ -16,13 +16,17 @@ from typing import Annotated, Any
 import msgspec
 
 ALL_SHOWN_MAX = 12
-"""Of longer lists only the words most like the one that was sent are shown."""
+"""A list of at most so many words is shown whole. Of a longer list, a message shows the words most like the one
+that was sent."""
 
 _STEP = re.compile(r"\.?(?P<name>[^.\[\]]+)|\[(?P<item>[^\]]*)\]")
 
 
-def choices(kind: Any, path: str, sent: str) -> str:
-    """The words that the value at `path` (e.g. accounts[0].curve) within `kind` takes; "" if it takes others."""
+def expected_words(kind: Any, path: str, sent: str) -> str:
+    """The end of a message about the unknown word `sent`: which words are expected at `path` within `kind`.
+
+    `path`: e.g. accounts[0].curve. "" if the type of that value is neither an enum nor a literal.
+    """
     kind = _type_at(kind, path)
     if typing.get_origin(kind) is typing.Literal:
         words = [str(word) for word in typing.get_args(kind)]
@@ -36,7 +40,7 @@ def choices(kind: Any, path: str, sent: str) -> str:
     return f"one of {len(words)} words is expected" + (f", perhaps {' or '.join(near)}" if near else "")
 
 
-def members(kind: Any, path: str) -> list[str]:
+def member_names(kind: Any, path: str) -> list[str]:
     """The names of the members of the object at `path` within `kind`; empty if the value is not an object."""
     kind = _type_at(kind, path)
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):

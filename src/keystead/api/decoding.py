@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from keystead.api.choices import choices, members
+from keystead.api.choices import expected_words, member_names
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.spelling import did_you_mean
@@ -65,7 +65,7 @@ class Decoder(msgspec.Struct, frozen=True):
         try:
             return self.typed.decode(body)
         except msgspec.ValidationError as refused:
-            raise _named(str(refused), self.within, self.typed.type) from None
+            raise _refusal(str(refused), self.within, self.typed.type) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as refused:
             raise InvalidRequest(f"bad request body: not valid JSON: {refused}") from None
         except RecursionError:
@@ -83,6 +83,7 @@ class Decoder(msgspec.Struct, frozen=True):
 
 
 def decoder(kind: type[T], within: str = "") -> Decoder:
+    """A strict decoder of this type. `within`: the path of the value in the request, "" for the whole body."""
     return Decoder(typed=msgspec.json.Decoder(kind), within=within)
 
 
@@ -92,12 +93,12 @@ def refuse_ambiguous(body: bytes) -> None:
     The typed decoder keeps the last of two equal members; another reader of the same signed bytes may keep the
     first.
     """
-    if plain(body) is None:
+    if decode_canonical(body) is None:
         refuse_repeated_members(body)
 
 
 def refuse_repeated_members(body: bytes) -> None:
-    """As `refuse_ambiguous`, for a body that is known not to be `plain`."""
+    """As `refuse_ambiguous`, for a body that `decode_canonical` did not decode."""
     try:
         _MEMBERS.decode(body.decode())
     except UnicodeDecodeError as refused:
@@ -112,15 +113,16 @@ _DECODE = msgspec.json.Decoder().decode
 _ENCODE = msgspec.json.Encoder().encode
 
 
-def plain(body: bytes) -> Any:
-    """The JSON value of a body that is certainly not ambiguous, because encoding the value gives the same bytes:
-    a member that occurs twice would be lost. None if it does not, for example because the JSON has spaces.
+def decode_canonical(body: bytes) -> Any:
+    """The JSON value of a body in canonical form: encoding the value gives the same bytes.
 
-    `msgspec.convert` turns the value into what a typed decoder would decode, without reading the texts again.
+    Such a body is not ambiguous, because encoding would lose a member that occurs twice. None for any other body,
+    for example one with spaces. `msgspec.convert` turns the value into what a typed decoder would decode, without
+    reading the texts again.
     """
     try:
-        read = _DECODE(body)
-        return read if _ENCODE(read) == body else None
+        value = _DECODE(body)
+        return value if _ENCODE(value) == body else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
 
@@ -130,23 +132,25 @@ def _no_number(_: str) -> None:
 
 
 def _unique_members(members: list[tuple[str, Any]]) -> None:
-    names = {name for name, _ in members}
-    if len(names) != len(members):
-        seen: set[str] = set()
-        twice = next(name for name, _ in members if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InvalidRequest(f"invalid request body: field `{twice[:100]}` appears twice")
+    if len({name for name, _ in members}) == len(members):
+        return
+    seen: set[str] = set()
+    for name, _ in members:
+        if name in seen:
+            raise InvalidRequest(f"invalid request body: field `{name[:100]}` appears twice")
+        seen.add(name)
 
 
 _MEMBERS = json.JSONDecoder(object_pairs_hook=_unique_members, parse_int=_no_number, parse_float=_no_number)
 
 
-def in_words(refused: msgspec.ValidationError, kind: Any) -> str:
-    """What is wrong with a value that is not of this type, and which field of it."""
-    path, what = _explained(str(refused), "", kind)
+def explain_invalid(refused: msgspec.ValidationError, kind: Any) -> str:
+    """What is wrong with a value that is not of the type `kind`, and with which field of it."""
+    path, what = _explain(str(refused), "", kind)
     return f"field `{path}`: {what}" if path else what
 
 
-def _explained(message: str, within: str, kind: Any) -> tuple[str, str]:
+def _explain(message: str, within: str, kind: Any) -> tuple[str, str]:
     """The path of the field and what is wrong with it, in the words of JSON; "" if the words name the field."""
     at = _AT.search(message)
     where = (at["path"] if at else "$").removeprefix("$").removeprefix(".")
@@ -155,17 +159,17 @@ def _explained(message: str, within: str, kind: Any) -> tuple[str, str]:
     if missing := _MISSING.search(what):
         return "", f"missing field `{_join(path, missing['field'])}`"
     if unknown := _UNKNOWN.search(what):
-        suggestion = did_you_mean(unknown["field"], members(kind, where))
+        suggestion = did_you_mean(unknown["field"], member_names(kind, where))
         return "", f"unknown field `{_join(path, unknown['field'])}`{suggestion}"
     if (pattern := _PATTERN.match(what)) and (words := _PATTERN_WORDS.get(_unescaped(pattern["pattern"]))):
         what = words
-    if (word := _WORD.match(what)) and (expected := choices(kind, where, word["word"])):
+    if (word := _WORD.match(what)) and (expected := expected_words(kind, where, word["word"])):
         what = f"{what}: {expected}"
     return path, in_json_words(what)
 
 
-def _named(message: str, within: str, kind: Any) -> InvalidRequest:
-    path, what = _explained(message, within, kind)
+def _refusal(message: str, within: str, kind: Any) -> InvalidRequest:
+    path, what = _explain(message, within, kind)
     if path == "organizationId":
         return InvalidRequest(
             f"malformed organization ID provided: `organizationId`: {what}",
@@ -186,5 +190,5 @@ def _join(path: str, field: str) -> str:
 
 
 def _unescaped(quoted: str) -> str:
-    """msgspec prints the pattern by its repr."""
+    """The pattern itself: msgspec prints its repr, which doubles each backslash."""
     return quoted.replace("\\\\", "\\")

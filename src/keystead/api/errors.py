@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 
 class ServiceError(Exception):
-    """A refusal with a message for the caller: what was wrong, with which field and value, what would be right.
+    """A refusal with a message for the caller: what is wrong, in which field, and what to send instead.
 
-    The message never contains a secret. `machine_code` is the public API's turnkeyErrorCode, or "".
-    `details` replaces the standard detail object if the public API documents another shape.
+    The message never contains a secret. `machine_code` is the public API's turnkeyErrorCode, or "". `details`
+    replaces the standard detail object if the public API documents another shape.
     """
 
     http_status: ClassVar[int] = 500
@@ -59,7 +59,8 @@ class PermissionDenied(ServiceError):
 
 
 class Denied(PermissionDenied):
-    """The rules of the organization deny an activity. `activity_id`: what its evaluation is stored under."""
+    """The rules of the organization deny an activity. `activity_id`: the id under which its evaluation
+    is stored."""
 
     default_machine_code = ""
 
@@ -71,12 +72,16 @@ class Denied(PermissionDenied):
 
 
 class NotFound(ServiceError):
+    """The path, the organization or a record that the request names does not exist."""
+
     http_status = 404
     grpc_code = 5
     default_machine_code = ""
 
 
 class MethodNotAllowed(ServiceError):
+    """The path exists, and does not accept this HTTP method."""
+
     http_status = 405
     grpc_code = 12
     default_machine_code = ""
@@ -91,6 +96,8 @@ class RequestTimeout(ServiceError):
 
 
 class AlreadyExists(ServiceError):
+    """A record with the same unique value exists already."""
+
     http_status = 409
     grpc_code = 6
     default_machine_code = ""
@@ -105,13 +112,15 @@ class Conflict(ServiceError):
 
 
 class TooLarge(ServiceError):
+    """The body is longer than the server accepts."""
+
     http_status = 413
     grpc_code = 11
     default_machine_code = "REQUEST_INVALID"
 
 
 class LimitReached(ServiceError):
-    """A resource or rate limit."""
+    """The request exceeds a limit on the number of records, or a rate limit."""
 
     http_status = 429
     grpc_code = 8
@@ -119,6 +128,8 @@ class LimitReached(ServiceError):
 
 
 class HeadersTooLarge(ServiceError):
+    """The headers are longer than the server accepts."""
+
     http_status = 431
     grpc_code = 11
     default_machine_code = "REQUEST_INVALID"

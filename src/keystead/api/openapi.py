@@ -40,7 +40,7 @@ the header.
 
 
 def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
-    """Every operation of the catalogue, its request, its answer and its refusals; and the pages for operators."""
+    """The OpenAPI document: every operation with its request, answer and refusals, and the pages for operators."""
     operations = list(catalogue)
     results = {key: struct for operation in operations for key, struct in sorted(operation.results.items())}
     structs = [
@@ -148,7 +148,7 @@ _REFUSALS = {
     501: "A part of the public schema that this version does not answer; the message says what to use instead",
     503: "A part of the server does not answer; nothing was changed, and the same request may be sent again",
 }
-"""What each status means, by status."""
+"""The meaning of each HTTP status of a refusal."""
 
 
 def _refusal(text: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ _CLIENT_VERSION: dict[str, Any] = {
     "name": "X-Client-Version",
     "in": "header",
     "required": True,
-    "description": "Who asks. With it, answers have the form that the schemas here describe.",
+    "description": "Name of the client. With this header, answers have the form that the schemas here describe.",
     "schema": {"type": "string", "default": "generated-client"},
 }
 
@@ -231,7 +231,7 @@ _PAGES: dict[str, Any] = {
     ),
     "/bundle-signer": _page(
         "bundle_signer",
-        "Whose signature to expect on export and import bundles.",
+        "The public key that verifies the signatures of export and import bundles.",
         _members(
             signingPublicKey="Hex of the uncompressed P-256 point, 65 bytes",
             compositePublicKey="Hex of two points, 130 bytes: encryption, then signing",

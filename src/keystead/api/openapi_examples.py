@@ -42,7 +42,7 @@ def _example(kind: Any, *constraints: Meta) -> Any:
         bare, *extras = typing.get_args(kind)
         return _example(bare, *(extra for extra in extras if isinstance(extra, Meta)))
     if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
-        return _example(next(each for each in typing.get_args(kind) if each is not type(None)), *constraints)
+        return _example(next(member for member in typing.get_args(kind) if member is not type(None)), *constraints)
     if typing.get_origin(kind) is tuple:
         at_least = max((constraint.min_length or 0 for constraint in constraints), default=0)
         return [_example(typing.get_args(kind)[0])] * at_least

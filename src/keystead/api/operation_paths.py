@@ -13,15 +13,15 @@ from keystead.api.spelling import nearest
 
 _PATH: Final = re.compile(r"(?P<kind>query|submit)/(?P<name>[a-z0-9_]{1,64})")
 _OTHER: Final = {"query": ("submit", "submission"), "submit": ("query", "query")}
-_LENGTH_APART: Final = 4
-_START, _END = 3, 4
-"""Letters of which a misspelt name has the first or the last ones right. Few names are compared whole, so that a
-caller without a key costs the server little."""
+# Names are compared whole only if their lengths differ by at most so many letters, and if the first or the last
+# letters are equal. A caller without a key can send unknown paths, so each must cost the server little.
+_LENGTH_DIFFERENCE_MAX: Final = 4
+_FIRST_LETTERS, _LAST_LETTERS = 3, 4
 
 
 def probably_meant(path: str, known: Collection[str]) -> str:
-    """The end of a message about an unknown path: ": did you mean query/list_wallets?", or that it is of the other
-    kind. "" if no known path is near."""
+    """The end of a message about an unknown path: ": did you mean query/list_wallets?", or that the operation is of
+    the other kind (a query, a submission). "" if no known path is similar."""
     match = _PATH.fullmatch(path)
     if match is None:
         return ""
@@ -29,11 +29,13 @@ def probably_meant(path: str, known: Collection[str]) -> str:
     kind, what = _OTHER[match["kind"]]
     if f"{kind}/{name}" in known:
         return f": {name} is a {what}: {kind}/{name}"
-    by_name = {each.partition("/")[2]: each for each in known}
-    near = nearest(name, [each for each in by_name if _is_like(name, each)])
-    return "" if near is None else f": did you mean {by_name[near]}?"
+    path_by_name = {known_path.partition("/")[2]: known_path for known_path in known}
+    near = nearest(name, [known_name for known_name in path_by_name if _is_like(name, known_name)])
+    return "" if near is None else f": did you mean {path_by_name[near]}?"
 
 
 def _is_like(name: str, known: str) -> bool:
-    is_as_long = abs(len(name) - len(known)) <= _LENGTH_APART
-    return is_as_long and (name[:_START] == known[:_START] or name[-_END:] == known[-_END:])
+    has_similar_length = abs(len(name) - len(known)) <= _LENGTH_DIFFERENCE_MAX
+    return has_similar_length and (
+        name[:_FIRST_LETTERS] == known[:_FIRST_LETTERS] or name[-_LAST_LETTERS:] == known[-_LAST_LETTERS:]
+    )

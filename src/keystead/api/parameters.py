@@ -43,7 +43,7 @@ NotSupported = Annotated[str, Meta(pattern=NOTHING)]
 
 
 class Pagination(RequestStruct, frozen=True):
-    """`limit` is decimal text, 1 to 100, 10 where absent; `before` and `after` are ids of the same list."""
+    """`limit`: decimal text, 1 to 100; 10 if it is absent. `before` and `after`: ids of items of the same list."""
 
     limit: Annotated[str, Meta(max_length=10)] | None = None
     before: ShortText | None = None
@@ -51,9 +51,9 @@ class Pagination(RequestStruct, frozen=True):
 
 
 class ApiKeyParamsV2(RequestStruct, frozen=True):
-    """`public_key`: compressed SEC1 in hex (66 digits), or for ed25519 the 32 bytes (64 digits).
+    """`public_key`: compressed SEC 1 in hex (66 digits), or for ed25519 the 32 bytes in hex (64 digits).
 
-    Without `curve_type`: P-256.
+    `curve_type`: P-256 if it is absent. `expiration_seconds`: decimal text; the key never expires if it is absent.
     """
 
     api_key_name: Label
@@ -71,7 +71,7 @@ class ApiKeyParams(RequestStruct, frozen=True):
 
 
 Transports = Annotated[tuple[AuthenticatorTransport, ...], Meta(max_length=16)]
-"""How a passkey is reached. There are fewer kinds; browsers may name one twice."""
+"""How a browser reaches the authenticator. There are fewer than 16 kinds, but browsers may name one twice."""
 
 
 class Attestation(RequestStruct, frozen=True):

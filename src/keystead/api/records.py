@@ -1,7 +1,8 @@
 """The records of the wire, as the public schema names them: users, credentials, wallets, interfaces, votes.
 
 They are frozen values, the same on the wire, at rest and in the organization. A field that a caller may leave
-out is `None` when it is absent. Stored records outlive this module: add a field with a default, reuse none.
+out is `None` when it is absent. Stored records outlive this module: add a field only with a default, and never
+reuse the name of a field that was removed.
 Not here: what requests carry (`parameters`, the operations), and the two renderings (`rendering`).
 """
 
@@ -40,13 +41,13 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class Timestamp(Wire, frozen=True, order=True):
-    """A moment: whole seconds since the epoch and the nanoseconds beyond, both as decimal text."""
+    """A moment: whole seconds since the epoch, and the nanoseconds after that second; both are decimal text."""
 
     seconds: str
     nanos: str
 
     @staticmethod
-    @functools.lru_cache(maxsize=64)  # a submission needs its own time five times
+    @functools.lru_cache(maxsize=64)  # one submission converts its time five times
     def from_ms(epoch_ms: int) -> Timestamp:
         seconds, ms = divmod(epoch_ms, 1000)
         return Timestamp(seconds=str(seconds), nanos=str(ms * 1_000_000))
@@ -57,7 +58,7 @@ class Timestamp(Wire, frozen=True, order=True):
 
 
 class Credential(Wire, frozen=True):
-    """publicKey: hex of an API key, base64url COSE of a passkey."""
+    """`public_key`: hex for an API key; base64url of the COSE key for a passkey."""
 
     public_key: str
     type: CredentialType
@@ -112,7 +113,7 @@ class AuthenticationMethod(Wire, frozen=True):
 
 
 class RequiredAuthenticationMethod(Wire, frozen=True):
-    """One step of an MFA policy: any one of these methods proves it."""
+    """One step of an MFA policy: one of these methods meets it."""
 
     any: tuple[AuthenticationMethod, ...]
 
@@ -139,7 +140,7 @@ class IpAllowlistRule(Wire, frozen=True):
 class SessionProfile(Wire, frozen=True):
     """What sessions that name the profile may do: `scope`, a condition of the policy language.
 
-    `expiration_seconds`: the longest that they last, as decimal text.
+    `expiration_seconds`: the most seconds that such a session lasts, as decimal text.
     """
 
     session_profile_id: str
@@ -205,7 +206,7 @@ class Tag(Wire, frozen=True):
 
 
 class Wallet(Wire, frozen=True):
-    """exported: its mnemonic was exported at least once; imported: its mnemonic came from an import."""
+    """`exported`: its mnemonic was exported at least once. `imported`: its mnemonic came from an import."""
 
     wallet_id: str
     wallet_name: str
@@ -223,7 +224,7 @@ class PrivateKeyAddress(Wire, frozen=True):
 class PrivateKey(Wire, frozen=True):
     """`public_key` is hex without prefix: 65 bytes uncompressed, or the 32 bytes of ed25519.
 
-    exported: it was exported at least once; imported: it came from an import.
+    `exported`: it was exported at least once. `imported`: it came from an import.
     """
 
     private_key_id: str
@@ -299,7 +300,8 @@ class Vote(Wire, frozen=True):
 
 
 class PolicyOutcome(Wire, frozen=True):
-    """The outcome of one policy for an activity. `clause` and `reason` say which part of it decided, and why."""
+    """The outcome of one policy for an activity. `clause` names the part of the policy that decided, `reason` says
+    why that part failed."""
 
     policy_id: str
     outcome: str
@@ -308,9 +310,9 @@ class PolicyOutcome(Wire, frozen=True):
 
 
 class Evaluation(Wire, frozen=True):
-    """What the rules said when one vote was cast: of each policy, and which rule decided.
+    """The record of one decision, made when a vote was cast: the outcome of each policy, and the rule that decided.
 
-    A denied submission leaves one, and no activity.
+    A denied submission leaves an evaluation and no activity.
     """
 
     id: str

@@ -31,15 +31,15 @@ encode = _encoder.encode
 
 
 def answer(response: Wire, form: Form) -> bytes:
-    """The bytes of an answer."""
+    """The bytes of an answer in this form."""
     if form is Form.DOCUMENTED:
-        return encode(documented(response))
-    return encode(_without_times(response) if _holds_activities(type(response)) else response)
+        return encode(to_documented_form(response))
+    return encode(_without_timestamps(response) if _holds_activities(type(response)) else response)
 
 
 def rendered_activity(activity: Activity, form: Form) -> bytes:
     """The bytes of an activity alone, as webhooks have it."""
-    return encode(documented(activity) if form is Form.DOCUMENTED else replace(activity, timestamp_ms=None))
+    return encode(to_documented_form(activity) if form is Form.DOCUMENTED else replace(activity, timestamp_ms=None))
 
 
 def error_answer(error: ServiceError) -> bytes:
@@ -78,7 +78,7 @@ def _to_the_second(epoch_s: int) -> str:
     return f"{datetime.datetime.fromtimestamp(epoch_s, datetime.UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def _without_times(response: Wire) -> Wire:
+def _without_timestamps(response: Wire) -> Wire:
     """The response without its activities' `timestampMs`, which the SDK form does not have."""
     held = {name: getattr(response, name) for name, _, _, _ in _fields(type(response))}
     return replace(
@@ -94,34 +94,34 @@ def _without_times(response: Wire) -> Wire:
 
 def _documented_activity(activity: Activity) -> dict[str, Any]:
     """Times as text; `result.activity` repeats the activity, without that member."""
-    members = _filled(activity)
+    members = _with_empty_texts(activity)
     # Long members that appear twice are encoded once.
-    members["intent"] = _encoded({key: documented(value) for key, value in activity.intent.items()})
-    members["votes"] = _encoded(members["votes"])
+    members["intent"] = _encode_raw({key: to_documented_form(value) for key, value in activity.intent.items()})
+    members["votes"] = _encode_raw(members["votes"])
     members["createdAt"] = rfc3339(activity.created_at.epoch_ms)
     members["updatedAt"] = rfc3339(activity.updated_at.epoch_ms)
     return {**members, "result": {**activity.result, "activity": members}}
 
 
-def _encoded(value: Any) -> msgspec.Raw:
+def _encode_raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(encode(value))
 
 
-def documented(value: Any) -> Any:
+def to_documented_form(value: Any) -> Any:
     """The value in documented form."""
     if isinstance(value, Timestamp):
         return value
     if isinstance(value, Activity):
         return _documented_activity(value)
     if isinstance(value, msgspec.Struct):
-        return _filled(value)
+        return _with_empty_texts(value)
     if isinstance(value, (tuple, list)):
-        return [documented(item) for item in value]
+        return [to_documented_form(item) for item in value]
     return value
 
 
-def _filled(struct: msgspec.Struct) -> dict[str, Any]:
-    """The struct's members, every absent text as "" (other absent members stay out)."""
+def _with_empty_texts(struct: msgspec.Struct) -> dict[str, Any]:
+    """The members of the struct by wire name. An absent text is "", other absent members are left out."""
     members = {}
     for name, wire_name, is_text, is_plain in _fields(type(struct)):
         field = getattr(struct, name)
@@ -129,13 +129,14 @@ def _filled(struct: msgspec.Struct) -> dict[str, Any]:
             if is_text:
                 members[wire_name] = ""
         else:
-            members[wire_name] = field if is_plain else documented(field)
+            members[wire_name] = field if is_plain else to_documented_form(field)
     return members
 
 
 @functools.cache
 def _fields(struct: type[msgspec.Struct]) -> tuple[tuple[str, str, bool, bool], ...]:
-    """Of each field: attribute, wire name, whether absent text is shown as "", whether it is rendered as it is."""
+    """For each field: attribute, wire name, whether it is an optional text, whether its value is rendered as it
+    is."""
     hints = typing.get_type_hints(struct)
     return tuple(
         (
@@ -150,7 +151,7 @@ def _fields(struct: type[msgspec.Struct]) -> tuple[tuple[str, str, bool, bool], 
 
 @functools.cache
 def _holds_activities(struct: type[msgspec.Struct]) -> bool:
-    """Whether this is the response of a query for activities, which has no other members."""
+    """Whether this response holds activities. Such a response has no other members."""
     return any(hint in (Activity, tuple[Activity, ...]) for hint in typing.get_type_hints(struct).values())
 
 

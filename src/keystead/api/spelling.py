@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
 
 WORDS_MAX = 1_000
 CHARACTERS_MAX = 64
-"""Longer words are no misspelt ones, and comparing them takes long."""
+"""A longer word is not compared: it is hardly a misspelt name, and the comparison takes long."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is nearest to this one; None if none is near. Letter case is not looked at."""
+    """The known word that is most similar to this one; None if no known word is similar. Letter case is ignored. Of
+    `known`, the first WORDS_MAX words are compared."""
     if len(word) > CHARACTERS_MAX:
         return None
-    by_lower = {each.lower(): each for _, each in zip(range(WORDS_MAX), known, strict=False)}
-    found = difflib.get_close_matches(word.lower(), by_lower, 1)
-    return by_lower[found[0]] if found else None
+    by_lower = {known_word.lower(): known_word for known_word in itertools.islice(known, WORDS_MAX)}
+    matches = difflib.get_close_matches(word.lower(), by_lower, 1)
+    return by_lower[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: ": did you mean X?", or "" if no known word is near."""
+    """The end of a message about an unknown word: ": did you mean X?", or "" if no known word is similar."""
     near = nearest(word, known)
     return "" if near is None else f": did you mean {near}?"

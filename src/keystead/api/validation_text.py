@@ -1,4 +1,4 @@
-"""Messages of the decoder in the words of JSON: the decoder itself uses the names of Python's types.
+"""Messages of the decoder with JSON's names of types. The decoder itself uses Python's names.
 
 Not here: the name of the field, and the refusal (`decoding`).
 """
@@ -31,17 +31,17 @@ def in_json_words(refused: str) -> str:
     """A message of msgspec without its path: "Expected `str`, got `int`" as "expected text, got a number"."""
     text = refused.replace("Invalid enum value", "unknown value", 1)
     text = _LENGTH.sub(_length, text)
-    text = _BOUND.sub(lambda found: f"{found['type']} of {_BOUNDS[found['bound']]} ", text)
-    text = _GOT_TYPE.sub(lambda found: f", got {_GOT[found['type']]}", text)
-    text = _TYPES.sub(lambda found: _words(found["types"]), text)
+    text = _BOUND.sub(lambda match: f"{match['type']} of {_BOUNDS[match['bound']]} ", text)
+    text = _GOT_TYPE.sub(lambda match: f", got {_GOT[match['type']]}", text)
+    text = _TYPES.sub(lambda match: _words(match["types"]), text)
     return text[:1].lower() + text[1:]
 
 
-def _length(found: re.Match[str]) -> str:
-    count, unit = found["count"], _UNITS[found["type"]]
+def _length(match: re.Match[str]) -> str:
+    count, unit = match["count"], _UNITS[match["type"]]
     several = "" if count == "1" else "s"
-    return f"{_words(found['type'] + (found['null'] or ''))} of {_BOUNDS[found['bound']]} {count} {unit}{several}"
+    return f"{_words(match['type'] + (match['null'] or ''))} of {_BOUNDS[match['bound']]} {count} {unit}{several}"
 
 
 def _words(types: str) -> str:
-    return " or ".join(_EXPECTED[each] for each in types.split(" | "))
+    return " or ".join(_EXPECTED[kind] for kind in types.split(" | "))

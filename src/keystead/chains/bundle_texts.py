@@ -16,13 +16,15 @@ from msgspec import Meta
 from keystead.api.errors import InvalidRequest
 
 MESSAGE_LENGTH_MAX: Final = 8_192
-"""Characters of a client's message. A mnemonic with the longest accepted passphrase needs about a third of it."""
+"""The most characters of a client's message. A mnemonic with the longest accepted passphrase needs about a
+third."""
 
 _POINT = re.compile(r"04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64}")
 
 
 class SealedMessage(msgspec.Struct, frozen=True, rename="camel"):
-    """The JSON of a client's sealed message, in hex: the encapsulated key; ciphertext and tag."""
+    """The JSON of a client's sealed message. `encapped_public`: the encapsulated key in hex. `ciphertext`: with its
+    tag, in hex."""
 
     encapped_public: Annotated[str, Meta(pattern=r"^04[0-9a-fA-F]{128}\Z")]
     ciphertext: Annotated[str, Meta(pattern=r"^(?:[0-9a-fA-F]{2}){16,}\Z")]
@@ -45,7 +47,7 @@ def read_target(text: str, field: str) -> bytes:
     return point.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
 
-def compressed(point: bytes) -> bytes:
+def compress_point(point: bytes) -> bytes:
     """The 33 bytes of a P-256 point that is given as 65 bytes."""
     return bytes([2 + point[-1] % 2]) + point[1:33]
 

@@ -14,12 +14,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.enums import Curve
 from keystead.primitives import secp256k1
+from keystead.primitives.p256 import ORDER as P256_ORDER
 
 PRIVATE_KEY_BYTES: Final = 32
 
 GROUP_ORDERS: Final = {
     Curve.SECP256K1: secp256k1.ORDER,
-    Curve.P256: 0xFFFFFFFF_00000000_FFFFFFFF_FFFFFFFF_BCE6FAAD_A7179E84_F3B9CAC2_FC632551,
+    Curve.P256: P256_ORDER,
 }
 """Private keys of these curves are 1 to order - 1 (SEC 2); of ed25519 any 32 bytes are one (RFC 8032)."""
 
@@ -37,11 +38,11 @@ class PublicKey(msgspec.Struct, frozen=True):
 
 
 @functools.lru_cache(maxsize=4096)
-def decoded_public_key(curve: Curve, encoded: bytes) -> PublicKey:
+def decode_public_key(curve: Curve, encoded: bytes) -> PublicKey:
     """The public key from its 33 or 65 bytes of SEC 1, or from the 32 bytes of ed25519. Raises ValueError."""
     match curve:
         case Curve.SECP256K1:
-            return PublicKey(curve, secp256k1.compressed(encoded), secp256k1.uncompressed(encoded))
+            return PublicKey(curve, secp256k1.to_compressed(encoded), secp256k1.to_uncompressed(encoded))
         case Curve.P256:
             return public_key_of_p256(ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), encoded))
         case Curve.ED25519:

@@ -14,7 +14,7 @@ from keystead.api.errors import InvalidRequest
 FIELD = "parameters.smartContractInterface"
 
 
-def refused_interface(what: str, why: str) -> InvalidRequest:
+def invalid_interface(what: str, why: str) -> InvalidRequest:
     """The refusal of a text. `what`: the expected format. `why`: the reason."""
     return InvalidRequest(f"invalid request body: field `{FIELD}`: not {what}: {why}")
 
@@ -24,8 +24,8 @@ def read_json(decoder: msgspec.json.Decoder[Any], text: str, what: str) -> Any:
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as refused:
-        raise refused_interface(what, str(refused)) from None
+        raise invalid_interface(what, str(refused)) from None
     except msgspec.DecodeError as refused:
         raise InvalidRequest(f"invalid request body: field `{FIELD}`: not valid JSON: {refused}") from None
     except RecursionError:
-        raise refused_interface(what, "nested too deeply") from None
+        raise invalid_interface(what, "nested too deeply") from None

@@ -13,7 +13,7 @@ LENGTHS_TEXT = "12, 15, 18, 21 or 24"
 def check_mnemonic_length(words: int) -> None:
     """Raises InvalidRequest for a length that BIP-39 does not have."""
     if words not in MNEMONIC_LENGTHS:
-        raise InvalidRequest(f"invalid mnemonic length: {_shown(words)}; it is {LENGTHS_TEXT} words")
+        raise InvalidRequest(f"invalid mnemonic length: {_shown(words)}; expected {LENGTHS_TEXT} words")
 
 
 def _shown(number: int) -> str:

@@ -32,10 +32,11 @@ def parse_transaction(kind: TransactionType, unsigned: bytes, party: Party) -> U
 
 
 def view_transaction(kind: TransactionType, unsigned: bytes, sign_with: str) -> TransactionView:
-    """What an unsigned transaction of this chain says, to people. Raises InvalidRequest as the chain's parser does.
+    """What an unsigned transaction of this chain says, for people. Raises InvalidRequest as the chain's parser
+    does.
 
-    sign_with: the address or the id that the request names; whether it may sign these bytes is not checked.
-    Addresses of Bitcoin are written as on the network of this address, or on the main network if it is none.
+    `sign_with`: the address or the id that the request names. Whether its key may sign these bytes is not checked.
+    Bitcoin addresses are written for the network of this address; for the main network if it is not an address.
     """
     match kind:
         case TransactionType.ETHEREUM:

@@ -1,6 +1,7 @@
 """BIP-32 paths: their text, their segments, and the form in which they are compared.
 
-Pure. Not here: what key a path leads to (`derivation`), whether a wallet already has it (the organization).
+Pure. Not here: the key that a path leads to (`keys.derivation`), and whether a wallet already has an account at the
+path (`operations`).
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 
 HARDENED = 0x8000_0000
-"""Bit 31 of a segment: set in hardened ones. The number a path shows is the lower 31 bits."""
+"""Bit 31 of a segment, which is set in hardened segments. A path shows the lower 31 bits."""
 
 DEPTH_MAX = 255
 """BIP-32 serializes the depth of a key in one byte."""
 
 TOTAL_DEPTH_MAX = 10_000
-"""Most segments that the paths of one request may have in all: the signer derives one key per segment."""
+"""The most segments of all paths of one request. The signer derives one key for each segment."""
 
 _MARKS = ("", "'")
 _SEGMENT = re.compile(r"([0-9]{1,10})(['hH]?)")
@@ -35,13 +36,13 @@ def parse_path(path: str) -> tuple[int, ...]:
     (BIP-32). Raises InvalidRequest, its message starting with `invalid path`.
     """
     if len(path) > _TEXT_LENGTH_MAX:
-        raise _invalid(path, f"has {len(path)} characters; {_TEXT_LENGTH_MAX} are the most")
+        raise _invalid(path, f"has {len(path)} characters; at most {_TEXT_LENGTH_MAX} are allowed")
     root, slash, rest = path.partition("/")
     if root != "m" or not slash:
         raise _invalid(path, "does not start with m/; a path reads like m/44'/60'/0'/0/0")
     texts = rest.split("/")
     if len(texts) > DEPTH_MAX:
-        raise _invalid(path, f"has {len(texts)} segments; {DEPTH_MAX} are the most")
+        raise _invalid(path, f"has {len(texts)} segments; at most {DEPTH_MAX} are allowed")
     return tuple(_parse_segment(path, text) for text in texts)
 
 
@@ -51,7 +52,7 @@ def check_total_depth(paths: Sequence[str]) -> None:
     if total > TOTAL_DEPTH_MAX:
         raise InvalidRequest(
             f"invalid path: the {len(paths)} paths of this request have {total} segments in all; "
-            f"{TOTAL_DEPTH_MAX} are the most: ask for fewer accounts at once"
+            f"at most {TOTAL_DEPTH_MAX} are allowed: request fewer accounts at once"
         )
 
 
@@ -73,9 +74,9 @@ def path_text(segments: Sequence[int]) -> str:
 
 
 def effective_segments(curve: Curve, segments: Sequence[int]) -> tuple[int, ...]:
-    """The segments that are derived for `curve`: on ed25519 every one is hardened.
+    """The segments that are derived for `curve`. On ed25519, every segment is hardened.
 
-    SLIP-10 defines no other kind there, while clients send paths such as m/44'/501'/0'/0 for that curve.
+    SLIP-10 defines no other segments for ed25519, and clients send paths such as m/44'/501'/0'/0 for it.
     """
     if curve is Curve.ED25519:
         return tuple(segment | HARDENED for segment in segments)

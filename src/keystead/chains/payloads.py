@@ -1,6 +1,7 @@
 """Raw payloads: from the text, encoding and hash function of a request to the message that is signed.
 
-Here: which of these go together on which curve, EIP-7702 authorizations. Not here: typed data (`typed_data`).
+Here: which of these go together on which curve, EIP-7702 authorizations. Not here: typed data
+(`ethereum.typed_data`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from keystead.primitives.keccak import keccak256
 
 DIGEST_BYTES: Final = 32
 PAYLOAD_CHARACTERS_MAX: Final = 524_288
-"""Of one payload as text: 256 KiB in hex. Messages are far shorter; transactions signed as bytes may be long."""
+"""The most characters of one payload: 256 KiB in hex. Messages are far shorter, but transactions may be signed as
+bytes."""
 
 AUTHORIZATION_CHARACTERS_MAX: Final = 1_000
 _AUTHORIZATION_MAGIC: Final = b"\x05"
@@ -37,12 +39,12 @@ _HASHES: Final[Mapping[HashFunction, Callable[[bytes], bytes]]] = {
     HashFunction.SHA256: lambda data: hashlib.sha256(data).digest(),
     HashFunction.KECCAK256: keccak256,
 }
-_OF_ETHEREUM: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.EIP7702_AUTHORIZATION})
+_ETHEREUM_ENCODINGS: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.EIP7702_AUTHORIZATION})
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """`message` is signed: a digest of 32 bytes, or on ed25519 the bytes themselves. `keywords`: what policies see;
-    empty for raw bytes."""
+    """A payload to sign. `message`: a digest of 32 bytes, or for ed25519 the bytes themselves. `keywords`: what
+    policies see; empty for raw bytes."""
 
     message: bytes
     keywords: Mapping[str, Any]
@@ -60,13 +62,14 @@ def scheme_of(curve: Curve, address_format: AddressFormat | None) -> SignatureSc
 
 
 def check_combination(curve: Curve, encoding: PayloadEncoding, hash_function: HashFunction) -> None:
-    """Raise InvalidRequest unless the three go together."""
-    if encoding in _OF_ETHEREUM and curve is not Curve.SECP256K1:
+    """Raise InvalidRequest unless a key on this curve can sign a payload of this encoding with this hash
+    function."""
+    if encoding in _ETHEREUM_ENCODINGS and curve is not Curve.SECP256K1:
         raise InvalidRequest(
             f"invalid payload encoding: field `parameters.encoding`: {encoding} needs a key on {Curve.SECP256K1}, "
             f"but this is one on {curve}"
         )
-    if encoding in _OF_ETHEREUM:
+    if encoding in _ETHEREUM_ENCODINGS:
         allowed = frozenset({HashFunction.NO_OP})
     else:
         allowed = frozenset({HashFunction.NOT_APPLICABLE} if curve is Curve.ED25519 else _HASHES)
@@ -80,7 +83,7 @@ def check_combination(curve: Curve, encoding: PayloadEncoding, hash_function: Ha
 def read_payload(text: str, encoding: PayloadEncoding, hash_function: HashFunction, field: str) -> Payload:
     """The message of a payload whose combination was checked. Raises InvalidRequest, naming the field."""
     if not text:
-        raise InvalidRequest(f"invalid request body: field `{field}`: it is empty")
+        raise InvalidRequest(f"invalid request body: field `{field}`: the payload is empty")
     if len(text) > PAYLOAD_CHARACTERS_MAX:
         raise InvalidRequest(
             f"invalid request body: field `{field}`: {len(text)} characters; a payload has at most "

@@ -13,8 +13,8 @@ import msgspec
 class SignatureScheme(StrEnum):
     """The kind of signature. All but ED25519 sign a digest of 32 bytes.
 
-    SCHNORR is BIP-340 under the key itself; SCHNORR_KEY_PATH under the key tweaked as BIP-341 says for an output
-    without scripts.
+    SCHNORR: BIP-340 with the key itself. SCHNORR_KEY_PATH: BIP-340 with the key after the tweak of BIP-341 for an
+    output without scripts.
     """
 
     ECDSA = "ecdsa"

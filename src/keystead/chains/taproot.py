@@ -11,11 +11,11 @@ from typing import Final
 
 from keystead.primitives import secp256k1
 
-OUTPUT_KEYS_KEPT: Final = 4_096
-"""Output keys that stay cached: each costs a point addition."""
+OUTPUT_KEYS_CACHED_MAX: Final = 4_096
+"""How many output keys are cached. Computing one takes a point addition."""
 
 
-@functools.lru_cache(maxsize=OUTPUT_KEYS_KEPT)
+@functools.lru_cache(maxsize=OUTPUT_KEYS_CACHED_MAX)
 def taproot_public_key(internal_key: bytes) -> bytes:
     """The output key of an internal key (32 bytes, x only) without scripts, as 33 bytes of SEC 1."""
     return secp256k1.add_scalar(b"\x02" + internal_key, taproot_tweak(internal_key))

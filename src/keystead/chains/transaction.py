@@ -1,6 +1,6 @@
-"""The result of every chain's parser: messages to sign, what policies see, and how signatures complete the bytes.
+"""The result of every chain's parser: messages to sign, what policies see, and how to add the signatures.
 
-Here: the interface that `operations.signing` uses, and the refusals that all parsers share. Not here: the chains.
+Here: the interface that `operations.signing` uses, and the errors that all parsers share. Not here: the parsers.
 A parser is a function `parse_<chain>(unsigned: bytes, party: Party) -> UnsignedTransaction`. It reads strictly:
 it refuses bytes that have a second reading, or that an encoder would not write.
 """
@@ -59,7 +59,7 @@ class TransactionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction that was read whole and can be signed by the party it was parsed for.
+    """A transaction that was read to its end, and that the party may sign.
 
     `messages`: what is signed, in this order, all by `scheme`: 32-byte digests for ECDSA and Schnorr, the message
     itself for Ed25519. `contracts`: the addresses called; calls are decoded if an interface of them was uploaded.

@@ -54,7 +54,7 @@ def policies_of(file: CaseFile, path: Path) -> list[Policy] | None:
     malformed = MalformedTables()
     for number, entry in enumerate(entries, 1):
         if isinstance(entry, str):
-            with malformed.noted():
+            with malformed.collect():
                 documents += _files(path.parent / entry, path)
         else:
             documents.append((f"{path}, policy {number}", entry))
@@ -66,7 +66,7 @@ def policies_at(places: Iterable[Path]) -> list[Policy]:
     files: list[Path] = []
     malformed = MalformedTables()
     for place in places:
-        with malformed.noted():
+        with malformed.collect():
             files += _files(place, None)
     return _policies(files, malformed)
 
@@ -75,10 +75,10 @@ def _policies(documents: Iterable[tuple[str, Any] | Path], malformed: MalformedT
     """The policies in documents and in files that are not read yet. Raises MalformedTable."""
     read_documents: list[tuple[str, Any]] = []
     for document in documents:
-        with malformed.noted():
+        with malformed.collect():
             read_documents.append((str(document), _decode(document)) if isinstance(document, Path) else document)
     policies: list[Policy] = []
-    with malformed.noted():
+    with malformed.collect():
         policies = read_policies(read_documents)
     malformed.check()
     return policies

@@ -41,7 +41,7 @@ from keystead.client.client import Client
 from keystead.client.errors import NotFound
 from keystead.client.leniency import convert_leniently
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.linting.literals import Known
+from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, WarningCode, policy_warnings
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
 from keystead.policies.testing.organization import (
@@ -209,7 +209,7 @@ def _warnings(
 ) -> list[PolicyWarning]:
     """The warnings about the tested policies. Only the ids of users and of their tags are known."""
     users = organization.users.values() if file.users is not None or rules is not None else None
-    known = Known(
+    known = KnownIds(
         users=None if users is None else frozenset(user.user_id for user in users),
         user_tags=None if users is None or rules else frozenset(tag for user in users for tag in user.user_tags),
     )
@@ -237,10 +237,10 @@ def _organization(
     policies: list[Policy] = []
     users: Sequence[User] = rules.users if rules else ()
     malformed = MalformedTables()
-    with malformed.noted():
+    with malformed.collect():
         policies = _policies(file, path, rules)
     if file.users is not None:
-        with malformed.noted():
+        with malformed.collect():
             users = read_users(file.users, f"{where}, user")
     malformed.check()
     if file.root_quorum is not None:

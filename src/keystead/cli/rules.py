@@ -12,7 +12,7 @@ from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.client.leniency import convert_leniently
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.linting.literals import Known
+from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import PolicyWarning, WarningCode
 
 
@@ -37,9 +37,9 @@ def rules_of(client: Client) -> OrganizationRules:
     )
 
 
-def known_ids(client: Client) -> Known:
+def known_ids(client: Client) -> KnownIds:
     """The ids that policies can name. A kind of id is None if the server does not list it."""
-    return Known(
+    return KnownIds(
         users=_ids(client, "list_users", "users", "userId"),
         user_tags=_ids(client, "list_user_tags", "userTags", "tagId"),
         wallets=_ids(client, "list_wallets", "wallets", "walletId"),

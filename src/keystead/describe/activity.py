@@ -1,7 +1,7 @@
-"""What an activity asks: which description is whose.
+"""What an activity asks: the description of each kind of activity.
 
-Kinds of activities with a description of their own: signing, exports, policies, the root quorum, IP allow-lists.
-Every other one is described by its kind and its parameters.
+Some kinds have a description of their own: signing, exports, policies, the root quorum, IP allow-lists, secrets.
+Every other kind is described by its name and its parameters.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from keystead.chains.transaction import TransactionView
 from keystead.describe.description import ActivityDescription, Fact, Names
 from keystead.describe.fields import facts_of
 from keystead.describe.payloads import describe_payloads
-from keystead.describe.policy_changes import created, policy_diff, updated
-from keystead.describe.token_calls import checksummed
-from keystead.describe.transactions import describe_transaction, viewed
+from keystead.describe.policy_changes import policy_after_update, policy_diff, policy_to_create
+from keystead.describe.token_calls import to_checksum_address
+from keystead.describe.transactions import describe_transaction, view_of_request
 
 Intent = Mapping[str, Any]
 
 _UUID: Final = re.compile(UUID_PATTERN)
 
-_NAMING: Final = (
+_NAME_MEMBERS: Final = (
     "walletName",
     "userName",
     "subOrganizationName",
@@ -37,14 +37,14 @@ _NAMING: Final = (
     "label",
     "name",
 )
-"""Members of an intent that say what is made, or what it is called afterwards."""
+"""Members of an intent with the name of what it creates, or with a new name."""
 
 
 def describe_activity(activity: Mapping[str, Any], names: Names) -> ActivityDescription:
-    """What an activity asks, from its form in the API; `names`: what is known of the organization."""
+    """What an activity asks. `activity`: its form in the API. `names`: what is known of the organization."""
     kind, intent = activity_kind(activity["type"]), intent_of(activity)
     if activity["status"] in FINAL_STATUSES:
-        names = replace(names, policies={})  # what stands today is not what the change was asked for
+        names = replace(names, policies={})  # the policies of today are not those that the request changed
     describe = _BY_KIND.get(kind)
     if describe is None or not intent:
         return _by_parameters(kind, intent, names)
@@ -63,9 +63,9 @@ def mentioned_ids(value: Any) -> set[str]:
         case str():
             return {value} if _UUID.match(value) else set()
         case Mapping():
-            return {each for member in value.values() for each in mentioned_ids(member)}
+            return {id_ for member in value.values() for id_ in mentioned_ids(member)}
         case list() | tuple():
-            return {each for member in value for each in mentioned_ids(member)}
+            return {id_ for member in value for id_ in mentioned_ids(member)}
         case _:
             return set()
 
@@ -78,25 +78,25 @@ def transaction_of(activity: Mapping[str, Any]) -> TransactionView | None:
     if activity_kind(activity["type"]) != "SIGN_TRANSACTION":
         return None
     intent = intent_of(activity)
-    return viewed(intent["unsignedTransaction"], intent["type"], _key(intent)) if intent else None
+    return view_of_request(intent["unsignedTransaction"], intent["type"], _signing_key(intent)) if intent else None
 
 
-def _key(intent: Intent) -> str:
+def _signing_key(intent: Intent) -> str:
     return str(intent.get("signWith") or intent.get("privateKeyId") or "")
 
 
 def _sign_transaction(intent: Intent, names: Names) -> ActivityDescription:
-    return describe_transaction(intent["unsignedTransaction"], intent["type"], _key(intent), names)
+    return describe_transaction(intent["unsignedTransaction"], intent["type"], _signing_key(intent), names)
 
 
 def _sign_payloads(intent: Intent, _: Names) -> ActivityDescription:
     payloads = intent["payloads"] if "payloads" in intent else [intent["payload"]]
-    return describe_payloads(payloads, intent["encoding"], intent["hashFunction"], _key(intent))
+    return describe_payloads(payloads, intent["encoding"], intent["hashFunction"], _signing_key(intent))
 
 
 def _export(what: str, member: str) -> Callable[[Intent, Names], ActivityDescription]:
     def describe(intent: Intent, names: Names) -> ActivityDescription:
-        which = checksummed(names.named(intent[member]))
+        which = to_checksum_address(names.with_name(intent[member]))
         return ActivityDescription(
             headline=f"Export {what} {which}",
             what=f"export {what.removeprefix('the ')} {which}",
@@ -113,27 +113,29 @@ def _export(what: str, member: str) -> Callable[[Intent, Names], ActivityDescrip
 
 
 def _create_policies(intent: Intent, _: Names) -> ActivityDescription:
-    made = [created(each) for each in intent.get("policies", (intent,))]
-    called = ", ".join(repr(each["policyName"]) for each in made[:3]) + (", …" if len(made) > 3 else "")
+    policies = [policy_to_create(parameters) for parameters in intent.get("policies", (intent,))]
+    called = ", ".join(repr(policy["policyName"]) for policy in policies[:3]) + (", …" if len(policies) > 3 else "")
     return ActivityDescription(
-        headline=f"Create {'the policy' if len(made) == 1 else f'{len(made)} policies:'} {called}",
+        headline=f"Create {'the policy' if len(policies) == 1 else f'{len(policies)} policies:'} {called}",
         what=f"create policy {called}",
-        facts=tuple(Fact(f"policy {each['policyName']!r}", "\n".join(policy_diff(None, each))) for each in made),
+        facts=tuple(
+            Fact(f"policy {policy['policyName']!r}", "\n".join(policy_diff(None, policy))) for policy in policies
+        ),
         cautions=tuple(
-            f"{each['policyName']!r} allows everything to everybody: it has no condition and no consensus"
-            for each in made
-            if each["effect"] == "EFFECT_ALLOW" and not each["condition"] and not each["consensus"]
+            f"{policy['policyName']!r} allows everything to everybody: it has no condition and no consensus"
+            for policy in policies
+            if policy["effect"] == "EFFECT_ALLOW" and not policy["condition"] and not policy["consensus"]
         ),
     )
 
 
 def _update_policy(intent: Intent, names: Names) -> ActivityDescription:
     policy = names.policies.get(intent["policyId"])
-    called = names.named(intent["policyId"])
+    called = names.with_name(intent["policyId"])
     if policy is None:
         changes = facts_of({name: value for name, value in intent.items() if name != "policyId"})
     else:
-        changes = [Fact("change", "\n".join(policy_diff(policy, updated(policy, intent))) or "none")]
+        changes = [Fact("change", "\n".join(policy_diff(policy, policy_after_update(policy, intent))) or "none")]
     return ActivityDescription(
         headline=f"Change the policy {called}",
         what=f"change policy {called}",
@@ -143,20 +145,20 @@ def _update_policy(intent: Intent, names: Names) -> ActivityDescription:
 
 def _delete_policies(intent: Intent, names: Names) -> ActivityDescription:
     ids = intent["policyIds"] if "policyIds" in intent else [intent["policyId"]]
-    called = ", ".join(map(names.named, ids))
+    called = ", ".join(map(names.with_name, ids))
     return ActivityDescription(
         headline=f"Delete {'the policy' if len(ids) == 1 else f'{len(ids)} policies:'} {called}",
         what=f"delete policy {called}",
         facts=tuple(
             Fact(f"policy {policy['policyName']!r}", "\n".join(policy_diff(policy, None)))
-            for policy in (names.policies.get(each) for each in ids)
+            for policy in map(names.policies.get, ids)
             if policy is not None
         ),
     )
 
 
 def _update_root_quorum(intent: Intent, names: Names) -> ActivityDescription:
-    members = ", ".join(map(names.named, intent["userIds"]))
+    members = ", ".join(map(names.with_name, intent["userIds"]))
     threshold = intent["threshold"]
     return ActivityDescription(
         headline=f"Set the root quorum: {threshold} of {members}",
@@ -167,34 +169,37 @@ def _update_root_quorum(intent: Intent, names: Names) -> ActivityDescription:
 
 
 def _export_secrets(intent: Intent, names: Names) -> ActivityDescription:
-    called = ", ".join(names.named(each["secretId"]) for each in intent["secrets"])
+    called = ", ".join(names.with_name(secret["secretId"]) for secret in intent["secrets"])
     return ActivityDescription(
-        headline=f"Export {_counted(intent['secrets'], 'secret')} {called}",
-        what=f"export {_counted(intent['secrets'], 'secret')}",
+        headline=f"Export {_count_text(intent['secrets'], 'secret')} {called}",
+        what=f"export {_count_text(intent['secrets'], 'secret')}",
         facts=tuple(
-            Fact(f"encrypted to, {names.named(each['secretId'])}", f"the key {each['targetPublicKey']}")
-            for each in intent["secrets"]
+            Fact(f"encrypted to, {names.with_name(secret['secretId'])}", f"the key {secret['targetPublicKey']}")
+            for secret in intent["secrets"]
         ),
         cautions=("the holder of the private half of a key can read the secret for ever; no policy applies",),
     )
 
 
 def _import_secrets(intent: Intent, _: Names) -> ActivityDescription:
-    called = ", ".join(repr(each["name"]) for each in intent["secrets"] if each.get("name"))
+    called = ", ".join(repr(secret["name"]) for secret in intent["secrets"] if secret.get("name"))
     return ActivityDescription(
-        headline=f"Import {_counted(intent['secrets'], 'secret')} {called}".rstrip(),
-        what=f"import {_counted(intent['secrets'], 'secret')}",
+        headline=f"Import {_count_text(intent['secrets'], 'secret')} {called}".rstrip(),
+        what=f"import {_count_text(intent['secrets'], 'secret')}",
         facts=tuple(
             Fact(
-                f"properties of {each.get('name') or 'a secret without a name'}",
-                "\n".join(f"{one['key']}: {one.get('value') or ''}" for one in each.get("staticProperties") or ()),
+                f"properties of {secret.get('name') or 'a secret without a name'}",
+                "\n".join(
+                    f"{static_property['key']}: {static_property.get('value') or ''}"
+                    for static_property in secret.get("staticProperties") or ()
+                ),
             )
-            for each in intent["secrets"]
+            for secret in intent["secrets"]
         ),
     )
 
 
-def _counted(items: Sequence[Any], name: str) -> str:
+def _count_text(items: Sequence[Any], name: str) -> str:
     return f"the {name}" if len(items) == 1 else f"{len(items)} {name}s"
 
 
@@ -221,9 +226,9 @@ def _set_ip_allowlist(intent: Intent, _: Names) -> ActivityDescription:
 
 def _by_parameters(kind: str, intent: Intent, names: Names) -> ActivityDescription:
     words = kind.replace("_", " ").capitalize()
-    subject = next((repr(intent[member]) for member in _NAMING if isinstance(intent.get(member), str)), "")
+    subject = next((repr(intent[member]) for member in _NAME_MEMBERS if isinstance(intent.get(member), str)), "")
     if not subject:
-        subject = ", ".join(_known(intent, names))
+        subject = ", ".join(_known_names(intent, names))
     headline = f"{words} {subject}".strip()
     return ActivityDescription(
         headline=headline,
@@ -232,16 +237,16 @@ def _by_parameters(kind: str, intent: Intent, names: Names) -> ActivityDescripti
     )
 
 
-def _known(intent: Intent, names: Names) -> list[str]:
-    """The names of what the members of an intent stand for, and of the users that it makes."""
-    found: list[str] = []
-    for value in intent.values():
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(each, str) and each in names.of_ids:
-                found.append(repr(names.of_ids[each]))
-            elif isinstance(each, Mapping) and isinstance(each.get("userName"), str):
-                found.append(repr(each["userName"]))
-    return found[:3] + (["…"] if len(found) > 3 else [])
+def _known_names(intent: Intent, names: Names) -> list[str]:
+    """The names of the ids in an intent, and of the users that it creates: the first three."""
+    known: list[str] = []
+    for member in intent.values():
+        for value in member if isinstance(member, list | tuple) else (member,):
+            if isinstance(value, str) and value in names.of_ids:
+                known.append(repr(names.of_ids[value]))
+            elif isinstance(value, Mapping) and isinstance(value.get("userName"), str):
+                known.append(repr(value["userName"]))
+    return known[:3] + (["…"] if len(known) > 3 else [])
 
 
 _BY_KIND: Final[Mapping[str, Callable[[Intent, Names], ActivityDescription]]] = {

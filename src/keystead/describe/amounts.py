@@ -35,7 +35,7 @@ NETWORKS: Final[Mapping[int, Network]] = {
     11155111: Network("Sepolia, a test network", "ETH"),
     11155420: Network("OP Sepolia, a test network", "ETH"),
 }
-"""Networks of Ethereum's kind by chain id. A coin of all of them has 18 decimal places."""
+"""Ethereum and compatible networks by chain id. The coins of all of them have 18 decimal places."""
 
 WEI_PLACES: Final = 18
 _WEI_SHOWN_BELOW: Final = 10**9
@@ -60,7 +60,7 @@ def network_name(chain_id: int | None) -> str:
 
 
 def coin_amount(wei: int, chain_id: int | None) -> str:
-    """An amount of the network's own coin: small ones in wei, others in units of 10^18."""
+    """An amount of the network's own coin: a small amount in wei, any other in coins of 10^18 wei."""
     if 0 < wei < _WEI_SHOWN_BELOW:
         return f"{wei} wei"
     known = NETWORKS.get(chain_id) if chain_id is not None else None

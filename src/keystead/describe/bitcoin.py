@@ -11,8 +11,9 @@ from keystead.describe.description import ActivityDescription, Fact
 
 
 def describe_bitcoin(tx: Mapping[str, Any], sign_with: str) -> ActivityDescription:
-    """`sign_with`: the address that signs; what an output pays to it comes back."""
-    network = next(name for name, each in NETWORKS.items() if each == network_of(sign_with))
+    """The description of a Bitcoin transaction, from its keywords `bitcoin.tx`. `sign_with`: the address that
+    signs; an output to it is change."""
+    network = next(name for name, prefixes in NETWORKS.items() if prefixes == network_of(sign_with))
     chain = "Bitcoin" if network == "MAINNET" else f"Bitcoin, {network.lower()}"
     paid = [output for output in tx["outputs"] if output["address"] != sign_with]
     total = _bitcoins(sum(output["value"] for output in paid))

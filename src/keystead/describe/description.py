@@ -1,4 +1,4 @@
-"""The description of an activity, and the names of what its ids stand for."""
+"""The description of an activity, and the names that belong to ids."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class Fact(msgspec.Struct, frozen=True):
 class ActivityDescription(msgspec.Struct, frozen=True, kw_only=True):
     """What an activity asks.
 
-    `headline`: one sentence without full stop. `what`: a few words for a table. `recipient`: the address that is
-    paid, permitted or called; "" if there is none, or more than one. `amount`: with its unit; "" if nothing is
-    moved, or more than one thing. `cautions`: sentences about what is easily overlooked, or what the request does
-    not tell.
+    - `headline`: one sentence without full stop.
+    - `what`: a few words for a table.
+    - `recipient`: the address that is paid, permitted or called; "" if there is none, or more than one.
+    - `amount`: the amount with its unit; "" if nothing is moved, or more than one amount.
+    - `cautions`: sentences about what people easily overlook, and about what the request does not say.
     """
 
     headline: str
@@ -46,6 +47,6 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
     policies: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     interfaces: Mapping[str, ParsedInterface] = msgspec.field(default_factory=dict)
 
-    def named(self, text: str) -> str:
+    def with_name(self, text: str) -> str:
         """An id with the name that it stands for; any other text as it is."""
         return f"{self.of_ids[text]!r} ({text})" if text in self.of_ids else text

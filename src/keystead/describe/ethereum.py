@@ -9,12 +9,12 @@ from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
 from keystead.describe.amounts import GWEI_PLACES, coin_amount, in_units, network_name
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.fields import facts_of
-from keystead.describe.token_calls import TokenCall, checksummed, token_call
+from keystead.describe.token_calls import TokenCall, to_checksum_address, token_call
 
 
 def describe_ethereum(tx: Mapping[str, Any]) -> ActivityDescription:
     chain_id, value = tx.get("chain_id"), coin_amount(tx["value"], tx.get("chain_id"))
-    to, data = checksummed(tx["to"]), bytes.fromhex(tx["data"][2:])
+    to, data = to_checksum_address(tx["to"]), bytes.fromhex(tx["data"][2:])
     token = token_call(to, data) if to else None
     headline, what, cautions = _headline(tx, to, data, value, token)
     recipient, amount = to, value if tx["value"] or not data else ""
@@ -55,7 +55,7 @@ def _headline(
 
 def _facts(tx: Mapping[str, Any], to: str, value: str, data: bytes, token: TokenCall | None) -> Iterator[Fact]:
     yield Fact("chain", network_name(tx.get("chain_id")))
-    yield Fact("from", checksummed(tx["from"]))
+    yield Fact("from", to_checksum_address(tx["from"]))
     yield Fact("to", to or "no address: it creates a contract")
     yield Fact("value", value)
     if "function_name" in tx:
@@ -63,7 +63,7 @@ def _facts(tx: Mapping[str, Any], to: str, value: str, data: bytes, token: Token
         yield from facts_of(tx["contract_call_args"], "argument")
     elif data:
         yield from token.details if token else ()
-        yield Fact("data", f"{len(data)} bytes: {shortened(data)}")
+        yield Fact("data", f"{len(data)} bytes: {shortened_hex(data)}")
     price = tx["gas_price"]
     most = coin_amount(tx["gas"] * price, tx.get("chain_id"))
     yield Fact("fee", f"at most {most} ({tx['gas']} gas at {in_units(price, GWEI_PLACES, 'gwei')})")
@@ -76,9 +76,9 @@ def describe_tempo(tx: Mapping[str, Any]) -> ActivityDescription:
     calls = [_tempo_call(call) for call in tx["calls"]]
     facts = [
         Fact("chain", f"Tempo (chain {tx['chain_id']})"),
-        Fact("from", checksummed(tx["from"])),
+        Fact("from", to_checksum_address(tx["from"])),
         *(Fact(f"call {number}", headline) for number, (headline, _) in enumerate(calls, 1)),
-        Fact("fee token", checksummed(tx["fee_token"]) or "the network's default"),
+        Fact("fee token", to_checksum_address(tx["fee_token"]) or "the network's default"),
         Fact("nonce", str(tx["nonce"])),
     ]
     headline, token = calls[0]
@@ -87,7 +87,11 @@ def describe_tempo(tx: Mapping[str, Any]) -> ActivityDescription:
     return ActivityDescription(
         headline=f"{headline}, on Tempo (chain {tx['chain_id']})",
         what=token.what if token else f"{len(calls)} call{'s' if len(calls) > 1 else ''}",
-        recipient=token.recipient if token else checksummed(tx["calls"][0]["to"]) if len(calls) == 1 else "",
+        recipient=token.recipient
+        if token
+        else to_checksum_address(tx["calls"][0]["to"])
+        if len(calls) == 1
+        else "",
         amount=token.amount if token else "",
         facts=tuple(facts),
         cautions=tuple(token.caution for _, token in calls if token and token.caution),
@@ -95,7 +99,7 @@ def describe_tempo(tx: Mapping[str, Any]) -> ActivityDescription:
 
 
 def _tempo_call(call: Mapping[str, Any]) -> tuple[str, TokenCall | None]:
-    to, data = checksummed(call["to"]), bytes.fromhex(call["input"][2:])
+    to, data = to_checksum_address(call["to"]), bytes.fromhex(call["input"][2:])
     token = token_call(to, data) if to else None
     if token is not None:
         return token.headline, token
@@ -105,6 +109,6 @@ def _tempo_call(call: Mapping[str, Any]) -> tuple[str, TokenCall | None]:
     return f"Call {f'the function {function} of ' if function else ''}{to}, with {len(data)} bytes of data", None
 
 
-def shortened(data: bytes) -> str:
+def shortened_hex(data: bytes) -> str:
     text = "0x" + data[:34].hex()
     return text + "…" if len(data) > 34 else text

@@ -1,4 +1,4 @@
-"""Any JSON as facts: one for each value, named by its path, bounded."""
+"""The facts of any JSON value: one fact for each value in it, named by its path, up to a limit."""
 
 from __future__ import annotations
 
@@ -17,38 +17,40 @@ _NONE: Final = Names()
 
 
 def facts_of(value: Any, label: str = "", names: Names = _NONE) -> list[Fact]:
-    """The values inside, in order; what is absent or empty is left out. The last fact says if there are more."""
-    found = list(itertools.islice(_walk(value, label, names), FACTS_MAX + 1))
-    if len(found) > FACTS_MAX:
-        found[FACTS_MAX:] = [Fact("…", "more follows that is not shown here")]
-    return found
+    """The values inside `value`, in order, each with its path after `label`. Absent and empty values are left out.
+    If there are more than FACTS_MAX, the last fact says so."""
+    facts = list(itertools.islice(_walk(value, label, names), FACTS_MAX + 1))
+    if len(facts) > FACTS_MAX:
+        facts[FACTS_MAX:] = [Fact("…", "more follows that is not shown here")]
+    return facts
 
 
 def _walk(value: Any, label: str, names: Names) -> Iterator[Fact]:
     if isinstance(value, Mapping):
         for name, member in value.items():
-            yield from _walk(member, f"{label} {in_words(name)}".strip(), names)
+            yield from _walk(member, f"{label} {name_in_words(name)}".strip(), names)
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        if all(isinstance(each, str) for each in value) and len(value) <= 10:
+        if all(isinstance(item, str) for item in value) and len(value) <= 10:
             if value:
-                yield Fact(label, ", ".join(text_of(names.named(each)) for each in value))
+                yield Fact(label, ", ".join(truncated(names.with_name(item)) for item in value))
             return
         for number, member in enumerate(value, 1):
             yield from _walk(member, f"{label} {number}".strip(), names)
     elif value is not None and value != "":
-        yield Fact(label, text_of(names.named(value) if isinstance(value, str) else plain(value)))
+        yield Fact(label, truncated(names.with_name(value) if isinstance(value, str) else _json_text(value)))
 
 
-def in_words(name: str) -> str:
-    """walletName is "wallet name"; names of another form stay as they are."""
+def name_in_words(name: str) -> str:
+    """The words of a camelCase name: "wallet name" for walletName. A name of another form is returned unchanged."""
     return _HUMP.sub(" ", name).lower() if name[:1].islower() and "_" not in name else name
 
 
-def plain(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def text_of(text: str) -> str:
+def truncated(text: str) -> str:
+    """The text, cut after CHARACTERS_MAX characters with its length."""
     if len(text) <= CHARACTERS_MAX:
         return text
     return f"{text[:CHARACTERS_MAX]}… ({len(text)} characters)"

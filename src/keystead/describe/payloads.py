@@ -1,6 +1,6 @@
 """Raw payloads in words: typed data, authorizations, messages, and bytes without a known meaning.
 
-What a payload is can only be said where its encoding tells; of a digest nothing can be said.
+The meaning of a payload is known only if its encoding says it. A digest has no known meaning.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from keystead.chains.ethereum.transaction import view_ethereum
 from keystead.chains.payloads import hex_bytes, read_payload
 from keystead.describe.amounts import network_name
 from keystead.describe.description import ActivityDescription, Fact
-from keystead.describe.ethereum import describe_ethereum, shortened
-from keystead.describe.fields import facts_of, text_of
-from keystead.describe.token_calls import checksummed
+from keystead.describe.ethereum import describe_ethereum, shortened_hex
+from keystead.describe.fields import facts_of, truncated
+from keystead.describe.token_calls import to_checksum_address
 
 _PERSONAL = re.compile(rb"\x19Ethereum Signed Message:\n(\d+)")
-"""ERC-191, version 0x45: what wallets put in front of a message, with its length."""
+"""The prefix that wallets put in front of a message (ERC-191, version 0x45), with the length of the message."""
 
 _PERMITS: Final = ("Permit", "PermitSingle", "PermitBatch", "PermitTransferFrom", "PermitBatchTransferFrom")
 _UNKNOWN: Final = (
@@ -39,11 +39,13 @@ def describe_payloads(
         described = ActivityDescription(
             headline=f"Sign {len(payloads)} raw payloads",
             what=f"sign {len(payloads)} payloads",
-            facts=tuple(Fact(f"payload {number}", text_of(each)) for number, each in enumerate(payloads[:10], 1)),
+            facts=tuple(
+                Fact(f"payload {number}", truncated(payload)) for number, payload in enumerate(payloads[:10], 1)
+            ),
             cautions=(_UNKNOWN,),
         )
     return ActivityDescription(
-        headline=f"{described.headline}, with {checksummed(sign_with)}",
+        headline=f"{described.headline}, with {to_checksum_address(sign_with)}",
         what=described.what,
         recipient=described.recipient,
         amount=described.amount,
@@ -69,7 +71,7 @@ def _typed_data(payload: str) -> ActivityDescription:
     except ServiceError as refused:
         return unreadable("typed data (EIP-712)", payload, refused)
     domain = dict(seen["domain"])
-    contract = checksummed(str(domain.get("verifying_contract", "")))
+    contract = to_checksum_address(str(domain.get("verifying_contract", "")))
     cautions = []
     if not domain:
         cautions.append("the domain is empty: the signature holds for every contract on every chain")
@@ -91,7 +93,7 @@ def _authorization(payload: str) -> ActivityDescription:
         seen = _keywords(payload, PayloadEncoding.EIP7702_AUTHORIZATION)["eip_7702_authorization"]
     except ServiceError as refused:
         return unreadable("an authorization (EIP-7702)", payload, refused)
-    code, chain_id = checksummed(seen["address"]), seen["chain_id"]
+    code, chain_id = to_checksum_address(seen["address"]), seen["chain_id"]
     chain = network_name(chain_id) if chain_id else "every chain"
     return ActivityDescription(
         headline=f"Give the account the code of {code}, on {chain}",
@@ -103,14 +105,14 @@ def _authorization(payload: str) -> ActivityDescription:
 
 
 def _keywords(payload: str, encoding: PayloadEncoding) -> Mapping[str, Any]:
-    """Raises InvalidRequest."""
+    """The keywords of `eth` that policies see. Raises InvalidRequest."""
     keywords: Mapping[str, Any] = read_payload(payload, encoding, HashFunction.NO_OP, "payload").keywords["eth"]
     return keywords
 
 
 def _text(text: str) -> ActivityDescription:
     return ActivityDescription(
-        headline=f"Sign a text of {len(text)} characters", what="sign text", facts=(Fact("text", text_of(text)),)
+        headline=f"Sign a text of {len(text)} characters", what="sign text", facts=(Fact("text", truncated(text)),)
     )
 
 
@@ -119,14 +121,14 @@ def _message(data: bytes) -> ActivityDescription | None:
     prefix = _PERSONAL.match(data)
     if prefix is None:
         return None
-    # The digits of the length may run into a message that begins with digits.
+    # If the message begins with digits, they follow the digits of the length.
     for end in range(prefix.start(1) + 1, prefix.end(1) + 1):
         if int(data[prefix.start(1) : end]) == len(data) - end:
             text = data[end:].decode("utf-8", "backslashreplace")
             return ActivityDescription(
                 headline=f"Sign a message of {len(data) - end} bytes",
                 what="sign a message",
-                facts=(Fact("message", text_of(text)),),
+                facts=(Fact("message", truncated(text)),),
             )
     return None
 
@@ -154,7 +156,7 @@ def _bytes(data: bytes) -> ActivityDescription:
     return ActivityDescription(
         headline=f"Sign {len(data)} raw bytes",
         what="sign raw bytes",
-        facts=(Fact("bytes", shortened(data)),),
+        facts=(Fact("bytes", shortened_hex(data)),),
         cautions=(_UNKNOWN,),
     )
 
@@ -164,7 +166,7 @@ def unreadable(what: str, text: str, refused: ServiceError) -> ActivityDescripti
     return ActivityDescription(
         headline=f"Sign {what} that cannot be read",
         what="sign, unreadable",
-        facts=(Fact("bytes", text_of(text)),),
+        facts=(Fact("bytes", truncated(text)),),
         cautions=(refused.message,),
     )
 

@@ -1,4 +1,4 @@
-"""A change of policies as lines that people compare: what stands, what would stand."""
+"""A change of a policy as lines that people compare: the policy in force, and the policy after the change."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 FIELDS: Final = ("policyName", "effect", "consensus", "condition", "time", "notes")
-"""Of a policy, in the order in which they are shown."""
+"""The fields of a policy, in the order in which they are shown."""
 
 Policy = Mapping[str, Any]
 
 
 def policy_diff(before: Policy | None, after: Policy | None) -> tuple[str, ...]:
-    """The fields that differ, line by line: `- ` in front of what stands, `+ ` in front of what would stand.
+    """The lines of the fields that differ. `- ` marks lines of `before`, `+ ` marks lines of `after`.
 
-    None: there is no such policy. A member that is absent is the same as "". Empty if nothing differs.
+    `before` and `after`: the policy, None if there is none. An absent member is the same as "". Empty if nothing
+    differs.
     """
     lines: list[str] = []
     for name in FIELDS:
@@ -36,13 +37,13 @@ def _lines(text: str) -> list[str]:
     return text.split("\n") if text else []
 
 
-def created(intent: Mapping[str, Any]) -> Policy:
+def policy_to_create(intent: Mapping[str, Any]) -> Policy:
     """The policy that create_policy would make."""
     return {name: intent.get(name) for name in FIELDS}
 
 
-def updated(policy: Policy, intent: Mapping[str, Any]) -> Policy:
-    """The policy after update_policy: members that are absent stay."""
+def policy_after_update(policy: Policy, intent: Mapping[str, Any]) -> Policy:
+    """The policy after update_policy. A member that the request does not have stays as it is."""
     given = {
         "policyName": intent.get("policyName"),
         "effect": intent.get("policyEffect"),

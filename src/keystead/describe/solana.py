@@ -19,14 +19,15 @@ _PROGRAMS: Final[Mapping[str, str]] = {
     "Stake11111111111111111111111111111111111111": "Stake",
 }
 _MOVE_NOTHING: Final = frozenset({"Compute Budget", "Memo", "Associated Token Account"})
+"""The programs whose instructions move no coins and no tokens."""
 
 
 def describe_solana(tx: Mapping[str, Any]) -> ActivityDescription:
     moves = [*map(_coins, tx["transfers"]), *map(_tokens, tx["spl_transfers"])]
     others = [
-        _program(each["program_key"])
-        for each in tx["instructions"]
-        if _PROGRAMS.get(each["program_key"]) not in _MOVE_NOTHING
+        _program(instruction["program_key"])
+        for instruction in tx["instructions"]
+        if _PROGRAMS.get(instruction["program_key"]) not in _MOVE_NOTHING
     ]
     only_moves = bool(moves) and len(others) == len(moves)
     if len(moves) == 1 and only_moves:
@@ -75,11 +76,11 @@ def _facts(tx: Mapping[str, Any], moves: list[tuple[str, str, str]]) -> Iterator
     yield Fact("fee payer", tx["account_keys"][0])
     for number, (_, recipient, amount) in enumerate(moves, 1):
         yield Fact(f"transfer {number}", f"{amount} to {recipient}")
-    for number, each in enumerate(tx["instructions"], 1):
-        label, parsed = f"instruction {number}", each.get("parsed_instruction_data")
-        size = len(each["instruction_data_hex"]) // 2
+    for number, instruction in enumerate(tx["instructions"], 1):
+        label, parsed = f"instruction {number}", instruction.get("parsed_instruction_data")
+        size = len(instruction["instruction_data_hex"]) // 2
         if parsed:
-            yield Fact(label, f"{parsed['instruction_name']} of {_program(each['program_key'])}")
+            yield Fact(label, f"{parsed['instruction_name']} of {_program(instruction['program_key'])}")
             yield from facts_of(parsed.get("program_call_args", {}), f"{label}:")
         else:
-            yield Fact(label, f"{_program(each['program_key'])}, {size} bytes of data")
+            yield Fact(label, f"{_program(instruction['program_key'])}, {size} bytes of data")

@@ -1,6 +1,6 @@
-"""Whether an activity shows what was stamped. A vote names a fingerprint, which is that of the stamped bytes.
+"""Whether an activity shows the request that was stamped. A vote names the fingerprint of the stamped bytes.
 
-Here: comparing the parameters that a server shows with those bytes. Not here: who stamped them.
+Here: the comparison of the parameters that a server shows with the stamped bytes. Not here: who stamped them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ _CAUTION: Final = "what is shown here is not the request that a vote is for: "
 
 
 def difference_from_stamped(activity: Mapping[str, Any]) -> str | None:
-    """Why an activity does not show the request that its fingerprint is of; None where it does.
+    """Why an activity does not show the request of its fingerprint; None if it does.
 
-    activity: in its form in the API. One without votes shows no request, and so no difference.
+    `activity`: its form in the API. An activity without votes shows no request, and therefore no difference.
     """
     requests = [vote["message"] for vote in activity.get("votes") or () if vote.get("message")]
     if not requests:
         return None
-    stamped = next((each for each in requests if _fingerprint(each) == activity["fingerprint"]), None)
+    stamped = next((request for request in requests if _fingerprint(request) == activity["fingerprint"]), None)
     if stamped is None:
         return f"{_CAUTION}no request that it shows has its fingerprint"
     try:
         request = msgspec.json.decode(stamped)
     except msgspec.DecodeError:
-        return f"{_CAUTION}the stamped request is no JSON"
+        return f"{_CAUTION}the stamped request is not JSON"
     if request.get("type") != activity["type"]:
         return f"{_CAUTION}the stamped request is of type {request.get('type')}"
     shown: Mapping[str, Any] = next(iter((activity.get("intent") or {}).values()), {})
@@ -41,17 +41,18 @@ def _fingerprint(message: str) -> str:
 
 
 def _difference(stamped: Any, shown: Any, where: str) -> str | None:
-    """Where two values differ. A member that is empty is as one that is missing; a number is as its text."""
+    """The path of the first difference between two values; None if they are equal. An empty member equals an absent
+    one, and a number equals its text."""
     match stamped, shown:
         case Mapping(), Mapping():
             for name in sorted(stamped.keys() | shown.keys()):
-                if found := _difference(stamped.get(name), shown.get(name), f"{where}.{name}"):
-                    return found
+                if difference := _difference(stamped.get(name), shown.get(name), f"{where}.{name}"):
+                    return difference
             return None
         case list(), list() if len(stamped) == len(shown):
-            for index, (one, other) in enumerate(zip(stamped, shown, strict=True)):
-                if found := _difference(one, other, f"{where}[{index}]"):
-                    return found
+            for index, (stamped_item, shown_item) in enumerate(zip(stamped, shown, strict=True)):
+                if difference := _difference(stamped_item, shown_item, f"{where}[{index}]"):
+                    return difference
             return None
         case _:
             is_same = stamped == shown or (not stamped and not shown) or str(stamped) == str(shown)

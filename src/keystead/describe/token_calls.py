@@ -1,6 +1,6 @@
-"""Calls that the token standards define: whom they pay, how much, and what they permit.
+"""Calls that the token standards define: who is paid, how much, and what is permitted.
 
-A selector says which function of a standard is meant; what the contract does, it does not say. Sources: ERC-20,
+A selector says which function of a standard is called. It does not say what the contract does. Sources: ERC-20,
 ERC-721, ERC-1155.
 """
 
@@ -23,13 +23,13 @@ _FUNCTIONS: Final = (
     ("setApprovalForAll", ("address spender", "bool approved")),
 )
 UNLIMITED_FROM: Final = 1 << 128
-"""No token has so many units: an approval of more is meant to have no limit."""
+"""An approval of so many units or more has no limit in practice, because no token has so many units."""
 
 
 class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
-    """`recipient`: who gets tokens, or may take them. `amount` in words; `caution`: "" for none.
+    """The description of a call. `recipient`: the address that gets tokens, or may take them. `amount`: in words.
 
-    `details`: the arguments.
+    `caution`: "" for none. `details`: the arguments.
     """
 
     what: str
@@ -46,7 +46,7 @@ _STANDARD: Final = ContractAbi.read(
             {
                 "type": "function",
                 "name": name,
-                "inputs": [dict(zip(("type", "name"), each.split(), strict=True)) for each in inputs],
+                "inputs": [dict(zip(("type", "name"), declared.split(), strict=True)) for declared in inputs],
             }
             for name, inputs in _FUNCTIONS
         ]
@@ -54,17 +54,19 @@ _STANDARD: Final = ContractAbi.read(
 )
 
 
-def checksummed(address: str) -> str:
-    """An Ethereum address as people compare it, with the letter case of EIP-55; other text as it is."""
+def to_checksum_address(address: str) -> str:
+    """An Ethereum address with the letter case of EIP-55. Other text is returned unchanged."""
     if len(address) != 42 or not address.startswith("0x"):
         return address
     return "0x" + eip55(address[2:].lower())
 
 
-def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = checksummed) -> TokenCall | None:
-    """What the calldata asks of a token contract; None if it is no call of the standards.
+def token_call(
+    contract: str, calldata: bytes, write_address: Callable[[str], str] = to_checksum_address
+) -> TokenCall | None:
+    """The description of a call to a token contract; None if the standards do not define it.
 
-    written: how the network writes an address, given as 0x and hex digits.
+    `write_address`: from an address as 0x and hex digits to the text of the network.
     """
     call = _STANDARD.call(calldata)
     if not call:
@@ -72,7 +74,7 @@ def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = c
     values: dict[str, Any] = dict(call["contract_call_args"])
     match call["function_name"]:
         case "transfer":
-            number, to = values["amount"], written(values["to"])
+            number, to = values["amount"], write_address(values["to"])
             return TokenCall(
                 what="send tokens",
                 headline=f"Send {number} smallest units of the token {contract} to {to}",
@@ -82,7 +84,7 @@ def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = c
             )
         case "transferFrom" | "safeTransferFrom":
             number = values.get("amount", values.get("tokenId"))
-            to, owner = written(values["to"]), written(values["from"])
+            to, owner = write_address(values["to"]), write_address(values["from"])
             return TokenCall(
                 what="move tokens",
                 headline=f"Move {number} (units, or a token's id) of the token {contract} from {owner} to {to}",
@@ -91,7 +93,7 @@ def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = c
                 details=(Fact("tokens of", owner), Fact("tokens to", to), Fact("amount, or id", str(number))),
             )
         case "approve":
-            spender, is_unlimited = written(values["spender"]), values["amount"] >= UNLIMITED_FROM
+            spender, is_unlimited = write_address(values["spender"]), values["amount"] >= UNLIMITED_FROM
             number = "any number of" if is_unlimited else f"{values['amount']}"
             amount = "without limit" if is_unlimited else f"{number} units"
             return TokenCall(
@@ -102,8 +104,8 @@ def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = c
                 caution=f"{spender} may take every token of this contract, today and later" if is_unlimited else "",
                 details=(Fact("spender", spender), Fact("amount", amount)),
             )
-        case _:
-            spender, is_given = written(values["spender"]), values["approved"]
+        case "setApprovalForAll":
+            spender, is_given = write_address(values["spender"]), values["approved"]
             permit = "Permit" if is_given else "No longer permit"
             return TokenCall(
                 what="permit all tokens" if is_given else "end a permission",
@@ -113,3 +115,5 @@ def token_call(contract: str, calldata: bytes, written: Callable[[str], str] = c
                 caution=f"{spender} may move every token of this contract, today and later" if is_given else "",
                 details=(Fact("spender", spender),),
             )
+        case function:
+            raise AssertionError(function)

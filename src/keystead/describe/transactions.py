@@ -22,16 +22,19 @@ from keystead.describe.tron import describe_tron
 _EVERY_CHAIN = "it names no chain: anybody can send it on every chain of Ethereum's kind"
 
 
-def viewed(unsigned: str, kind: str, sign_with: str) -> TransactionView:
-    """The transaction of a request, as hex. Raises InvalidRequest if it cannot be read; ValueError for an unknown
-    kind."""
+def view_of_request(unsigned: str, kind: str, sign_with: str) -> TransactionView:
+    """The transaction of a request. `unsigned`: hex. `kind`: a value of TransactionType. Raises InvalidRequest if
+    the transaction cannot be read, ValueError for an unknown kind."""
     return view_transaction(TransactionType(kind), hex_bytes(unsigned) or b"", sign_with)
 
 
 def describe_transaction(unsigned: str, kind: str, sign_with: str, names: Names) -> ActivityDescription:
-    """unsigned: hex. kind: a word of TransactionType. sign_with: the address or id that the request names."""
+    """The description of a transaction, also of one that cannot be read.
+
+    `unsigned`: hex. `kind`: a value of TransactionType. `sign_with`: the address or id that the request names.
+    """
     try:
-        view = viewed(unsigned, kind, sign_with)
+        view = view_of_request(unsigned, kind, sign_with)
     except ServiceError as refused:
         return unreadable("a transaction", unsigned, refused)
     seen = view.describe(names.interfaces)

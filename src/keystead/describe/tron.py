@@ -8,8 +8,8 @@ from typing import Any
 from keystead.chains.addresses.text import base58check
 from keystead.describe.amounts import SUN_PLACES, in_units
 from keystead.describe.description import ActivityDescription, Fact
-from keystead.describe.ethereum import shortened
-from keystead.describe.fields import facts_of, in_words
+from keystead.describe.ethereum import shortened_hex
+from keystead.describe.fields import facts_of, name_in_words
 from keystead.describe.token_calls import TokenCall, token_call
 
 _AMOUNTS = ("amount", "call_value", "balance", "frozen_balance", "unfreeze_balance")
@@ -18,7 +18,7 @@ _AMOUNTS = ("amount", "call_value", "balance", "frozen_balance", "unfreeze_balan
 def describe_tron(tx: Mapping[str, Any]) -> ActivityDescription:
     (contract,) = tx["contract"]
     kind = contract["type"].removesuffix("Contract")
-    headline, what, recipient, amount = f"{_spaced(kind)}", _spaced(kind).lower(), "", ""
+    headline, what, recipient, amount = _kind_in_words(kind), _kind_in_words(kind).lower(), "", ""
     cautions: list[str] = []
     match kind:
         case "Transfer":
@@ -36,9 +36,9 @@ def describe_tron(tx: Mapping[str, Any]) -> ActivityDescription:
             recipient = contract.get("receiver_address", "")
             amounts = [contract[name] for name in _AMOUNTS if name in contract]
             amount = _trx(amounts[0]) if amounts else ""
-            headline = f"{_spaced(kind)}: {amount}" + (f", for {recipient}" if recipient else "")
+            headline = f"{_kind_in_words(kind)}: {amount}" + (f", for {recipient}" if recipient else "")
     shown = {
-        in_words(name).replace("_", " "): _trx(value) if name in _AMOUNTS else value
+        name_in_words(name).replace("_", " "): _trx(value) if name in _AMOUNTS else value
         for name, value in contract.items()
         if name not in ("type", "data", "permission_id")
     }
@@ -46,7 +46,7 @@ def describe_tron(tx: Mapping[str, Any]) -> ActivityDescription:
     if kind == "TriggerSmart" and (token := _token_call(contract)) is not None:
         facts.extend(token.details)
     if contract.get("data"):
-        facts.append(Fact("data", shortened(bytes.fromhex(contract["data"]))))
+        facts.append(Fact("data", shortened_hex(bytes.fromhex(contract["data"]))))
     facts.append(Fact("fee", f"at most {_trx(tx['fee_limit'])}"))
     return ActivityDescription(
         headline=f"{headline}, on Tron",
@@ -80,7 +80,7 @@ def _token_call(contract: Mapping[str, Any]) -> TokenCall | None:
 
 
 def _address(digits: str) -> str:
-    """Of 20 bytes, written as 0x and hex digits."""
+    """The Tron address of an account. `digits`: its 20 bytes as 0x and hex digits."""
     return base58check(b"\x41" + bytes.fromhex(digits[2:]))
 
 
@@ -88,7 +88,7 @@ def _trx(sun: int) -> str:
     return in_units(sun, SUN_PLACES, "TRX")
 
 
-def _spaced(kind: str) -> str:
-    """FreezeBalanceV2 is "Freeze balance V2"."""
+def _kind_in_words(kind: str) -> str:
+    """The words of a kind of contract: "Freeze balance V2" for FreezeBalanceV2."""
     words = "".join(f" {letter}" if letter.isupper() else letter for letter in kind).split()
     return " ".join([words[0], *(word if word[:1] == "V" else word.lower() for word in words[1:])])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _CREDENTIALS = (("API key", "apiKeys", "apiKeyName"), ("passkey", "authenticators", "authenticatorName"))
-"""What people call a credential, and in a user's record: the member with the list, the member with the name."""
+"""Each type of credential: its name for people, the member of a user with the list, the member with the name."""
 
 
 def name_of(vote: Mapping[str, Any]) -> str:

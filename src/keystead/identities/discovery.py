@@ -1,7 +1,7 @@
 """Fetches the keys of an issuer over HTTPS (OpenID Connect Discovery 1.0), and caches them.
 
-Only issuers that the operator named are asked. Not here: the use of the keys (`key_sets`). Slow to import, so only
-servers with such issuers import it.
+Only keys of issuers that the operator named are fetched. Not here: the use of the keys (`key_sets`). Slow to
+import, so only servers with such issuers import it.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from keystead.identities.web_answers import (
     ANSWERS_WITHIN_S,
     FAILURES,
     BadAnswer,
-    answered,
     check_address,
+    failure_reason,
+    fetch,
     web_client,
-    words_of,
 )
 
-KEPT_MIN_S, KEPT_S, KEPT_MAX_S = 60, 600, 86_400
-"""Seconds that keys are cached: at least, by default, and at most. Within the minimum, a token that names an
-unknown key does not make the server ask again."""
+CACHED_MIN_S, CACHED_MAX_S, CACHED_DEFAULT_S = 60, 86_400, 600
+"""Seconds for which keys are cached: at least, at most, and if the issuer does not say. Within the minimum, a token
+that names an unknown key does not make the server fetch again."""
 
 PAUSE_S = 5
-"""Seconds after a failed request before the issuer is asked again."""
+"""Seconds after a failed request before the next request to the issuer."""
 
 _WELL_KNOWN = "/.well-known/openid-configuration"
 _MAX_AGE = re.compile(r'max-age\s*=\s*"?(\d{1,10})"?', re.ASCII)
-_UNKEPT = re.compile(r"\bno-(store|cache)\b")
+_NOT_CACHEABLE = re.compile(r"\bno-(store|cache)\b")
 
 _log = logging.getLogger("keystead")
 
@@ -47,10 +47,10 @@ class _DiscoveryDocument(msgspec.Struct, frozen=True):
 
 
 class _CachedKeys(msgspec.Struct, frozen=True):
-    """Cached keys. Times are seconds of the monotonic clock."""
+    """Cached keys. `fetched_at`, `fresh_until`: seconds of the monotonic clock."""
 
     key_set: KeySet
-    asked_at: float
+    fetched_at: float
     fresh_until: float
 
 
@@ -73,47 +73,47 @@ class Discovery:
             check_address(issuer)
         self._transport = transport
         self._monotonic = monotonic
-        self._kept: dict[str, _CachedKeys] = {}
-        self._asking: dict[str, asyncio.Task[_CachedKeys | str]] = {}
+        self._cached: dict[str, _CachedKeys] = {}
+        self._requests: dict[str, asyncio.Task[_CachedKeys | str]] = {}
         self._failed: dict[str, tuple[float, str]] = {}
 
     async def key_set(self, issuer: str) -> KeySet:
         """The issuer's keys, fetched if the cached ones are not fresh. Raises Unavailable."""
-        kept = self._kept.get(issuer)
-        if kept is None or self._monotonic() >= kept.fresh_until:
-            kept = await self._asked(issuer)
-        return kept.key_set
+        cached = self._cached.get(issuer)
+        if cached is None or self._monotonic() >= cached.fresh_until:
+            cached = await self._fetch_shared(issuer)
+        return cached.key_set
 
     async def newer_key_set(self, issuer: str, known: KeySet) -> KeySet:
         """The issuer's keys, fetched again because `known` lacks one; `known` itself if it was fetched moments ago.
 
         Raises Unavailable.
         """
-        kept = self._kept.get(issuer)
-        if kept is None or (kept.key_set is known and self._monotonic() >= kept.asked_at + KEPT_MIN_S):
-            kept = await self._asked(issuer)
-        return kept.key_set
+        cached = self._cached.get(issuer)
+        if cached is None or (cached.key_set is known and self._monotonic() >= cached.fetched_at + CACHED_MIN_S):
+            cached = await self._fetch_shared(issuer)
+        return cached.key_set
 
-    async def _asked(self, issuer: str) -> _CachedKeys:
-        """The issuer's answer. Concurrent callers share one request."""
-        asking = self._asking.get(issuer)
-        if asking is None:
+    async def _fetch_shared(self, issuer: str) -> _CachedKeys:
+        """The issuer's keys, fetched. Concurrent callers share one request. Raises Unavailable."""
+        request = self._requests.get(issuer)
+        if request is None:
             until, why = self._failed.get(issuer, (0.0, ""))
             if why and self._monotonic() < until:
                 raise _unavailable(issuer, why)
-            asking = self._asking[issuer] = asyncio.create_task(self._answer(issuer))
-        answer = await asyncio.shield(asking)
+            request = self._requests[issuer] = asyncio.create_task(self._fetch_or_reason(issuer))
+        answer = await asyncio.shield(request)
         if isinstance(answer, str):
             raise _unavailable(issuer, answer)
         return answer
 
-    async def _answer(self, issuer: str) -> _CachedKeys | str:
-        """The keys, or the reason why they cannot be had."""
-        asked_at = self._monotonic()
+    async def _fetch_or_reason(self, issuer: str) -> _CachedKeys | str:
+        """The keys, or the reason why they cannot be fetched."""
+        fetched_at = self._monotonic()
         try:
-            key_set, lifetime_s = await self._fetched(issuer)
+            key_set, lifetime_s = await self._fetch_keys(issuer)
         except (BadAnswer, *FAILURES) as failed:
-            why = words_of(failed)
+            why = failure_reason(failed)
             self._failed[issuer] = self._monotonic() + PAUSE_S, why
             _log.warning(
                 "the keys of an OpenID Connect issuer cannot be fetched", extra={"issuer": issuer, "why": why}
@@ -121,18 +121,18 @@ class Discovery:
             return why
         else:
             self._failed.pop(issuer, None)
-            kept = self._kept[issuer] = _CachedKeys(key_set, asked_at, asked_at + lifetime_s)
-            return kept
+            cached = self._cached[issuer] = _CachedKeys(key_set, fetched_at, fetched_at + lifetime_s)
+            return cached
         finally:
-            del self._asking[issuer]
+            del self._requests[issuer]
 
-    async def _fetched(self, issuer: str) -> tuple[KeySet, float]:
+    async def _fetch_keys(self, issuer: str) -> tuple[KeySet, float]:
         """The issuer's keys, and for how many seconds they may be cached."""
         async with (
             asyncio.timeout(ANSWERS_WITHIN_S),
             web_client(self._transport) as http,
         ):
-            body, _ = await answered(http, http.build_request("GET", issuer.rstrip("/") + _WELL_KNOWN))
+            body, _ = await fetch(http, http.build_request("GET", issuer.rstrip("/") + _WELL_KNOWN))
             try:
                 document = msgspec.json.decode(body, type=_DiscoveryDocument)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -143,7 +143,7 @@ class Discovery:
                 check_address(document.jwks_uri, with_query=True)
             except ValueError:
                 raise BadAnswer("the `jwks_uri` in its discovery document is not an https address") from None
-            body, headers = await answered(http, http.build_request("GET", document.jwks_uri))
+            body, headers = await fetch(http, http.build_request("GET", document.jwks_uri))
             try:
                 return KeySet(body), _lifetime_s(headers)
             except BadKeySet as bad:
@@ -153,15 +153,15 @@ class Discovery:
 def _lifetime_s(headers: httpx.Headers) -> float:
     """How long an answer may be cached, in seconds: what it says (RFC 9111), within the bounds of this module."""
     directives = headers.get("cache-control", "").lower()
-    found = _MAX_AGE.search(directives)
-    if _UNKEPT.search(directives):
+    max_age = _MAX_AGE.search(directives)
+    if _NOT_CACHEABLE.search(directives):
         lifetime = 0
-    elif found:
+    elif max_age:
         age = headers.get("age", "0").strip()
-        lifetime = int(found[1]) - (int(age) if re.fullmatch(r"[0-9]{1,10}", age) else 0)
+        lifetime = int(max_age[1]) - (int(age) if re.fullmatch(r"[0-9]{1,10}", age) else 0)
     else:
-        lifetime = KEPT_S
-    return min(max(lifetime, KEPT_MIN_S), KEPT_MAX_S)
+        lifetime = CACHED_DEFAULT_S
+    return min(max(lifetime, CACHED_MIN_S), CACHED_MAX_S)
 
 
 def _unavailable(issuer: str, why: str) -> Unavailable:

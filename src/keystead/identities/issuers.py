@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from keystead.api.errors import InvalidRequest
-from keystead.identities.tokens import Announced, BadToken, announced, identity
+from keystead.identities.tokens import BadToken, UnverifiedToken, proven_identity, read_unverified
 from keystead.organizations.identities import ProvenIdentity
 from keystead.pipeline.ports import Clock
 from keystead.stamps.base64url import encode_base64url
@@ -23,7 +23,8 @@ if TYPE_CHECKING:  # slow to import, and a server without issuers does not need 
 
 
 class KnownIssuers:
-    """`pinned`: keys by issuer, which are never fetched. Without `discovery`, only these issuers are accepted."""
+    """The accepted issuers. `pinned`: keys by issuer, which are never fetched. `discovery`: the issuers whose keys
+    are fetched; None for no others."""
 
     def __init__(
         self, clock: Clock, pinned: Mapping[str, KeySet] | None = None, discovery: Discovery | None = None
@@ -41,19 +42,20 @@ class KnownIssuers:
         known._own = issuer, msgspec.json.encode({"keys": [{"kty": "EC", "crv": "P-256", "x": x, "y": y}]})
         return known
 
-    async def proven(self, token: str, field: str) -> ProvenIdentity:
+    async def verify_token(self, token: str, field: str) -> ProvenIdentity:
+        """See `pipeline.ports.Identities.verify_token`."""
         try:
-            announcement = announced(token)
-            keys = await self._keys_for(announcement)
-            return identity(keys.verified(token, announcement), self._clock.now_ms())
+            unverified = read_unverified(token)
+            keys = await self._keys_for(unverified)
+            return proven_identity(keys.verify(token, unverified), self._clock.now_ms())
         except BadToken as bad:
             raise InvalidRequest(
                 f"invalid OIDC token: field `{field}`: {bad}", machine_code="INVALID_OIDC_TOKEN"
             ) from None
 
-    async def _keys_for(self, announcement: Announced) -> KeySet:
+    async def _keys_for(self, unverified: UnverifiedToken) -> KeySet:
         """The keys of the token's issuer, fetched again if the token's key is not among them."""
-        issuer, discovery = announcement.issuer, self._discovery
+        issuer, discovery = unverified.issuer, self._discovery
         if self._own is not None and issuer == self._own[0]:
             from keystead.identities.key_sets import KeySet  # slow to import, and few servers need it
 
@@ -66,4 +68,4 @@ class KnownIssuers:
                 "KEYSTEAD_OIDC_KEYS_FILE or KEYSTEAD_OIDC_ISSUERS"
             )
         keys = await discovery.key_set(issuer)
-        return keys if keys.has_key_for(announcement) else await discovery.newer_key_set(issuer, keys)
+        return keys if keys.has_key_for(unverified) else await discovery.newer_key_set(issuer, keys)

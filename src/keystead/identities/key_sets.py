@@ -12,10 +12,10 @@ import jwt
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from keystead.identities.tokens import Announced, BadToken
+from keystead.identities.tokens import BadToken, UnverifiedToken
 
 KEYS_MAX = 100
-"""Most keys of a set."""
+"""The most keys of a set."""
 
 RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
 """RFC 7518 requires the minimum. The maximum bounds the time of a verification."""
@@ -63,38 +63,38 @@ class KeySet:
     def __init__(self, jwks: bytes | msgspec.Raw) -> None:
         """Raises BadKeySet if this is not a JWK Set, has more than KEYS_MAX keys, or no usable one."""
         try:
-            found = msgspec.json.decode(jwks, type=_JwkSet).keys
+            raw_keys = msgspec.json.decode(jwks, type=_JwkSet).keys
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BadKeySet("expected a JWK Set, an object with a list `keys`") from None
-        if len(found) > KEYS_MAX:
-            raise BadKeySet(f"expected at most {KEYS_MAX} keys, got {len(found)}")
-        self._keys = [key for each in found if (key := _usable(each)) is not None]
+        if len(raw_keys) > KEYS_MAX:
+            raise BadKeySet(f"expected at most {KEYS_MAX} keys, got {len(raw_keys)}")
+        self._keys = [key for raw in raw_keys if (key := _read_key(raw)) is not None]
         if not self._keys:
             raise BadKeySet("no key in it verifies RS256, PS256, ES256 or EdDSA signatures")
 
-    def has_key_for(self, announced: Announced) -> bool:
+    def has_key_for(self, unverified: UnverifiedToken) -> bool:
         """Whether the set has a key with the token's `kid`; for a token without `kid`, any key for its
         algorithm."""
-        return bool(self._candidates(announced))
+        return bool(self._candidates(unverified))
 
-    def verified(self, token: str, announced: Announced) -> bytes:
+    def verify(self, token: str, unverified: UnverifiedToken) -> bytes:
         """The payload of a token that one of the keys signed. Raises BadToken.
 
         A token that names no key is accepted if the set has exactly one key for its algorithm (OpenID Connect Core
         1.0, section 10.1).
         """
-        candidates = self._candidates(announced)
+        candidates = self._candidates(unverified)
         if not candidates:
-            named = "header without `kid`" if announced.key_id is None else f"key {announced.key_id[:100]!r}"
-            raise BadToken(f"{named}: the issuer has no such key for {announced.algorithm}")
+            named = "header without `kid`" if unverified.key_id is None else f"key {unverified.key_id[:100]!r}"
+            raise BadToken(f"{named}: the issuer has no such key for {unverified.algorithm}")
         if len(candidates) > 1:
             raise BadToken(
-                f"the issuer has {len(candidates)} keys for {announced.algorithm}: expected the `kid` of "
+                f"the issuer has {len(candidates)} keys for {unverified.algorithm}: expected the `kid` of "
                 "one of them"
             )
         try:
-            decoded = jwt.PyJWS(algorithms=[announced.algorithm]).decode_complete(
-                token, candidates[0], algorithms=[announced.algorithm]
+            decoded = jwt.PyJWS(algorithms=[unverified.algorithm]).decode_complete(
+                token, candidates[0], algorithms=[unverified.algorithm]
             )
         except jwt.InvalidSignatureError:
             raise BadToken("the signature is not the issuer's") from None
@@ -103,16 +103,16 @@ class KeySet:
         payload: bytes = decoded["payload"]
         return payload
 
-    def _candidates(self, announced: Announced) -> list[jwt.PyJWK]:
+    def _candidates(self, unverified: UnverifiedToken) -> list[jwt.PyJWK]:
         return [
-            key.by_algorithm[announced.algorithm]
+            key.by_algorithm[unverified.algorithm]
             for key in self._keys
-            if announced.algorithm in key.by_algorithm
-            and (announced.key_id is None or key.key_id == announced.key_id)
+            if unverified.algorithm in key.by_algorithm
+            and (unverified.key_id is None or key.key_id == unverified.key_id)
         ]
 
 
-def _usable(raw: msgspec.Raw) -> _Key | None:
+def _read_key(raw: msgspec.Raw) -> _Key | None:
     """The key if it is for signatures and of an accepted type and size; otherwise None."""
     try:
         jwk = msgspec.json.decode(raw, type=_Jwk)

@@ -24,10 +24,10 @@ from keystead.identities.web_answers import (
     ANSWERS_WITHIN_S,
     FAILURES,
     BadAnswer,
-    answered,
     check_address,
+    failure_reason,
+    fetch,
     web_client,
-    words_of,
 )
 from keystead.pipeline.ports import AuthorizationCode, OAuth2Person
 
@@ -48,32 +48,32 @@ class _Tokens(msgspec.Struct, frozen=True):
     __repr__ = repr_without_secrets
 
 
-class _DiscordUser(msgspec.Struct, frozen=True):
+class _UserWithId(msgspec.Struct, frozen=True):
     id: str
 
 
 class _XUser(msgspec.Struct, frozen=True):
-    data: _DiscordUser
+    data: _UserWithId
 
 
-def _of_x(body: bytes) -> str:
+def _subject_of_x(body: bytes) -> str:
     return f"x:{msgspec.json.decode(body, type=_XUser).data.id}"
 
 
-def _of_discord(body: bytes) -> str:
-    return f"discord:{msgspec.json.decode(body, type=_DiscordUser).id}"
+def _subject_of_discord(body: bytes) -> str:
+    return f"discord:{msgspec.json.decode(body, type=_UserWithId).id}"
 
 
 _SUBJECTS: Mapping[Oauth2Provider, Callable[[bytes], str]] = {
-    Oauth2Provider.X: _of_x,
-    Oauth2Provider.DISCORD: _of_discord,
+    Oauth2Provider.X: _subject_of_x,
+    Oauth2Provider.DISCORD: _subject_of_discord,
 }
 
 
-class AskedProviders:
-    """Providers at these addresses. `own_issuer` is the issuer of this server's tokens for people.
+class OAuth2Providers:
+    """The providers at these addresses. `own_issuer`: the issuer of this server's tokens for people.
 
-    `transport` is for tests. Raises ValueError for an address that is not allowed.
+    `transport`: for tests. Raises ValueError for an address that is not allowed (`check_address`).
     """
 
     def __init__(
@@ -86,21 +86,22 @@ class AskedProviders:
         self.own_issuer = own_issuer
         self._addresses = addresses
         self._transport = transport
-        for one in addresses.values():
-            check_address(one.token_url)
-            check_address(one.user_url, with_query=True)
+        for provider_addresses in addresses.values():
+            check_address(provider_addresses.token_url)
+            check_address(provider_addresses.user_url, with_query=True)
 
     async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
-        """Raises InvalidRequest for a code that the provider refuses, Unavailable while it does not answer."""
+        """The person that the code identifies. Raises InvalidRequest for a code that the provider refuses,
+        Unavailable if the provider does not answer."""
         addresses = self._addresses[provider]
         try:
             async with asyncio.timeout(ANSWERS_WITHIN_S), web_client(self._transport) as http:
                 bearer_token = await _bearer_token(http, addresses.token_url, code)
-                asked = http.build_request("GET", addresses.user_url, headers=_bearer(bearer_token))
-                body, _ = await answered(http, asked)
+                user_request = http.build_request("GET", addresses.user_url, headers=_bearer(bearer_token))
+                body, _ = await fetch(http, user_request)
                 return OAuth2Person(subject=_subject(provider, body), bearer_token=bearer_token)
         except (BadAnswer, *FAILURES) as failed:
-            why = words_of(failed)
+            why = failure_reason(failed)
             _log.warning("an OAuth 2.0 provider did not name a person", extra={"provider": provider, "why": why})
             raise Unavailable(f"{provider} did not name the person: {why}; start the login again") from None
 
@@ -120,7 +121,7 @@ async def _bearer_token(http: httpx.AsyncClient, url: str, code: AuthorizationCo
         headers={"authorization": f"Basic {b64encode(credentials.encode()).decode()}"},
     )
     try:
-        body, _ = await answered(http, request)
+        body, _ = await fetch(http, request)
     except BadAnswer as bad:
         if bad.status in (400, 401, 403):
             raise InvalidRequest(

@@ -18,10 +18,10 @@ def pinned_key_sets(file: Path) -> dict[str, KeySet]:
         by_issuer = msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise ValueError("expected a JSON object with a JWK Set by issuer") from None
-    found = {}
+    key_sets = {}
     for issuer, jwks in by_issuer.items():
         try:
-            found[issuer] = KeySet(jwks)
+            key_sets[issuer] = KeySet(jwks)
         except BadKeySet as bad:
             raise ValueError(f"issuer {issuer[:200]!r}: {bad}") from None
-    return found
+    return key_sets

@@ -18,10 +18,11 @@ from keystead.api.validation_text import in_json_words
 from keystead.organizations.identities import ProvenIdentity
 
 TOKEN_MAX = 16_384
-"""Most characters of a token."""
+"""The most characters of a token."""
 
 CLOCK_SKEW_S = 60
-"""Seconds that the issuer's clock may be ahead of this server's. For the expiry of a token it is not applied."""
+"""Seconds that the issuer's clock may be ahead of this server's clock. The expiry of a token gets no such
+tolerance."""
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """The algorithms that may sign a token (RFC 7518, RFC 8037). None of them uses a shared secret."""
@@ -34,8 +35,8 @@ class BadToken(Exception):
     """A token is refused. The message says why and never holds the token."""
 
 
-class Announced(msgspec.Struct, frozen=True):
-    """What a token states before anything is verified: enough to find the key that must have signed it."""
+class UnverifiedToken(msgspec.Struct, frozen=True):
+    """What a token states before its signature is verified: what is needed to find the key that signed it."""
 
     algorithm: str
     key_id: str | None
@@ -71,7 +72,7 @@ class _Claims(msgspec.Struct, frozen=True):
     email_verified: Any = None
 
 
-def announced(token: str) -> Announced:
+def read_unverified(token: str) -> UnverifiedToken:
     """Header and issuer of a token in compact form (RFC 7515, section 7.1). Raises BadToken."""
     if len(token) > TOKEN_MAX:
         raise BadToken(f"expected at most {TOKEN_MAX} characters, got {len(token)}")
@@ -82,18 +83,18 @@ def announced(token: str) -> Announced:
     if header.alg not in ALGORITHMS:
         raise BadToken(f"header: algorithm {header.alg[:32]!r}: expected one of {', '.join(ALGORITHMS)}")
     if header.crit is not msgspec.UNSET:
-        raise BadToken("header: `crit` names extensions, and none is known here")
+        raise BadToken("header: `crit` requires extensions, and this server supports none")
     if header.typ is not None and header.typ.upper() not in _TYPES:
         raise BadToken(f"header: type {header.typ[:32]!r}: expected JWT")
     issuer = _read(_part(second, "payload"), _Issuer, "payload", "claim").iss
-    return Announced(header.alg, header.kid, issuer)
+    return UnverifiedToken(header.alg, header.kid, issuer)
 
 
 def claimed_identity(token: str) -> OidcClaims | None:
-    """The identity that a token names, without any proof: enough to search for its user. None if it is
+    """The identity that a token names, without any proof, for a search for its user. None if the token is
     malformed."""
     try:
-        announced(token)
+        read_unverified(token)
         claims = _read(_part(token.split(".")[1], "payload"), _Claims, "payload", "claim")
     except BadToken:
         return None
@@ -101,7 +102,7 @@ def claimed_identity(token: str) -> OidcClaims | None:
     return OidcClaims(iss=claims.iss, sub=claims.sub, aud=audience) if isinstance(audience, str) else None
 
 
-def identity(payload: bytes, now_ms: int) -> ProvenIdentity:
+def proven_identity(payload: bytes, now_ms: int) -> ProvenIdentity:
     """The identity in the payload of a token with a verified signature, at `now_ms`. Raises BadToken."""
     claims = _read(payload, _Claims, "payload", "claim")
     now_s = now_ms / 1000

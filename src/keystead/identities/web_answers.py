@@ -17,7 +17,7 @@ ANSWERS_WITHIN_S: Final = 10.0
 ANSWER_BYTES_MAX: Final = 262_144
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Hosts that may be asked over plain HTTP, because the traffic stays on this machine."""
+"""Hosts for which http:// is allowed, because the traffic stays on this machine."""
 
 FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, UnicodeError, TimeoutError)
 """The errors of a request other than BadAnswer."""
@@ -62,8 +62,9 @@ def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def answered(http: httpx.AsyncClient, request: httpx.Request) -> tuple[bytes, httpx.Headers]:
-    """The body and headers of a successful answer; its size is checked while it arrives. Raises BadAnswer."""
+async def fetch(http: httpx.AsyncClient, request: httpx.Request) -> tuple[bytes, httpx.Headers]:
+    """Send a request. Returns the body and headers of a successful answer, whose size is checked while it arrives.
+    Raises BadAnswer, or one of FAILURES."""
     answer = await http.send(request, stream=True)
     try:
         if answer.status_code != httpx.codes.OK:
@@ -80,8 +81,8 @@ async def answered(http: httpx.AsyncClient, request: httpx.Request) -> tuple[byt
         await answer.aclose()
 
 
-def words_of(failed: Exception) -> str:
-    """The reason for a failed request, in words."""
+def failure_reason(failed: Exception) -> str:
+    """Why a request failed, for a message. `failed`: a BadAnswer, or one of FAILURES."""
     if isinstance(failed, BadAnswer):
         return str(failed)
     if isinstance(failed, TimeoutError | httpx.TimeoutException):

@@ -28,7 +28,7 @@ def public_key(curve: Curve, private_key: bytes) -> PublicKey:
     match curve:
         case Curve.SECP256K1:
             compressed = secp256k1.public_key(private_key)
-            return PublicKey(curve, compressed, secp256k1.uncompressed(compressed))
+            return PublicKey(curve, compressed, secp256k1.to_uncompressed(compressed))
         case Curve.P256:
             return public_key_of_p256(
                 ec.derive_private_key(int.from_bytes(private_key), ec.SECP256R1()).public_key()

@@ -29,7 +29,7 @@ from keystead.chains.taproot import taproot_public_key, taproot_tweak
 from keystead.keys.steps import Steps, complete
 from keystead.primitives import secp256k1
 from keystead.primitives.p256 import recovery_id
-from keystead.primitives.secp256k1 import PUBLIC_KEYS_KEPT
+from keystead.primitives.secp256k1 import PUBLIC_KEYS_CACHED_MAX
 
 _HALF: Final = 32
 _PREHASHED = Prehashed(hashes.SHA256())
@@ -109,7 +109,7 @@ def _p256(private_key: bytes, public_key: bytes) -> _Sign:
     return signature
 
 
-@functools.lru_cache(maxsize=PUBLIC_KEYS_KEPT)
+@functools.lru_cache(maxsize=PUBLIC_KEYS_CACHED_MAX)
 def _p256_public_key(public_key: bytes) -> ec.EllipticCurvePublicKey:
     return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), public_key)
 

@@ -114,7 +114,7 @@ async def _missing_approvals(reading: Reading, activity: Activity) -> tuple[Miss
         return ()
     case = await reading.open_activities.case_of(activity, reading.organization)
     organization, environment = reading.organization, reading.environment
-    return await environment.long_work.decided(
+    return await environment.long_work.decide(
         organization.id, lambda: missing_approvals(case, organization, environment.settings.authorization)
     )
 

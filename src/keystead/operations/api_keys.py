@@ -18,7 +18,7 @@ from keystead.organizations.credential_removal import API_KEYS, without_credenti
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
-from keystead.organizations.users import users_asked_for
+from keystead.organizations.users import requested_users
 from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
@@ -133,5 +133,5 @@ class GetApiKeysResponse(Wire, frozen=True):
 @query()
 def get_api_keys(reading: Reading, request: GetApiKeysRequest) -> GetApiKeysResponse:
     """The API keys of a user, or of the whole organization."""
-    users = users_asked_for(reading.organization, request.user_id)
+    users = requested_users(reading.organization, request.user_id)
     return GetApiKeysResponse(api_keys=tuple(key for user in users for key in user.api_keys))

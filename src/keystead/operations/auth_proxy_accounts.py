@@ -13,13 +13,13 @@ from keystead.api.errors import InvalidRequest, Unauthenticated
 from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, Token
 from keystead.api.records import Wire
 from keystead.operations.google_linking import linkable_organization
-from keystead.organizations.api_keys import looked_up_public_key
-from keystead.organizations.authenticators import looked_up_credential_id
+from keystead.organizations.api_keys import normalized_public_key
+from keystead.organizations.authenticators import normalized_credential_id
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.google_accounts import GOOGLE
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
-from keystead.organizations.lookups import LookupKind, identity_looked_up
+from keystead.organizations.lookups import LookupKind, identity_lookup_value
 from keystead.organizations.organization import Organization
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
@@ -69,7 +69,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         kind, value = await self._looked_up(request)
         organization_id = await suborganization_with(self.store, self.organization.id, kind, value)
         if organization_id is None and request.filter_type == "OIDC_TOKEN":
-            proven = await self.identities.proven(request.filter_value, "filterValue")
+            proven = await self.identities.verify_token(request.filter_value, "filterValue")
             return await linkable_organization(self.store, self.organization.id, self.settings, proven)
         return organization_id
 
@@ -78,16 +78,16 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         value = request.filter_value
         match request.filter_type:
             case "PUBLIC_KEY":
-                return LookupKind.PUBLIC_KEY, looked_up_public_key(value)
+                return LookupKind.PUBLIC_KEY, normalized_public_key(value)
             case "CREDENTIAL_ID":
-                return LookupKind.CREDENTIAL_ID, looked_up_credential_id(value)
+                return LookupKind.CREDENTIAL_ID, normalized_credential_id(value)
             case "OIDC_TOKEN":
-                proven = await self.identities.proven(value, "filterValue")
+                proven = await self.identities.verify_token(value, "filterValue")
                 check_audience(proven, self.settings, "filterValue")
-                return LookupKind.OAUTH_IDENTITY, identity_looked_up(proven.iss, proven.aud, proven.sub)
+                return LookupKind.OAUTH_IDENTITY, identity_lookup_value(proven.iss, proven.aud, proven.sub)
             case "OIDC_CLAIMS":
                 claims = _claims(value)
-                return LookupKind.OAUTH_IDENTITY, identity_looked_up(claims.iss, claims.aud, claims.sub)
+                return LookupKind.OAUTH_IDENTITY, identity_lookup_value(claims.iss, claims.aud, claims.sub)
             case "EMAIL" | "PHONE_NUMBER" as filter_type:
                 contact = normalized_contact(_OTP_TYPES[filter_type], value)
                 await self._check_contact_proven(request, filter_type, contact)
@@ -103,7 +103,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         if request.verification_token:
             self._check_verification_token(request.verification_token, filter_type, contact)
         elif request.oidc_token:
-            proven = await self.identities.proven(request.oidc_token, "oidcToken")
+            proven = await self.identities.verify_token(request.oidc_token, "oidcToken")
             linked = (*self.settings.social_linking_client_ids, *self.settings.oauth_client_ids.values())
             if (
                 filter_type != "EMAIL"

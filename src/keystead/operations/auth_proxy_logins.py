@@ -175,7 +175,7 @@ class OauthLoginRequest(RequestStruct, frozen=True):
 
 async def oauth_login(call: ProxyCall, request: OauthLoginRequest) -> SessionResponse:
     check_oauth_allowed(call.settings)
-    proven = await call.identities.proven(request.oidc_token, "oidcToken")
+    proven = await call.identities.verify_token(request.oidc_token, "oidcToken")
     check_audience(proven, call.settings, "oidcToken")
     await link_google(call, proven, request.oidc_token)
     parameters = without_absent(

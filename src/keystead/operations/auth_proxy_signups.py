@@ -125,4 +125,4 @@ async def _check_signup(call: ProxyCall, request: SignupRequest | SignupV2Reques
         check_oauth_allowed(call.settings)
         if token is not None:
             field = f"oauthProviders[{index}].oidcToken"
-            check_audience(await call.identities.proven(token, field), call.settings, field)
+            check_audience(await call.identities.verify_token(token, field), call.settings, field)

@@ -13,7 +13,7 @@ from keystead.operations.auth_proxy_calls import ProxyCall
 from keystead.organizations.google_accounts import linked_email
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
-from keystead.organizations.lookups import LookupKind, identity_looked_up
+from keystead.organizations.lookups import LookupKind, identity_lookup_value
 from keystead.organizations.verified_contacts import is_verified, users_with_contact
 from keystead.pipeline.store import Store
 
@@ -34,7 +34,7 @@ async def link_google(call: ProxyCall, identity: ProvenIdentity, token: str) -> 
 
     Raises the error that refuses the attachment, such as PermissionDenied if an MFA policy of the user applies.
     """
-    value = identity_looked_up(identity.iss, identity.aud, identity.sub)
+    value = identity_lookup_value(identity.iss, identity.aud, identity.sub)
     if await call.store.suborganizations_with(call.organization.id, LookupKind.OAUTH_IDENTITY, value):
         return
     organization_id = await linkable_organization(call.store, call.organization.id, call.settings, identity)

@@ -18,7 +18,7 @@ from keystead.operations.derived_accounts import ACCOUNTS_AT_ONCE, account_reque
 from keystead.operations.private_keys import check_formats, private_key_record
 from keystead.operations.wallets import check_new_wallet, wallet_records
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
-from keystead.organizations.import_targets import open_targets, outdated
+from keystead.organizations.import_targets import open_targets, removals_of_outdated
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
@@ -95,7 +95,8 @@ async def _new_import_target(
     target = ImportTarget(
         id=target_id, kind=kind, user_id=user_id, sealed=new_target.sealed, created_at_ms=execution.now_ms
     )
-    return new_target.import_bundle, (*outdated(organization, user_id, kind, execution.now_ms), Put(target))
+    removals = removals_of_outdated(organization, user_id, kind, execution.now_ms)
+    return new_target.import_bundle, (*removals, Put(target))
 
 
 class ImportWalletIntent(RequestStruct, frozen=True):

@@ -15,7 +15,7 @@ from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
 from keystead.api.records import IpAllowlistRule, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.organizations.api_keys import looked_up_public_key
+from keystead.organizations.api_keys import normalized_public_key
 from keystead.organizations.ip_allowlists import RULES_MAX, networks_of
 from keystead.organizations.kinds.ip_allowlists import IP_ALLOWLISTS, IpAllowlist, IpAllowlists
 from keystead.organizations.limits import check_limit
@@ -49,7 +49,7 @@ def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> Exec
     """Set from which networks requests to the organization, or with one API key, may come."""
     organization, public_key = (
         _checked_parent(execution.organization),
-        looked_up_public_key(intent.public_key or ""),
+        normalized_public_key(intent.public_key or ""),
     )
     lists = organization.of(IpAllowlists)
     if public_key:
@@ -99,7 +99,7 @@ def remove_ip_allowlist(
     """Remove the allow-list of the organization, or of one API key."""
     organization, public_key = (
         _checked_parent(execution.organization),
-        looked_up_public_key(intent.public_key or ""),
+        normalized_public_key(intent.public_key or ""),
     )
     if public_key not in organization.of(IpAllowlists):
         of_key = f" for API key {json.dumps(public_key)}" if public_key else ""
@@ -128,7 +128,7 @@ class GetIpAllowlistResponse(Wire, frozen=True):
 @query()
 def get_ip_allowlist(reading: Reading, request: GetIpAllowlistRequest) -> GetIpAllowlistResponse:
     """The IP allow-list of the organization, or of one API key. Without an allow-list, the answer has no rules."""
-    public_key = looked_up_public_key(request.public_key or "")
+    public_key = normalized_public_key(request.public_key or "")
     allowlist = reading.organization.of(IpAllowlists).get(public_key)
     return GetIpAllowlistResponse(
         allowlist=ShownIpAllowlist(

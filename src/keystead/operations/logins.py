@@ -22,7 +22,7 @@ from keystead.operations.session_keys import (
     session_context,
 )
 from keystead.organizations.kinds.users import Users
-from keystead.organizations.lookups import Lookup, LookupKind, identity_looked_up
+from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
@@ -113,7 +113,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
     claimed = claimed_identity(intent.oidc_token)
     if claimed is None:
         return None
-    return Lookup(LookupKind.OAUTH_IDENTITY, identity_looked_up(claimed.iss, claimed.aud, claimed.sub), "")
+    return Lookup(LookupKind.OAUTH_IDENTITY, identity_lookup_value(claimed.iss, claimed.aud, claimed.sub), "")
 
 
 @activity(

@@ -94,7 +94,7 @@ def _counted_users(
     proxies = organization.of(AuthProxies)
     counted: list[str] = []
     for user_id in organization.users:
-        if evaluator.counts_nobody_more or len(counted) == NAMED_MAX:
+        if evaluator.has_no_counting_steps_left or len(counted) == NAMED_MAX:
             break
         if user_id not in approving and user_id not in proxies and evaluator.counts(consensus, user_id):
             counted.append(user_id)

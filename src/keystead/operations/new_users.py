@@ -29,7 +29,7 @@ from keystead.organizations.oauth_providers import (
 )
 from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import check_credential
+from keystead.organizations.users import check_can_authenticate
 from keystead.pipeline.activity import Execution
 
 
@@ -107,6 +107,6 @@ def _new_user(
         if params.user_phone_number
         else None,
     )
-    check_credential(user, execution.organization, field)
+    check_can_authenticate(user, execution.organization, field)
     check_tags(execution.organization, TagType.USER, user.user_tags, f"{field}.userTags")
     return user, [passkey for _, passkey in registered]

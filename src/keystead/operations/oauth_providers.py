@@ -19,7 +19,7 @@ from keystead.api.parameters import (
 from keystead.api.records import OauthProvider, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.credential_removal import OAUTH_PROVIDERS, without_credentials
-from keystead.organizations.google_accounts import client_ids_of, google_email_verified, proves_email_of
+from keystead.organizations.google_accounts import changes_for_google_email, client_ids_of, proves_email_of
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.oauth_providers import (
     check_identities_free,
@@ -28,7 +28,7 @@ from keystead.organizations.oauth_providers import (
     with_oauth_providers,
 )
 from keystead.organizations.organization import Put
-from keystead.organizations.users import users_asked_for
+from keystead.organizations.users import requested_users
 from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
@@ -102,7 +102,7 @@ def create_oauth_providers(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),
         changes=(
             Put(replace(user, oauth_providers=all_providers, updated_at=now)),
-            *google_email_verified(
+            *changes_for_google_email(
                 execution.organization,
                 user,
                 execution.identities.values(),
@@ -163,7 +163,7 @@ class GetOauthProvidersResponse(Wire, frozen=True):
 @query()
 def get_oauth_providers(reading: Reading, request: GetOauthProvidersRequest) -> GetOauthProvidersResponse:
     """The OAuth identities of a user, or of the whole organization."""
-    users = users_asked_for(reading.organization, request.user_id)
+    users = requested_users(reading.organization, request.user_id)
     return GetOauthProvidersResponse(
         oauth_providers=tuple(provider for user in users for provider in user.oauth_providers)
     )

@@ -19,7 +19,7 @@ from keystead.operations.organizations import Feature, shown_features
 from keystead.organizations.governance import new_quorum
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Put, apply
-from keystead.organizations.users import check_credential
+from keystead.organizations.users import check_can_authenticate
 from keystead.organizations.webhook_addresses import check_url
 from keystead.pipeline.activity import Execution, ExecutionOutput
 
@@ -66,7 +66,7 @@ def update_root_quorum(
     organization = execution.organization
     quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, "parameters")
     for user_id in quorum.user_ids:
-        check_credential(organization.users[user_id], organization, "parameters.userIds")
+        check_can_authenticate(organization.users[user_id], organization, "parameters.userIds")
     return ExecutionOutput(
         result=UpdateRootQuorumResult(), changes=(Put(replace(organization.profile, root_quorum=quorum)),)
     )
@@ -123,7 +123,7 @@ def remove_organization_feature(
     profile: Profile = replace(organization.profile, features=features)
     after = apply(organization, [Put(profile)], organization.version)
     for user in organization.users.in_order():
-        check_credential(user, after, "parameters.name")
+        check_can_authenticate(user, after, "parameters.name")
     return ExecutionOutput(
         result=RemoveOrganizationFeatureResult(features=shown_features(features)), changes=(Put(profile),)
     )

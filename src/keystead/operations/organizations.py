@@ -13,11 +13,11 @@ from keystead.api.parameters import Pagination, QueryRequest, ShortText, Token
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.organizations.api_keys import looked_up_public_key
-from keystead.organizations.authenticators import looked_up_credential_id
+from keystead.organizations.api_keys import normalized_public_key
+from keystead.organizations.authenticators import normalized_credential_id
 from keystead.organizations.contacts import without_separators
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.organizations.lookups import LookupKind, identity_looked_up
+from keystead.organizations.lookups import LookupKind, identity_lookup_value
 
 
 class WhoamiRequest(QueryRequest, frozen=True):
@@ -128,9 +128,9 @@ _LOOKUP_KINDS = {
 }
 
 _STORED_FORMS: dict[str, Callable[[str], str]] = {
-    "CREDENTIAL_ID": looked_up_credential_id,
+    "CREDENTIAL_ID": normalized_credential_id,
     "EMAIL": str.lower,
-    "PUBLIC_KEY": looked_up_public_key,
+    "PUBLIC_KEY": normalized_public_key,
     "PHONE_NUMBER": without_separators,
 }
 """By filter type, what turns a value into the form that is stored. Values of other types are stored as they are."""
@@ -164,8 +164,8 @@ async def _lookup(reading: Reading, request: ListSuborgsRequest) -> tuple[Lookup
         raise InvalidRequest(f"invalid request body: missing field `filterValue` for `filterType` {filter_type}")
     kind = _LOOKUP_KINDS[filter_type]
     if filter_type == "OIDC_TOKEN":
-        proven = await reading.identities.proven(value, "filterValue")
-        return kind, identity_looked_up(proven.iss, proven.aud, proven.sub)
+        proven = await reading.identities.verify_token(value, "filterValue")
+        return kind, identity_lookup_value(proven.iss, proven.aud, proven.sub)
     stored_form = _STORED_FORMS.get(filter_type)
     return kind, stored_form(value) if stored_form else value
 

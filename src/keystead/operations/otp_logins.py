@@ -41,8 +41,8 @@ from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Organization
 from keystead.organizations.verified_contacts import (
+    changes_for_verified_contact,
     check_logins_by_code,
-    contact_verified,
     users_with_contact,
 )
 from keystead.pipeline.activity import ExecutionOutput, ExecutionWith, RefusalWithRows
@@ -160,7 +160,7 @@ async def otp_login(
     )
     return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
-        changes=(session.change, *contact_verified(organization, user, token.otp_type)),
+        changes=(session.change, *changes_for_verified_contact(organization, user, token.otp_type)),
         attachments=use_records(token, intent.client_signature),
     )
 
@@ -193,7 +193,7 @@ async def otp_auth(
         result=OtpAuthResult(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
-        changes=(session.change, *contact_verified(organization, user, code.otp_type)),
+        changes=(session.change, *changes_for_verified_contact(organization, user, code.otp_type)),
         attachments=used_code_rows(execution, execution.context),
     )
 

@@ -91,7 +91,7 @@ async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyRe
     for an activity or policy that is not there.
     """
     sets = await _policy_sets(reading, request)
-    decided = partial(reading.environment.long_work.decided, reading.organization.id)
+    decided = partial(reading.environment.long_work.decide, reading.organization.id)
     tried: list[TriedActivity] = []
     size, seconds = 0, 0.0
     for activity_id in dict.fromkeys(request.activity_ids):

@@ -15,7 +15,7 @@ from keystead.operations.declare import Reading, query
 from keystead.organizations.organization import Organization
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.long_work import LONG_S
-from keystead.policies.linting.literals import Known
+from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 
 
@@ -88,9 +88,9 @@ async def warnings_of(
     return collected
 
 
-def _known(organization: Organization) -> Known:
+def _known(organization: Organization) -> KnownIds:
     tags = organization.tags.values()
-    return Known(
+    return KnownIds(
         users=frozenset(organization.users),
         user_tags=frozenset(tag.tag_id for tag in tags if tag.tag_type is TagType.USER),
         wallets=frozenset(organization.wallets),

@@ -187,7 +187,7 @@ def delete_private_keys(
     return ExecutionOutput(
         result=DeletePrivateKeysResult(private_key_ids=deleted_ids),
         changes=tuple(Remove(PrivateKey, key_id) for key_id in deleted_ids),
-        attachments=tuple(SealedSecret.removed(key_id, PRIVATE_KEY_PURPOSE) for key_id in deleted_ids),
+        attachments=tuple(SealedSecret.removal(key_id, PRIVATE_KEY_PURPOSE) for key_id in deleted_ids),
     )
 
 

@@ -21,7 +21,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.operations.exporting import TargetPublicKey
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.organizations.attachments import SECRET_PURPOSE, SealedSecret
-from keystead.organizations.import_targets import open_targets, outdated
+from keystead.organizations.import_targets import open_targets, removals_of_outdated
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.secrets import SECRET_BYTES, Secret, Secrets
@@ -82,7 +82,7 @@ async def init_import_secrets(
                 public_key=new_target.public_key,
             )
         )
-    removed = outdated(organization, user_id, kind, execution.now_ms, adding=len(targets))
+    removed = removals_of_outdated(organization, user_id, kind, execution.now_ms, adding=len(targets))
     return ExecutionOutput(
         result=InitImportSecretsResult(enclave_target_messages=tuple(messages)),
         changes=(*removed, *map(Put, targets)),
@@ -258,7 +258,7 @@ def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> Executi
     return ExecutionOutput(
         result=DeleteSecretsResult(secret_ids=deleted_ids),
         changes=tuple(Remove(Secret, secret_id) for secret_id in deleted_ids),
-        attachments=tuple(SealedSecret.removed(secret_id, SECRET_PURPOSE) for secret_id in deleted_ids),
+        attachments=tuple(SealedSecret.removal(secret_id, SECRET_PURPOSE) for secret_id in deleted_ids),
     )
 
 

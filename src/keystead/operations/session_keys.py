@@ -15,7 +15,7 @@ from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.api.records import ApiKey, SessionProfile, User
 from keystead.api.rendering import rfc3339
 from keystead.api.secret_fields import repr_without_secrets
-from keystead.chains.bundle_texts import compressed, read_target
+from keystead.chains.bundle_texts import compress_point, read_target
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Put
@@ -175,7 +175,7 @@ def compressed_public_key(text: str) -> str:
         point = read_target(text.removeprefix("0x"), PUBLIC_KEY_FIELD)
     except InvalidRequest as refused:
         raise InvalidRequest(refused.message.replace("invalid request:", "invalid api public key:")) from None
-    return compressed(point).hex()
+    return compress_point(point).hex()
 
 
 def _named_profile(

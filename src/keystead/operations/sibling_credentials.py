@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2
-from keystead.organizations.api_keys import looked_up_public_key
-from keystead.organizations.authenticators import looked_up_credential_id
+from keystead.organizations.api_keys import normalized_public_key
+from keystead.organizations.authenticators import normalized_credential_id
 from keystead.organizations.lookups import LookupKind
 from keystead.pipeline.context import ContextReads, ContextSource
 
@@ -51,9 +51,9 @@ async def _held(
     """The keys and credential ids among these that sub-organizations of the parent hold, except the one with the
     id `organization_id`."""
     values_by_kind = {
-        LookupKind.PUBLIC_KEY: [looked_up_public_key(key.public_key) for key in api_keys],
+        LookupKind.PUBLIC_KEY: [normalized_public_key(key.public_key) for key in api_keys],
         LookupKind.CREDENTIAL_ID: [
-            looked_up_credential_id(params.attestation.credential_id) for params in authenticators
+            normalized_credential_id(params.attestation.credential_id) for params in authenticators
         ],
     }
     found_values: set[str] = set()

@@ -16,7 +16,7 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
-from keystead.chains.curves import decoded_public_key
+from keystead.chains.curves import decode_public_key
 from keystead.chains.transaction import Party
 from keystead.operations.key_keywords import private_key_keywords, wallet_account_keywords, wallet_keywords
 from keystead.operations.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
@@ -112,7 +112,7 @@ def _named_private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> Named
 def _party(
     key: WalletAccount | PrivateKey, encoded: bytes, address_format: AddressFormat | None, address: str | None
 ) -> Party:
-    public = decoded_public_key(key.curve, encoded)
+    public = decode_public_key(key.curve, encoded)
     return Party(
         curve=key.curve,
         compressed=public.compressed,

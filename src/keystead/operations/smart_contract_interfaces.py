@@ -138,5 +138,5 @@ def delete_smart_contract_interface(
     return ExecutionOutput(
         result=DeleteSmartContractInterfaceResult(smart_contract_interface_id=interface_id),
         changes=(Remove(ContractInterface, interface_id),),
-        attachments=(InterfaceText.removed(interface_id),),
+        attachments=(InterfaceText.removal(interface_id),),
     )

@@ -43,9 +43,9 @@ from keystead.organizations.one_time_codes import (
     CodeStart,
     OneTimeCode,
     contact_subject,
+    count_without_starts,
     has_room_for_contact,
     has_room_for_user,
-    no_starts,
     user_subject,
 )
 from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
@@ -76,7 +76,7 @@ class CodeCounts(msgspec.Struct, frozen=True):
 
 async def _counts(source: ContextSource, intent: InitOtpIntentV3) -> CodeCounts:
     async def count_of(subject: str) -> CodeCount:
-        return await source.store.code_count(source.organization.id, subject) or no_starts(subject)
+        return await source.store.code_count(source.organization.id, subject) or count_without_starts(subject)
 
     user = await count_of(user_subject(intent.user_identifier)) if intent.user_identifier else None
     return CodeCounts(await count_of(contact_subject(normalized_contact(intent.otp_type, intent.contact))), user)

@@ -41,12 +41,12 @@ from keystead.operations.verification_tokens import (
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
 from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.google_accounts import client_ids_of, google_email_verified
+from keystead.organizations.google_accounts import changes_for_google_email, client_ids_of
 from keystead.organizations.governance import deletion_changes, new_quorum
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Put, Version, apply, from_records
-from keystead.organizations.verified_contacts import contact_verified
+from keystead.organizations.verified_contacts import changes_for_verified_contact
 from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith, NewOrganization
 from keystead.pipeline.context import ContextSource
 from keystead.sessions.verification_tokens import VerificationToken
@@ -230,13 +230,15 @@ def _with_verified_contacts(
     version = organization.version
     if verified is not None:
         user = users[verified.index]
-        organization = apply(organization, contact_verified(organization, user, verified.otp_type), version)
+        organization = apply(
+            organization, changes_for_verified_contact(organization, user, verified.otp_type), version
+        )
     client_ids = client_ids_of(execution.organization) if is_proxied else None
     for index, user in enumerate(users):
         of_user = [
             identity for field, identity in execution.identities.items() if field.startswith(f"{_FIELD}[{index}].")
         ]
-        by_google = google_email_verified(organization, user, of_user, client_ids)
+        by_google = changes_for_google_email(organization, user, of_user, client_ids)
         organization = apply(organization, by_google, version)
     return organization
 

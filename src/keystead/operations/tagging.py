@@ -18,7 +18,7 @@ from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.record_map import RecordMap
-from keystead.organizations.tags import check_disjoint, check_rename, new_tag, tag_named
+from keystead.organizations.tags import check_disjoint, check_rename, new_tag, tag_of_type
 from keystead.pipeline.activity import Execution
 
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
@@ -95,7 +95,7 @@ def updated_tag(
     record that is in both lists.
     """
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
-    tag = tag_named(organization, kind.tag_type, tag_id)
+    tag = tag_of_type(organization, kind.tag_type, tag_id)
     new_name = check_rename(organization, tag, name[0], f"parameters.{name[1]}")
     check_disjoint(adding[0], removing[0], kind.map.called, (adding[1], removing[1]))
     records = {record_id: organization.record(kind.map, record_id) for record_id in (*adding[0], *removing[0])}
@@ -113,7 +113,7 @@ def deleted_tags(
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
     removed = tuple(dict.fromkeys(tag_ids))
     for tag_id in removed:
-        tag_named(organization, kind.tag_type, tag_id)
+        tag_of_type(organization, kind.tag_type, tag_id)
     records = organization.of(kind.map)
     tagged = [record for record in records.in_order() if not set(removed).isdisjoint(kind.tag_ids(record))]
     return (

@@ -16,12 +16,16 @@ from keystead.operations.declare import activity
 from keystead.operations.verification_tokens import check_own_contact, is_used_up, use_records
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
-from keystead.organizations.governance import check_not_in_quorum, check_still_credentialed
+from keystead.organizations.governance import check_can_still_authenticate, check_not_in_quorum
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.tags import check_tags
-from keystead.organizations.verified_contacts import contact_verified, contacts_changed, user_removed
+from keystead.organizations.verified_contacts import (
+    changes_for_changed_contacts,
+    changes_for_removed_user,
+    changes_for_verified_contact,
+)
 from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
 
@@ -155,15 +159,16 @@ async def _contact_changes(
     if not verification_token:
         return _user_changes(execution, user), ()
     token = await check_own_contact(execution, verification_token, user, otp_type, is_used_up=execution.context)
-    check_still_credentialed(execution.organization, user)
+    check_can_still_authenticate(execution.organization, user)
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
-    return (Put(changed), *contact_verified(execution.organization, changed, otp_type)), use_records(token)
+    verified = changes_for_verified_contact(execution.organization, changed, otp_type)
+    return (Put(changed), *verified), use_records(token)
 
 
 def _user_changes(execution: Execution, user: User) -> tuple[Change, ...]:
-    check_still_credentialed(execution.organization, user)
+    check_can_still_authenticate(execution.organization, user)
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
-    return (Put(changed), *contacts_changed(execution.organization, changed))
+    return (Put(changed), *changes_for_changed_contacts(execution.organization, changed))
 
 
 class DeleteUsersIntent(RequestStruct, frozen=True):
@@ -185,7 +190,11 @@ def delete_users(execution: Execution, intent: DeleteUsersIntent) -> ExecutionOu
         result=DeleteUsersResult(user_ids=user_ids),
         changes=(
             *(Remove(Passkey, authenticator_id) for authenticator_id in passkeys),
-            *(change for user_id in user_ids for change in user_removed(execution.organization, user_id)),
+            *(
+                change
+                for user_id in user_ids
+                for change in changes_for_removed_user(execution.organization, user_id)
+            ),
             *(Remove(User, user_id) for user_id in user_ids),
         ),
     )

@@ -17,7 +17,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
-from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, compressed, read_message, read_target
+from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, compress_point, read_message, read_target
 from keystead.operations.declare import activity, older
 from keystead.operations.starting_code_intents import Seconds, checked_seconds
 from keystead.operations.starting_codes import Flow
@@ -132,7 +132,7 @@ async def verify_otp(
             message=ClientMessage(*read_message(intent.encrypted_otp_bundle, "parameters.encryptedOtpBundle")),
         )
         typed, public_key = attempt.code, attempt.public_key
-    named_key = compressed(read_target(public_key, "public_key of the attempt")).hex() if public_key else None
+    named_key = compress_point(read_target(public_key, "public_key of the attempt")).hex() if public_key else None
     if (refused := await refused_attempt(execution, code, typed)) is not None:
         return refused
     token = await execution.signer.sign_verification_token(
@@ -195,4 +195,4 @@ def used_code_rows(execution: Execution, stored: StoredCode) -> tuple[VersionedR
     """The rows of a used code: it is no longer valid, and its contact may get another one."""
     assert stored.code is not None
     used = stored.code.after_use(execution.now_ms)
-    return (used,) if stored.count is None else (used, stored.count.without(used.id))
+    return (used,) if stored.count is None else (used, stored.count.without_start(used.id))

@@ -209,7 +209,7 @@ def delete_wallet_accounts(
             wallet_account_ids=tuple(account.wallet_account_id for account in accounts)
         ),
         changes=tuple(Put(replace(wallet, updated_at=now)) for wallet in wallets.values()),
-        attachments=tuple(NewAccount.removed(account) for account in accounts),
+        attachments=tuple(NewAccount.removal(account) for account in accounts),
     )
 
 

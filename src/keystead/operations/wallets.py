@@ -183,7 +183,7 @@ def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Executi
         attachments=tuple(
             row
             for wallet_id in deleted_ids
-            for row in (RemovedWalletAccounts(wallet_id), SealedSecret.removed(wallet_id, MNEMONIC_PURPOSE))
+            for row in (RemovedWalletAccounts(wallet_id), SealedSecret.removal(wallet_id, MNEMONIC_PURPOSE))
         ),
     )
 

@@ -51,7 +51,7 @@ def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: 
 
 
 def _checked_public_key(public_key: str, curve: ApiKeyCurve, field: str) -> str:
-    text = looked_up_public_key(public_key)
+    text = normalized_public_key(public_key)
     try:
         raw = unhexlify(text)
     except ValueError:
@@ -113,8 +113,8 @@ def _eviction_order(key: ApiKey, now_ms: int) -> tuple[bool, int, str]:
 
 
 def check_public_keys_free(organization: Organization, keys: Iterable[ApiKey]) -> None:
-    """Raise InvalidRequest if a key exists in the organization already, or twice among these: its stamps could not
-    name one user."""
+    """Raise InvalidRequest if one of these keys exists in the organization already, or twice among them. Its stamps
+    would not identify one user."""
     seen: set[str] = set()
     for key in keys:
         public_key = key.credential.public_key
@@ -123,6 +123,6 @@ def check_public_keys_free(organization: Organization, keys: Iterable[ApiKey]) -
         seen.add(public_key)
 
 
-def looked_up_public_key(text: str) -> str:
-    """The public key that a caller sent, in the form of its record: lower-case hex without 0x."""
+def normalized_public_key(text: str) -> str:
+    """A public key from a request in the form of the records: lower-case hex without 0x."""
     return text.lower().removeprefix("0x")

@@ -12,16 +12,20 @@ import msgspec
 from keystead.organizations.lookups import Lookup
 
 EXPIRY: Final = "expires_at_ms"
-"""The column with the moment after which a row is of no use, in milliseconds since the epoch."""
+"""The column with the time of expiry, in milliseconds since the epoch. After it, a row is not read any more."""
 
 
 class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table of attached rows. Its first column is `organization_id`; then come those of `key`, then `columns`.
 
-    Types are str, int, bool and bytes. `is_replaced`: a row replaces the row of the same key; otherwise a
-    second row of a key is an error. `has_revision`: see VersionedRow. `outlives_organization`: its rows stay when
-    their organization is deleted. `goes_at_once`: they are deleted in the same transaction; those of other tables
-    in steps. `expires`: it has the column EXPIRY, and its rows may be deleted after that moment.
+    The types of columns are str, int, bool and bytes.
+
+    - `is_replaced`: a row replaces the row of the same key. Otherwise a second row of a key is an error.
+    - `has_revision`: see VersionedRow.
+    - `outlives_organization`: the rows stay when their organization is deleted.
+    - `is_deleted_at_once`: the rows are deleted in the transaction that deletes their organization. The rows of
+      other tables are deleted in steps.
+    - `expires`: it has the column EXPIRY. Its rows may be deleted after that time.
     """
 
     name: str
@@ -30,7 +34,7 @@ class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
     is_replaced: bool = False
     has_revision: bool = False
     outlives_organization: bool = False
-    goes_at_once: bool = False
+    is_deleted_at_once: bool = False
 
     @property
     def expires(self) -> bool:

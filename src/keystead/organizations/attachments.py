@@ -27,7 +27,7 @@ PRIVATE_KEY_PURPOSE = "private-key"
 """The purpose of the sealed secret of a private key."""
 
 SECRET_PURPOSE = "secret"  # noqa: S105 (a name, not a secret)
-"""The purpose of the sealed value of a secret that is no key."""
+"""The purpose of the sealed value of a secret that is not a key."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -44,7 +44,8 @@ class InterfaceText(AttachedRow, frozen=True):
         return (self.contract_interface_id, self.text.encode())
 
     @classmethod
-    def removed(cls, contract_interface_id: str) -> RemovedRow:
+    def removal(cls, contract_interface_id: str) -> RemovedRow:
+        """The deletion of the text of this contract interface."""
         return RemovedRow(cls.table, (contract_interface_id,))
 
 
@@ -96,13 +97,14 @@ class NewAccount(ChangedAccount, frozen=True):
         return account_lookups([self.account])
 
     @classmethod
-    def removed(cls, account: WalletAccount) -> RemovedRow:
+    def removal(cls, account: WalletAccount) -> RemovedRow:
+        """The deletion of this wallet account."""
         return RemovedRow(cls.table, (account.wallet_account_id,), account_lookups([account]))
 
 
 class StoredAccount(msgspec.Struct, frozen=True):
-    """A wallet account as it is read. `exported`: its key was exported on its own; its wallet may have been,
-    too."""
+    """A wallet account as it is read. `exported`: its key was exported on its own. Its wallet may have been
+    exported, too."""
 
     account: WalletAccount
     exported: bool = False
@@ -115,7 +117,7 @@ class SealedSecret(AttachedRow, frozen=True):
         name="sealed_secret",
         key=(("record_id", str), ("purpose", str)),
         columns=(("key_id", str), ("ciphertext", bytes)),
-        goes_at_once=True,
+        is_deleted_at_once=True,
     )
 
     record_id: str
@@ -126,7 +128,8 @@ class SealedSecret(AttachedRow, frozen=True):
         return (self.record_id, self.purpose, self.sealed.key_id, self.sealed.ciphertext)
 
     @classmethod
-    def removed(cls, record_id: str, purpose: str) -> RemovedRow:
+    def removal(cls, record_id: str, purpose: str) -> RemovedRow:
+        """The deletion of the secret of this record and purpose."""
         return RemovedRow(cls.table, (record_id, purpose))
 
 
@@ -147,14 +150,14 @@ ATTACHED_TABLES = (
 
 
 class RemovedWalletAccounts(msgspec.Struct, frozen=True):
-    """All accounts of a wallet are deleted, and their look-ups: no read finds them. Their rows go in steps."""
+    """Deletes all accounts of a wallet with their look-ups: no read finds them. Their rows are deleted in steps."""
 
     wallet_id: str
 
 
 class RemovedOrganizationContents(msgspec.Struct, frozen=True):
-    """The organization was deleted, with all its attached rows and look-ups. Its secrets go in the same
-    transaction, all other rows in steps."""
+    """Deletes all attached rows and look-ups of an organization that was deleted. Its secrets are deleted in the
+    same transaction, all other rows in steps."""
 
 
 Attachment = AttachedRow | RemovedRow | RemovedWalletAccounts | RemovedOrganizationContents

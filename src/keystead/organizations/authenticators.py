@@ -78,10 +78,11 @@ def check_credential_ids_free(organization: Organization, authenticators: Iterab
         seen.add(credential_id)
 
 
-def looked_up_credential_id(text: str) -> str:
-    """The credential id that a caller sent, in the form of its record: base64url without padding.
+def normalized_credential_id(text: str) -> str:
+    """A credential id from a request in the form of the records: base64url without padding.
 
-    Written anew, since several texts decode to one id. A text that is not base64url is no credential's.
+    It is decoded and encoded again, because several texts decode to one id. "" for a text that is not base64url,
+    which no credential has.
     """
     try:
         return encode_base64url(decode_base64url(text))

@@ -35,13 +35,14 @@ def check_email(address: str, field: str) -> str:
 
 
 def check_phone_number(number: str, field: str) -> str:
-    """The number without separators. Raises InvalidRequest unless it is E.164: + and 7 to 15 digits."""
-    plain = without_separators(number)
-    if not _E164.match(plain):
+    """The number without separators. Raises InvalidRequest unless its form is that of E.164: + and 7 to 15
+    digits."""
+    compact = without_separators(number)
+    if not _E164.match(compact):
         raise InvalidRequest(
             f"invalid phone number: field `{field}`: {number[:40]!r}: expected E.164, such as +14155550123"
         )
-    return plain
+    return compact
 
 
 def normalized_contact(otp_type: OtpType, contact: str) -> str:

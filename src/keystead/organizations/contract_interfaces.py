@@ -10,7 +10,7 @@ from typing import assert_never
 
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
-from keystead.chains.addresses.text import base58_decoded, eip55
+from keystead.chains.addresses.text import decode_base58, eip55
 from keystead.chains.contract_interfaces import check_interface_text
 from keystead.organizations.kinds.contract_interfaces import CONTRACT_INTERFACE_BYTES, contract_key
 from keystead.organizations.limits import Limits, check_limit
@@ -43,7 +43,8 @@ def check_interface(kind: SmartContractInterfaceType, address: str, text: str) -
 def check_free(
     organization: Organization, kind: SmartContractInterfaceType, address: str, text_bytes: int, limits: Limits
 ) -> None:
-    """Raise AlreadyExists if the contract has an interface, LimitReached if the organization is full."""
+    """Raise AlreadyExists if the contract has an interface, LimitReached if one more exceeds a limit. `text_bytes`:
+    the size of the new interface."""
     interface_id = organization.contract_interfaces.by_contract.get(contract_key(kind, address))
     if interface_id is not None:
         known = organization.contract_interfaces[interface_id]
@@ -66,7 +67,7 @@ def _check_ethereum_address(address: str) -> None:
 
 
 def _check_solana_address(address: str) -> None:
-    key = base58_decoded(address, _SOLANA_KEY_BYTES)
+    key = decode_base58(address, _SOLANA_KEY_BYTES)
     if key is None or len(key) != _SOLANA_KEY_BYTES:
         raise _bad_address(address, "expected base58 of 32 bytes")
 

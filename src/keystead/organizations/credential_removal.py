@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.records import Timestamp, User
-from keystead.organizations.governance import check_still_credentialed
+from keystead.organizations.governance import check_can_still_authenticate
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization
 from keystead.organizations.users import check_held
@@ -20,8 +20,8 @@ from keystead.organizations.users import check_held
 class CredentialKind(msgspec.Struct, frozen=True):
     """A kind of credential of users.
 
-    `field` is the field of a user that lists them, `id_field` their field with the id; `called` is the name of one
-    in a refusal.
+    `field`: the field of a user with the list of them. `id_field`: the field of a credential with its id. `called`:
+    the name of such a credential in errors.
     """
 
     field: str
@@ -46,5 +46,5 @@ def without_credentials(
     check_held(removed, held, kind.called, user)
     kept = tuple(credential for id_, credential in held.items() if id_ not in removed)
     changed: User = replace(user, **{kind.field: kept}, updated_at=Timestamp.from_ms(now_ms))
-    check_still_credentialed(organization, changed)
+    check_can_still_authenticate(organization, changed)
     return changed, removed

@@ -1,4 +1,4 @@
-"""What holds for credentials of every type: who may hold one, and whether a user can authenticate at all.
+"""The rules for credentials of every type: which users may have one, and whether a user can authenticate at all.
 
 Not here: API keys (`api_keys`), passkeys (`authenticators`), OAuth identities (`oauth_providers`), and which user a
 credential proves (`principals`).
@@ -17,8 +17,8 @@ def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> N
     of the same parent has it.
 
     Two sub-organizations with one key make every look-up by that key ambiguous (`whoami`, log-in), so a user who
-    registers a stranger's key could lock its owner out. A user of the parent may give one key to several
-    sub-organizations by creating them with it; the users of a sub-organization may not.
+    registers the key of somebody else could make that key useless for its owner. A user of the parent may give one
+    key to several sub-organizations by creating them with it; the users of a sub-organization may not.
     """
     for value in values:
         if value in held:

@@ -1,7 +1,7 @@
-"""What an ID token of Google proves beyond its identity: that its owner holds an e-mail address. Pure.
+"""What an ID token of Google proves besides an identity: that the person has an e-mail address. Pure.
 
-Here: whose address it proves, and for which client ids it is believed. Not here: verifying tokens (`identities`),
-the operations that use it (`operations.oauth_providers`, `operations.google_linking`).
+Here: which user's address it proves, and for which client ids the proof is accepted. Not here: verifying tokens
+(`identities`), the operations that use it (`operations.oauth_providers`, `operations.google_linking`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from keystead.api.records import User
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 from keystead.organizations.organization import Change, Organization
-from keystead.organizations.verified_contacts import contact_verified, has_contact
+from keystead.organizations.verified_contacts import changes_for_verified_contact, has_contact
 
 GOOGLE: Final = "https://accounts.google.com"
 """The issuer whose verified e-mail addresses prove contacts."""
 
 _GMAIL: Final = "@gmail.com"
-"""Google itself assigns these addresses. Of other addresses it knows only that somebody once read a message."""
+"""Google assigns the addresses of this domain. For other addresses it only checked once that somebody read a
+message."""
 
 
 def proves_email_of(identity: ProvenIdentity, user: User) -> bool:
@@ -29,7 +30,7 @@ def proves_email_of(identity: ProvenIdentity, user: User) -> bool:
     return identity.iss == GOOGLE and email is not None and has_contact(user, OtpType.EMAIL, email)
 
 
-def google_email_verified(
+def changes_for_google_email(
     organization: Organization,
     user: User,
     identities: Iterable[ProvenIdentity],
@@ -37,17 +38,18 @@ def google_email_verified(
 ) -> tuple[Change, ...]:
     """The change that marks the user's e-mail address as verified, if one of these identities proves it.
 
-    Its token must be for one of these client ids; None for any, where the caller vouches for the identities.
+    `client_ids`: the client ids for which a token is accepted; None accepts any, if the submitter is responsible
+    for the identities.
     """
     for identity in identities:
         if proves_email_of(identity, user) and (client_ids is None or identity.aud in client_ids):
-            return contact_verified(organization, user, OtpType.EMAIL)
+            return changes_for_verified_contact(organization, user, OtpType.EMAIL)
     return ()
 
 
 def client_ids_of(parent: Organization) -> frozenset[str]:
-    """The client ids that the authentication proxies of this parent name. Only tokens for these are believed: the
-    operator of any other application has tokens of its users, and could send them here."""
+    """The client ids that the authentication proxies of this parent name. Only tokens for these client ids are
+    accepted, because the operator of any other application has tokens of its users, and could send them here."""
     return frozenset(
         client_id
         for proxy in parent.auth_proxies.values()
@@ -56,7 +58,7 @@ def client_ids_of(parent: Organization) -> frozenset[str]:
 
 
 def linked_email(identity: ProvenIdentity, settings: AuthProxySettings) -> str | None:
-    """The address by whose verified user this identity may be attached at a login; None if none may."""
+    """The address whose verified user may get this identity at a login; None if no user may."""
     email = identity.email
     if identity.iss != GOOGLE or email is None or not email.endswith(_GMAIL):
         return None

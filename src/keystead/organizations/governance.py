@@ -14,7 +14,7 @@ from keystead.api.records import User
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Change, Organization, Put, Remove
-from keystead.organizations.users import check_credential
+from keystead.organizations.users import check_can_authenticate
 
 
 def new_quorum(
@@ -45,13 +45,13 @@ def check_not_in_quorum(organization: Organization, user_ids: Iterable[str]) -> 
             )
 
 
-def check_still_credentialed(organization: Organization, user: User) -> None:
+def check_can_still_authenticate(organization: Organization, user: User) -> None:
     """Raise InvalidRequest if the user could no longer authenticate after the change."""
-    check_credential(user, organization, "parameters")
+    check_can_authenticate(user, organization, "parameters")
 
 
 def deletion_changes(organization: Organization, *, without_export: bool) -> tuple[Change, ...]:
-    """The changes that delete every record of a sub-organization but its profile.
+    """The changes that delete every record of a sub-organization except its profile.
 
     Its data key is deleted too, so its sealed secrets can never be opened again. Raises InvalidRequest for an
     organization without a parent, or with a wallet or a private key that was not exported.

@@ -10,12 +10,12 @@ from typing import Final
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.organization import Organization, Remove
 
-LASTS_MS: Final = 3_600_000
+LIFETIME_MS: Final = 3_600_000
 """How long a target is open, in milliseconds."""
 
 OPEN_MAX: Final = {ImportKind.WALLET: 10, ImportKind.PRIVATE_KEY: 10, ImportKind.SECRET: 20}
 """The most open targets of one user, by kind. The message of a wallet or private key does not name its target, so
-an import tries each."""
+an import tries one target after the other."""
 
 
 def open_targets(
@@ -23,15 +23,15 @@ def open_targets(
 ) -> tuple[ImportTarget, ...]:
     """The targets that this user's import of this kind may be sealed to, newest first."""
     newest_first = sorted(organization.import_targets.values(), key=lambda target: target.id, reverse=True)
-    mine = [target for target in newest_first if target.user_id == user_id and target.kind is kind]
-    return tuple(target for target in mine if not _has_expired(target, now_ms))[: OPEN_MAX[kind]]
+    of_user = [target for target in newest_first if target.user_id == user_id and target.kind is kind]
+    return tuple(target for target in of_user if not _has_expired(target, now_ms))[: OPEN_MAX[kind]]
 
 
-def outdated(
+def removals_of_outdated(
     organization: Organization, user_id: str, kind: ImportKind, now_ms: int, *, adding: int = 1
 ) -> tuple[Remove, ...]:
-    """The removals when this user gets `adding` more targets of this kind: expired ones, and the oldest over
-    OPEN_MAX."""
+    """The removals that make room for `adding` new targets of this kind: of expired targets, and of this user's
+    oldest ones beyond OPEN_MAX."""
     kept = {target.id for target in open_targets(organization, user_id, kind, now_ms)[: OPEN_MAX[kind] - adding]}
     return tuple(
         Remove(ImportTarget, target.id)
@@ -42,4 +42,4 @@ def outdated(
 
 
 def _has_expired(target: ImportTarget, now_ms: int) -> bool:
-    return now_ms >= target.created_at_ms + LASTS_MS
+    return now_ms >= target.created_at_ms + LIFETIME_MS

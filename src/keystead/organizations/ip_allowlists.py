@@ -20,10 +20,10 @@ from keystead.organizations.organization import Organization
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 RULES_MAX: Final = 10
-"""The most rules of a list for IPv4, and the most for IPv6."""
+"""The most rules of a list for each version of IP."""
 
-_WIDEST: Final = {4: 20, 6: 48}
-"""The shortest prefix of a rule, by the version of IP."""
+_PREFIX_LENGTH_MIN: Final = {4: 20, 6: 48}
+"""The least length of a rule's prefix in bits, by the version of IP."""
 
 _CIDR = re.compile(r"[0-9A-Fa-f.:]+/[0-9]{1,3}\Z")
 
@@ -51,7 +51,7 @@ def networks_of(cidrs: Iterable[str], field: str) -> dict[Network, int]:
     networks: dict[Network, int] = {}
     for at, cidr in enumerate(cidrs):
         networks.setdefault(_network(cidr, f"{field}[{at}].cidr"), at)
-    for version in _WIDEST:
+    for version in _PREFIX_LENGTH_MIN:
         count = sum(network.version == version for network in networks)
         if count > RULES_MAX:
             raise InvalidRequest(
@@ -73,10 +73,10 @@ def _network(cidr: str, field: str) -> Network:
         raise InvalidRequest(
             f"invalid request: field `{field}`: {cidr[:100]!r} stands for IPv4 addresses; write the IPv4 network"
         )
-    if network.prefixlen < _WIDEST[network.version]:
+    if network.prefixlen < _PREFIX_LENGTH_MIN[network.version]:
         raise InvalidRequest(
             f"invalid request: field `{field}`: {cidr[:100]!r} is too wide; the widest network of "
-            f"IPv{network.version} is /{_WIDEST[network.version]}"
+            f"IPv{network.version} is /{_PREFIX_LENGTH_MIN[network.version]}"
         )
     return network
 
@@ -84,28 +84,29 @@ def _network(cidr: str, field: str) -> Network:
 def check_source(organization: Organization, public_key: str, source: Source) -> None:
     """Raise PermissionDenied if the allow-list that applies to this request does not have its address.
 
-    `organization`: that of the request's user. Sub-organizations have no allow-lists. `public_key`: of the API key
-    that stamped the request, "" if it was no API key. A key's own list is asked in place of the organization's,
-    unless it has no rules. Nothing is refused while the organization's own list is absent or not enabled.
+    `organization`: the organization of the request's user. Sub-organizations have no allow-lists. `public_key`: the
+    API key that stamped the request, "" for another credential. The list of a key applies instead of the list of
+    the organization, unless it has no rules. Nothing is refused while the organization's list is absent or not
+    enabled.
     """
     if source.is_exempt or organization.profile.parent_id is not None:
         return
     lists = organization.of(IpAllowlists)
-    own = lists.get("")
-    if own is None or not own.enabled:
+    of_organization = lists.get("")
+    if of_organization is None or not of_organization.enabled:
         return
-    applies, whose = own, "organization"
+    allowlist, holder = of_organization, "organization"
     of_key = lists.get(public_key)
     if of_key is not None and of_key.rules and public_key:
-        applies, whose = of_key, "API key"
+        allowlist, holder = of_key, "API key"
     if source.address is None:
-        if applies.on_evaluation_error is OnEvaluationError.DENY:
+        if allowlist.on_evaluation_error is OnEvaluationError.DENY:
             raise PermissionDenied(
-                f"request not authorized: this {whose} has an IP allow-list, and the address of this request "
+                f"request not authorized: this {holder} has an IP allow-list, and the address of this request "
                 "cannot be determined: a trusted proxy sent no header, or a malformed one, that names the caller"
             )
         return
-    if not any(source.address in network for network in lists.networks[applies.public_key]):
+    if not any(source.address in network for network in lists.networks[allowlist.public_key]):
         raise PermissionDenied(
-            f"request not authorized: address {source.address} is not on the IP allow-list of this {whose}"
+            f"request not authorized: address {source.address} is not on the IP allow-list of this {holder}"
         )

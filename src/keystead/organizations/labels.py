@@ -13,7 +13,8 @@ from keystead.api.errors import InvalidRequest
 def check_unique(name: str, taken: Iterable[tuple[str, str]], field: str, called: str = "label") -> None:
     """Raise InvalidRequest if another record has the name.
 
-    `taken`: (name, id) of each; `called`: the word for such a name in the refusal, as clients expect it.
+    `taken`: the name and id of each other record. `field`: the field of the request with the name. `called`: the
+    word for such a name in the error, as clients expect it.
     """
     for other, holder in taken:
         if other == name:

@@ -1,8 +1,7 @@
-"""How many records one organization may hold, and the error when there are too many.
+"""How many records one organization may have, and the error when there are too many.
 
-Here: the declaration of a limit, and the values in force. Not here: the limits themselves: each record kind
-declares its own (`kinds`), and every limit is a setting of the server. Wallet accounts and activities are
-unbounded.
+Here: the declaration of a limit, and the values in force. Not here: the limits, which each record kind declares
+(`kinds`). Every limit is a setting of the server. Wallet accounts and activities have no limit.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits:
-    """The values in force: those given by name, else the defaults."""
+    """The values in force: those that were given by the names of limits, otherwise the defaults."""
 
     __slots__ = ("_values",)
 

@@ -1,6 +1,6 @@
-"""The values by which an organization is found from its parent: the index of whoami and list_suborgs.
+"""The values by which an organization is found from its parent, for example by whoami and list_suborgs.
 
-Here: which values are indexed. Not here: the index (`storage`), and who may use it.
+Here: which values are indexed. Not here: the index (`storage`), and which callers may use it.
 """
 
 from __future__ import annotations
@@ -47,10 +47,14 @@ def user_lookups(user: User) -> frozenset[Lookup]:
     """Every value by which this user is found. E-mail addresses are compared in lower case."""
     values = [Lookup(LookupKind.USER_NAME, user.user_name, user.user_id)]
     values += [Lookup(LookupKind.PUBLIC_KEY, key.credential.public_key, user.user_id) for key in user.api_keys]
-    values += [Lookup(LookupKind.CREDENTIAL_ID, one.credential_id, user.user_id) for one in user.authenticators]
     values += [
-        Lookup(LookupKind.OAUTH_IDENTITY, identity_looked_up(one.issuer, one.audience, one.subject), user.user_id)
-        for one in user.oauth_providers
+        Lookup(LookupKind.CREDENTIAL_ID, passkey.credential_id, user.user_id) for passkey in user.authenticators
+    ]
+    values += [
+        Lookup(
+            LookupKind.OAUTH_IDENTITY, identity_lookup_value(held.issuer, held.audience, held.subject), user.user_id
+        )
+        for held in user.oauth_providers
     ]
     if user.user_email:
         values.append(Lookup(LookupKind.EMAIL, user.user_email.lower(), user.user_id))
@@ -74,11 +78,12 @@ def account_lookups(accounts: Iterable[WalletAccount]) -> frozenset[Lookup]:
     )
 
 
-def identity_looked_up(issuer: str, audience: str, subject: str) -> str:
+def identity_lookup_value(issuer: str, audience: str, subject: str) -> str:
     """The indexed value of an OAuth identity: a digest, because the three may be longer than an index entry."""
     return hashlib.sha256(json.dumps([issuer, audience, subject]).encode()).hexdigest()
 
 
 def possible_values(kind: LookupKind, asked: str) -> tuple[str, ...]:
-    """The indexed values that a request may mean: an address has several forms, as in `signWith`."""
+    """The indexed values that the text `asked` of a request may stand for. An address may have several stored
+    forms."""
     return possible_forms(asked) if kind is LookupKind.WALLET_ACCOUNT_ADDRESS else (asked,)

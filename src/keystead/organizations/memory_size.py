@@ -15,8 +15,8 @@ _TEXT, _WIDE_TEXT, _BYTES, _NUMBER, _TUPLE, _STRUCT, _DICT, _DICT_ENTRY = 49, 74
 
 _POINTER = 8
 
-_ONCE = (bool, Enum)
-"""Types whose values exist once."""
+_SHARED_TYPES = (bool, Enum)
+"""The types whose values exist once in a process, and therefore count as zero."""
 
 
 def measured_bytes(value: object) -> int:
@@ -26,7 +26,7 @@ def measured_bytes(value: object) -> int:
     objects count each time. Raises TypeError for a type that records do not have.
     """
     size, left = 0, [value]
-    while left:  # a loop and not a recursion: each put of a record measures it
+    while left:  # not a recursion, which is slower: each put of a record measures it
         value = left.pop()
         if type(value) is str:
             size += _TEXT + len(value) if value.isascii() else _WIDE_TEXT + 4 * len(value)
@@ -37,7 +37,7 @@ def measured_bytes(value: object) -> int:
             members = msgspec.structs.astuple(value)
             size += _STRUCT + _POINTER * len(members)
             left += members
-        elif value is None or isinstance(value, _ONCE):
+        elif value is None or isinstance(value, _SHARED_TYPES):
             pass
         elif isinstance(value, bytes):
             size += _BYTES + len(value)

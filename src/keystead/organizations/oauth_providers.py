@@ -19,7 +19,7 @@ from keystead.organizations.organization import Organization
 
 
 def tokens_of(providers: Iterable[OauthProviderParamsV2], field: str) -> dict[str, str]:
-    """The ID tokens among these, by the field of each; `field` is the field of the list."""
+    """The ID tokens of these providers, by the field of each token. `field`: the field of the list."""
     return {
         _token_field(f"{field}[{index}]"): params.oidc_token
         for index, params in enumerate(providers)
@@ -50,19 +50,19 @@ def new_oauth_providers(
     if nothing proves the claims.
     """
     proven = [identities.get(_token_field(f"{field}[{index}]")) for index in range(len(providers))]
-    subjects = {(one.iss, one.sub) for one in proven if one is not None}
+    subjects = {(identity.iss, identity.sub) for identity in proven if identity is not None}
     added = []
-    for index, (params, of_token) in enumerate(zip(providers, proven, strict=True)):
+    for index, (params, from_token) in enumerate(zip(providers, proven, strict=True)):
         place = f"{field}[{index}]"
         if (params.oidc_token is None) == (params.oidc_claims is None):
-            raise InvalidRequest(f"invalid request: field `{place}`: one of `oidcToken` and `oidcClaims` is needed")
-        claims = params.oidc_claims or of_token
+            raise InvalidRequest(f"invalid request: field `{place}`: expected either `oidcToken` or `oidcClaims`")
+        claims = params.oidc_claims or from_token
         if claims is None:
             raise InvalidRequest(
                 f"invalid OIDC token: field `{_token_field(place)}`: it was not verified when it was submitted",
                 machine_code="INVALID_OIDC_TOKEN",
             )
-        if of_token is None and not claims_vouched and (claims.iss, claims.sub) not in subjects:
+        if from_token is None and not claims_vouched and (claims.iss, claims.sub) not in subjects:
             raise InvalidRequest(
                 f"invalid OIDC claims: field `{place}.oidcClaims`: nothing proves them; send an `oidcToken` of the "
                 f"same issuer and subject beside them in `{field}`, or let a user of the parent organization name "
@@ -110,5 +110,8 @@ def check_identities_free(organization: Organization, providers: Iterable[OauthP
 
 def user_with_identity(organization: Organization, identity: ProvenIdentity) -> tuple[User, OauthProvider] | None:
     """The user who has this OAuth identity, and its record: at most one user has it (`check_identities_free`)."""
-    found = organization.users.by_identity.get((identity.iss, identity.aud, identity.sub))
-    return None if found is None else (organization.users[found[0]], found[1])
+    holder = organization.users.by_identity.get((identity.iss, identity.aud, identity.sub))
+    if holder is None:
+        return None
+    user_id, provider = holder
+    return organization.users[user_id], provider

@@ -23,9 +23,10 @@ _encode = msgspec.json.Encoder().encode
 class OneTimeCode(VersionedRow, frozen=True, kw_only=True):
     """A code that was sent to a contact. The code itself is not stored.
 
-    `flow`: which operation takes the code: verify_otp with an encrypted attempt, verify_otp with the code in the
-    clear (older), otp_auth. `digest`: the keyed digest of the canonical code. `target`: the sealed private half of
-    the key that attempts are encrypted to, in the first flow only. Times are milliseconds since the epoch.
+    `flow`: the operation that the code is for: verify_otp with an encrypted attempt ("encrypted"), an older
+    verify_otp with the code in plaintext ("plain"), or otp_auth ("auth"). `digest`: the keyed digest of the
+    canonical code. `target`: the sealed private half of the key that attempts are encrypted to, in the first flow
+    only. Times are milliseconds since the epoch.
     """
 
     table = AttachedTable(
@@ -92,44 +93,46 @@ class CodeCount(VersionedRow, frozen=True, kw_only=True):
 
     def with_start(self, start: CodeStart) -> CodeCount:
         """The next revision, without the codes that no rule counts any more."""
-        kept = [one for one in self.starts if _forgotten_at_ms(one) > start.started_at_ms]
+        kept = [earlier for earlier in self.starts if _forgotten_at_ms(earlier) > start.started_at_ms]
         return replace(self, revision=self.revision + 1, starts=(*kept, start))
 
-    def without(self, otp_id: str) -> CodeCount:
+    def without_start(self, otp_id: str) -> CodeCount:
         """The next revision, without a code that was used."""
-        kept = tuple(one for one in self.starts if one.otp_id != otp_id)
+        kept = tuple(start for start in self.starts if start.otp_id != otp_id)
         return replace(self, revision=self.revision + 1, starts=kept)
 
-    def active(self, now_ms: int) -> int:
-        return sum(now_ms < one.expires_at_ms for one in self.starts)
+    def active_count(self, now_ms: int) -> int:
+        """How many of the codes have not expired."""
+        return sum(now_ms < start.expires_at_ms for start in self.starts)
 
-    def started_lately(self, now_ms: int) -> int:
-        return sum(now_ms < one.started_at_ms + INIT_WINDOW_MS for one in self.starts)
+    def recent_count(self, now_ms: int) -> int:
+        """How many codes were started within the window of the rate limit."""
+        return sum(now_ms < start.started_at_ms + INIT_WINDOW_MS for start in self.starts)
 
 
 def has_room_for_contact(count: CodeCount, now_ms: int) -> bool:
-    """Whether a contact may get another code. A locked code counts until it expires; else attempts were
-    unlimited."""
-    return count.active(now_ms) < ACTIVE_MAX
+    """Whether a contact may get another code. A locked code counts until it expires; otherwise the number of
+    attempts would have no limit."""
+    return count.active_count(now_ms) < ACTIVE_MAX
 
 
 def has_room_for_user(count: CodeCount, now_ms: int) -> bool:
     """Whether a user identifier may start another code."""
-    return count.started_lately(now_ms) < INIT_MAX
+    return count.recent_count(now_ms) < INIT_MAX
 
 
 def contact_subject(contact: str) -> str:
-    """`contact`: as `normalized_contact` gives it."""
+    """The subject of a contact. `contact`: the result of `normalized_contact`."""
     return f"contact {sha256(contact.encode()).hexdigest()}"
 
 
 def user_subject(user_identifier: str) -> str:
-    """`user_identifier`: the caller's own text, of any form."""
+    """The subject of a user. `user_identifier`: a text of any form that the caller chose."""
     return f"user {sha256(user_identifier.encode()).hexdigest()}"
 
 
-def no_starts(subject: str) -> CodeCount:
-    """The count of a subject that has no row: its first revision to be written is 1."""
+def count_without_starts(subject: str) -> CodeCount:
+    """The count of a subject that has no row. The first revision that is written is 1."""
     return CodeCount(subject=subject, revision=0)
 
 

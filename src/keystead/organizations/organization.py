@@ -44,7 +44,7 @@ class Put(msgspec.Struct, frozen=True):
 
 
 class Remove(msgspec.Struct, frozen=True):
-    """Take the record of this type and id away."""
+    """Remove the record of this type and id."""
 
     kind: type[Record]
     id: str
@@ -82,10 +82,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
 
     def record(self, kind: type[RecordMap[RecordT]], id_: str) -> RecordT:
         """The record of this kind and id. Raises NotFound."""
-        found = self.of(kind).get(id_)
-        if found is None:
+        record = self.of(kind).get(id_)
+        if record is None:
             raise self.not_found(kind, id_)
-        return found
+        return record
 
     def not_found(self, kind: type[RecordMap[Any]], id_: str) -> NotFound:
         """The refusal of an id that no record of this kind has."""
@@ -153,14 +153,14 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes(self) -> int:
-        """The memory that its records take, measured."""
+        """The measured size of its records in memory."""
         return sum(map_.bytes for map_ in self.maps.values())
 
 
 def from_records(
     organization_id: str, version: Version, records: Iterable[Record], kinds: RecordKinds = RECORD_KINDS
 ) -> Organization:
-    """An organization from all of its records. Raises ValueError where profile or data key is missing."""
+    """An organization from all of its records. Raises ValueError if the profile or the data key is missing."""
     empty = Organization(
         id=organization_id, version=version, maps={type_: kind() for type_, kind in kinds.of_record.items()}
     )
@@ -193,9 +193,9 @@ def apply(organization: Organization, changes: Iterable[Change], version: Versio
 
 
 def apply_unordered(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
-    """The organization after these changes, which were collected over several versions and are in no order.
+    """The organization after these changes, which were collected over several versions and have no order.
 
-    A removed record need not exist. An indexed value may have moved from one record to another meanwhile (an API
+    A record to remove may not exist. An indexed value may have moved from one record to another meanwhile (an API
     key from one user to another), so the old state of every indexed record is removed before a new one is added.
     """
     removals: list[Change] = []

@@ -22,9 +22,9 @@ _encode = msgspec.json.Encoder().encode
 class MessageRules(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for messages.
 
-    `channels`: those that this server has a sender for. `last_ms`: milliseconds until a message is given up.
-    `kept_ms`: milliseconds for which a message that is done with, and the events of an e-mail, stay on record.
-    `has_sandbox`: the sandbox contacts get the code that everybody knows.
+    `channels`: the channels that this server has a sender for. `last_ms`: milliseconds until a message is given up.
+    `kept_ms`: milliseconds for which a finished message and the events of an e-mail stay on record. `has_sandbox`:
+    the sandbox contacts get the fixed code.
     """
 
     channels: frozenset[Channel] = frozenset()
@@ -45,10 +45,11 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
     """A message in the outbox. `revision` distinguishes one lease from an earlier one. Times are ms since the
     epoch.
 
-    `due_ms`: when a process may lease it; None once it was sent or given up, and then `sealed` is None, too, but
-    for what a development server keeps.
-    `failures`: attempts so far. `give_up_at_ms`: after this moment a temporary failure is final.
-    `sender`: the address that the caller chose, "" for the address of the operator's setting.
+    - `due_ms`: when a process may lease it; None after it was sent or given up. Then `sealed` is None, too, except
+      on a development server that keeps texts.
+    - `failures`: attempts that failed so far.
+    - `give_up_at_ms`: after this time a temporary failure is final.
+    - `sender`: the address that the caller chose, "" for the address of the operator's setting.
     """
 
     table = AttachedTable(
@@ -79,7 +80,8 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
     def after_attempt(
         self, result: SendResult, next_attempt_ms: int | None, *, keeps_text: bool = False
     ) -> OutgoingMessage:
-        """`next_attempt_ms`: None after the last attempt; then nothing of the text is kept, unless `keeps_text`."""
+        """The message after an attempt. `next_attempt_ms`: None after the last attempt; then the text is deleted,
+        unless `keeps_text`."""
         return replace(
             self,
             revision=self.revision + 1,

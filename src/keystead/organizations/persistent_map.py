@@ -1,4 +1,4 @@
-"""A map that never changes: `set` and `delete` give a new map that shares nearly all of the old one.
+"""An immutable map. `set` and `delete` return a new map that shares nearly all of the old one.
 
 Here: the data structure, without dependencies. Not here: what an organization keeps in it (`organization`).
 """
@@ -14,7 +14,7 @@ V = TypeVar("V")
 D = TypeVar("D")
 
 _FEW = 64
-"""Up to so many entries there is one dict: copying it costs less than spreading them."""
+"""A map of at most so many entries has one dict, because copying it costs less than several dicts."""
 
 
 class PersistentMap(Mapping[K, V]):
@@ -39,7 +39,7 @@ class PersistentMap(Mapping[K, V]):
         if self._size <= _FEW:
             self._buckets, self._mask = (entries,), 0
             return
-        # The power of two next to the square root, from below.
+        # A power of two near the square root of the number of entries.
         count = 1 << (self._size.bit_length() // 2)
         mask = count - 1
         buckets: tuple[dict[K, V], ...] = tuple({} for _ in range(count))

@@ -16,7 +16,7 @@ from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.identities import ProvenIdentity
-from keystead.organizations.lookups import LookupKind, identity_looked_up
+from keystead.organizations.lookups import LookupKind, identity_lookup_value
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.organizations.organization import Organization
 from keystead.organizations.verified_contacts import (
@@ -53,10 +53,11 @@ class ProvenContact(msgspec.Struct, frozen=True, kw_only=True):
 class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     """What a verified stamp proves: possession of a key, of one of these credential types.
 
-    `public_key` is hex (API keys) or base64url COSE (passkeys); `credential_id` is set for passkeys only; `contact`
-    and `identity` for attested stamps: what the token proves that vouches for the key. `session_digest` is set
-    where the text of a read-only session takes the place of a stamp. `signature` and `scheme` are kept for the vote
-    that the stamp casts.
+    - `public_key`: hex for an API key, base64url of the COSE key for a passkey.
+    - `credential_id`: set for passkeys only.
+    - `contact`, `identity`: set for attested stamps. What the token proves that attests the key.
+    - `session_digest`: set if the request has the text of a read-only session instead of a stamp.
+    - `signature`, `scheme`: for the vote that the stamp casts.
     """
 
     public_key: str
@@ -73,12 +74,12 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
         return self.contact is not None or self.identity is not None
 
     def lookup(self) -> tuple[LookupKind, str]:
-        """By what the user's organization is found from its parent."""
+        """The kind and the value by which the user's organization is found from its parent."""
         if self.credential_id is not None:
             return LookupKind.CREDENTIAL_ID, self.credential_id
         if self.identity is not None:
             identity = self.identity
-            return LookupKind.OAUTH_IDENTITY, identity_looked_up(identity.iss, identity.aud, identity.sub)
+            return LookupKind.OAUTH_IDENTITY, identity_lookup_value(identity.iss, identity.aud, identity.sub)
         if self.contact is not None:
             is_email = self.contact.otp_type is OtpType.EMAIL
             return LookupKind.EMAIL if is_email else LookupKind.PHONE_NUMBER, self.contact.normalized
@@ -88,7 +89,8 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """A user, the organization that the user belongs to, and the key that proved it.
 
-    `session_profile_id`: of a session's key whose session is under a profile.
+    `record_id`: the id of the credential's record. `session_profile_id`: the profile of the session, if the key
+    belongs to a session with a profile; otherwise "".
     """
 
     organization_id: str
@@ -106,7 +108,7 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
     PermissionDenied for a recovery key that stamps anything but a recovery.
     """
     if proven.session_digest is not None:
-        return _reader_in(organization, proven, proven.session_digest, now_ms)
+        return _user_of_read_only_session(organization, proven, proven.session_digest, now_ms)
     if proven.contact is not None:
         return _user_of_contact(organization, proven, proven.contact)
     if proven.identity is not None:
@@ -139,7 +141,7 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
         )
     expires_at_ms = api_key.expires_at_ms
     if expires_at_ms is not None and now_ms >= expires_at_ms:
-        raise expired(proven, expires_at_ms)
+        raise expired_key_error(proven, expires_at_ms)
     return Principal(
         organization_id=organization.id,
         user=organization.users[user_id],
@@ -151,7 +153,8 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
 
 
 def contact_record_id(user: User, type_: CredentialType) -> str:
-    """What stands for a user's address or number where other credentials have the id of their record."""
+    """The id of a user's address or number as a credential. Other credentials have the id of their record
+    instead."""
     return f"{user.user_id} {type_}"
 
 
@@ -160,7 +163,7 @@ def _user_of_contact(organization: Organization, proven: ProvenKey, contact: Pro
         return None
     users = users_with_contact(organization, contact.otp_type, contact.normalized)
     if organization.profile.parent_id is None and not has_logins_by_code(organization, contact.otp_type):
-        return None  # a parent has such logins for its sub-organizations; for its own users they begin switched off
+        return None  # for the users of a parent, logins by code are off until the feature is set
     if users:
         check_logins_by_code(organization, contact.otp_type)
     if len(users) > 1:
@@ -192,13 +195,15 @@ def _user_of_identity(organization: Organization, proven: ProvenKey, identity: P
     )
 
 
-def _reader_in(organization: Organization, proven: ProvenKey, digest: str, now_ms: int) -> Principal | None:
+def _user_of_read_only_session(
+    organization: Organization, proven: ProvenKey, digest: str, now_ms: int
+) -> Principal | None:
     session = organization.read_only_sessions.get(digest)
     user = None if session is None else organization.users.get(session.user_id)
     if session is None or user is None:
         return None
     if now_ms >= session.expires_at_ms:
-        raise expired(proven, session.expires_at_ms)
+        raise expired_key_error(proven, session.expires_at_ms)
     return Principal(
         organization_id=organization.id,
         user=user,
@@ -208,8 +213,9 @@ def _reader_in(organization: Organization, proven: ProvenKey, digest: str, now_m
     )
 
 
-def expired(proven: ProvenKey, expires_at_ms: int) -> Unauthenticated:
-    """The first half of this message is literal: published clients end a session when they read it."""
+def expired_key_error(proven: ProvenKey, expires_at_ms: int) -> Unauthenticated:
+    """The refusal of an expired key or session. The beginning of its message must not change: published clients end
+    a session when they read it."""
     return Unauthenticated(
         f"authentication failed: rpc error: code = Unauthenticated desc = expired api key publicKey="
         f"{proven.public_key}: it expired at {expires_at_ms} ms since the epoch",
@@ -221,7 +227,8 @@ KEY_NOT_FOUND: Final = "could not find public key in organization or its parent 
 """Published clients end a session when a message has these words."""
 
 
-def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
+def unknown_key_error(organization_id: str, proven: ProvenKey) -> Unauthenticated:
+    """The refusal of a key, credential or read-only session that no user of the organization has."""
     if proven.credential_id is not None:
         return Unauthenticated(
             "credential ID could not be found in organization or its parent organization "
@@ -241,7 +248,8 @@ def unknown(organization_id: str, proven: ProvenKey) -> Unauthenticated:
     )
 
 
-def ambiguous(kind: LookupKind) -> Unauthenticated:
+def ambiguous_value_error(kind: LookupKind) -> Unauthenticated:
+    """The refusal of a value of this kind by which several sub-organizations are found."""
     return Unauthenticated(
         f"more than one suborg associated with a {_CALLED[kind]}: name the sub-organization in organizationId",
         machine_code="CREDENTIAL_CONFLICT",

@@ -28,14 +28,15 @@ _ENTRY_BYTES = 120
 class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     """The records of one kind by id. Subclass it to declare a kind, and list the subclass in `record_kinds`.
 
-    `word` is the kind in the database: it never changes. `called` is a record of the kind in a refusal; by default,
-    the word with spaces. `record` is the type of the records, `id_field` the
-    field that holds a record's id; None for a kind of which an organization has one record. `limits` are the
-    kind's limits; the first bounds the number of records. `label_field` is the field whose value is unique
-    in an organization (among records of an equal `label_scope`, if that field is given); `label_called` is its
-    name in a refusal. `has_index` is true if `_indexed` and `_unindexed` maintain further look-ups.
-
-    `bytes` is the memory that the records take, measured.
+    - `word`: the name of the kind in the database. It never changes.
+    - `called`: the name of a record of the kind in errors; by default, the word with spaces.
+    - `record`: the type of the records.
+    - `id_field`: the field with a record's id; None if an organization has one record of the kind.
+    - `limits`: the limits of the kind. The first bounds the number of records.
+    - `label_field`: the field whose value is unique in an organization; if there is a `label_scope`, unique among
+      the records with an equal value of that field. `label_called`: its name in errors.
+    - `has_index`: whether `_index` and `_unindex` maintain further look-ups.
+    - `bytes`: the measured size of the records in memory.
     """
 
     word: ClassVar[str]
@@ -92,7 +93,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         return self.by_id.keys()
 
     def values(self) -> Iterable[RecordT]:
-        """In no particular order."""
+        """The records, in no particular order."""
         return self.by_id.values()
 
     def items(self) -> Iterable[tuple[str, RecordT]]:
@@ -100,7 +101,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         return self.by_id.items()
 
     def in_order(self) -> list[RecordT]:
-        """In order of creation, since ids sort by time."""
+        """The records in order of creation, because ids sort by time of creation."""
         return [self.by_id[id_] for id_ in sorted(self.by_id)]
 
     # Changes.
@@ -109,15 +110,15 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         """This map with the record, which replaces the record of the same id."""
         id_ = self.id_of(record)
         before = self.by_id.get(id_)
-        bare = self if before is None else self._unindexed(before)
+        bare = self if before is None else self._unindex(before)
         size = self.bytes + self._bytes(record) - (0 if before is None else self._bytes(before))
-        return replace(bare, by_id=self.by_id.set(id_, record), bytes=size)._indexed(record)
+        return replace(bare, by_id=self.by_id.set(id_, record), bytes=size)._index(record)
 
     def remove(self: MapT, id_: str) -> MapT:
         """This map without the record. Raises KeyError for an id without a record."""
         before = self.by_id[id_]
         size = self.bytes - self._bytes(before)
-        return replace(self._unindexed(before), by_id=self.by_id.delete(id_), bytes=size)
+        return replace(self._unindex(before), by_id=self.by_id.delete(id_), bytes=size)
 
     @classmethod
     def _bytes(cls, record: Any) -> int:
@@ -128,11 +129,11 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         """The values by which the organization is found from its parent because of this record."""
         return frozenset()
 
-    def _indexed(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
+    def _index(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
         """This map, which holds the record, with the record in its indexes."""
         return self
 
-    def _unindexed(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
+    def _unindex(self: MapT, record: Any) -> MapT:  # noqa: ARG002 - a subclass with an index overrides it
         """This map, which still holds the record, without the record in its indexes."""
         return self
 
@@ -153,6 +154,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
 
     @classmethod
     def check_label(cls, label: str, taken: Mapping[str, str], field: str) -> None:
-        """Raise InvalidRequest if the label is one of those `taken` (`labels`)."""
+        """Raise InvalidRequest if a record has the label. `taken`: as `labels` returns them. `field`: the field of
+        the request with the label."""
         if label in taken:
             check_unique(label, [(label, taken[label])], field, cls.label_called)

@@ -1,4 +1,5 @@
-"""The rules of sessions: how long they last, the expiring API key that a session is, which keys a new one ends.
+"""The rules of sessions: how long they last, the expiring API key of a session, and which keys a new session
+deletes.
 
 Pure. Here: from the parameters of a login to the user's API keys afterwards. Not here: who may log in
 (`operations`), the session token (`sessions`), which user a key proves (`principals`).
@@ -24,20 +25,21 @@ DEFAULT_SECONDS: Final = 900
 
 
 def session_seconds(asked: str | None, profile: SessionProfile | None, limits: Limits, field: str) -> int:
-    """How long the session lasts: the smaller of what the request asks for and what the profile says.
+    """How many seconds the session lasts: the lower of the request's value (`asked`) and the profile's value.
 
-    Raises InvalidRequest unless `asked` is a positive number of seconds as decimal text within the limit.
+    `field`: the field of the request with the value. Raises InvalidRequest unless `asked` is a positive number of
+    seconds as decimal text within the limit.
     """
-    most = limits[SESSION_SECONDS]
+    seconds_max = limits[SESSION_SECONDS]
     if asked is not None and not (
-        asked.isascii() and asked.isdigit() and len(asked) <= 10 and 0 < int(asked) <= most
+        asked.isascii() and asked.isdigit() and len(asked) <= 10 and 0 < int(asked) <= seconds_max
     ):
         raise InvalidRequest(
             f"invalid api key expiration: field `{field}`: {asked[:20]!r}: expected a positive number of seconds "
-            f"as decimal text, at most {most}"
+            f"as decimal text, at most {seconds_max}"
         )
     of_profile = profile.expiration_seconds if profile is not None else None
-    given = [int(each) for each in (asked, of_profile) if each is not None]
+    given = [int(seconds) for seconds in (asked, of_profile) if seconds is not None]
     return min(given, default=DEFAULT_SECONDS)
 
 
@@ -101,11 +103,12 @@ def session_key(
 
 
 def user_with_email(organization: Organization, email: str) -> User | None:
-    """The one user who has this e-mail address, a verified one first. Raises InvalidRequest if several have."""
-    found = users_with_contact(organization, OtpType.EMAIL, email)
-    if len(found) > 1:
+    """The user with this e-mail address: one who verified it, otherwise one who has it. None if no user has it.
+    Raises InvalidRequest if there are several."""
+    users = users_with_contact(organization, OtpType.EMAIL, email)
+    if len(users) > 1:
         raise InvalidRequest(
             "invalid request: field `parameters.email`: more than one user has this address; name the user's id "
             "with ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"
         )
-    return found[0] if found else None
+    return users[0] if users else None

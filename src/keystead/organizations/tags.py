@@ -27,15 +27,16 @@ def new_tag(
     now_ms: int,
     field: str,
 ) -> Tag:
-    """Raises LimitReached, and InvalidRequest for a name that another tag of this type has."""
+    """The record of a new tag. Raises LimitReached, and InvalidRequest for a name that another tag of this type
+    has."""
     organization.tags.check_limit(1, limits)
     Tags.check_label(name, organization.tags.labels(tag_type), field)
     now = Timestamp.from_ms(now_ms)
     return Tag(tag_id=tag_id, tag_name=name, tag_type=tag_type, created_at=now, updated_at=now)
 
 
-def tag_named(organization: Organization, tag_type: TagType, tag_id: str) -> Tag:
-    """Raises NotFound, also for a tag of the other type."""
+def tag_of_type(organization: Organization, tag_type: TagType, tag_id: str) -> Tag:
+    """The tag of this id and type. Raises NotFound, also for a tag of the other type."""
     tag = organization.tags.get(tag_id)
     if tag is None or tag.tag_type is not tag_type:
         raise NotFound(f"unable to find {_CALLED[tag_type]} {tag_id} in organization {organization.id}")

@@ -1,4 +1,5 @@
-"""Verification tokens without a key and messages that clients signed, after their one use.
+"""Verification tokens without a key, and messages that clients signed: each can be used once, and this records its
+use.
 
 Here: the row, which changes without a new version of the organization. Not here: what is valid for one use only
 (`operations.verification_tokens`).
@@ -12,10 +13,10 @@ from keystead.organizations.attached_rows import EXPIRY, AttachedTable, Versione
 
 
 class UsedToken(VersionedRow, frozen=True, kw_only=True):
-    """`id`: of a token, or the SHA-256 of a signed message in hex. It is unique over all organizations, because a
-    token of a parent is valid in each sub-organization.
+    """The use of a token or message. `id`: the id of the token, or the SHA-256 of the signed message in hex.
 
-    Of two uses at the same instant, the second finds the row of the first, and is decided again.
+    The id is unique over all organizations, because a token of a parent is valid in each sub-organization. If two
+    requests use a token at the same time, the commit of the second fails, and it is decided again.
     """
 
     table = AttachedTable(

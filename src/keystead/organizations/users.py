@@ -14,7 +14,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization
 
 
-def check_credential(user: User, organization: Organization, field: str) -> None:
+def check_can_authenticate(user: User, organization: Organization, field: str) -> None:
     """Raise InvalidRequest unless the user can authenticate, now and later."""
     features = organization.profile.features
     by_email = user.user_email and (
@@ -28,7 +28,7 @@ def check_credential(user: User, organization: Organization, field: str) -> None
         )
 
 
-def users_asked_for(organization: Organization, user_id: str | None) -> list[User]:
+def requested_users(organization: Organization, user_id: str | None) -> list[User]:
     """The user of this id; all users in order of creation if the id is None or "". Raises NotFound."""
     return [organization.record(Users, user_id)] if user_id else organization.users.in_order()
 

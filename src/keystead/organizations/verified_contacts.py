@@ -28,59 +28,59 @@ def users_with_contact(organization: Organization, otp_type: OtpType, contact: s
         ids = users.by_email.get(contact.lower(), ())
     else:
         ids = users.by_phone_number.get(contact, ())
-    found = [users[id_] for id_ in ids]
-    return [user for user in found if is_verified(organization, user, otp_type)] or found
+    holders = [users[id_] for id_ in ids]
+    return [user for user in holders if is_verified(organization, user, otp_type)] or holders
 
 
 def is_verified(organization: Organization, user: User, otp_type: OtpType) -> bool:
     """Whether the user's own contact of this type is verified."""
-    marked = organization.of(VerifiedContactsMap).get(user.user_id)
-    return marked is not None and bool(marked.email if otp_type is OtpType.EMAIL else marked.phone_number)
+    verified = organization.of(VerifiedContactsMap).get(user.user_id)
+    return verified is not None and bool(verified.email if otp_type is OtpType.EMAIL else verified.phone_number)
 
 
 def has_logins_by_code(organization: Organization, otp_type: OtpType) -> bool:
-    """Whether the organization's users may log in by such a code."""
+    """Whether the organization's users may log in with codes of this type."""
     return _FEATURES[otp_type] in organization.profile.features
 
 
 def check_logins_by_code(organization: Organization, otp_type: OtpType) -> None:
-    """Raise InvalidRequest unless the organization's users may log in by such a code."""
+    """Raise InvalidRequest unless the organization's users may log in with codes of this type."""
     if not has_logins_by_code(organization, otp_type):
         raise InvalidRequest(
             f"feature {_FEATURES[otp_type]} is not enabled in organization {organization.id}; "
-            "set_organization_feature does it"
+            "enable it with set_organization_feature"
         )
 
 
 _FEATURES = {OtpType.EMAIL: FeatureName.OTP_EMAIL_AUTH, OtpType.SMS: FeatureName.SMS_AUTH}
 
 
-def contact_verified(organization: Organization, user: User, otp_type: OtpType) -> tuple[Change, ...]:
-    """The change that marks the user's own contact of this type as verified; none if it is marked already."""
-    marked = organization.of(VerifiedContactsMap).get(user.user_id) or VerifiedContacts(user_id=user.user_id)
+def changes_for_verified_contact(organization: Organization, user: User, otp_type: OtpType) -> tuple[Change, ...]:
+    """The change that marks the user's own contact of this type as verified; no change if it is marked already."""
+    verified = organization.of(VerifiedContactsMap).get(user.user_id) or VerifiedContacts(user_id=user.user_id)
     if otp_type is OtpType.EMAIL:
-        changed = replace(marked, email=user.user_email)
+        changed = replace(verified, email=user.user_email)
     else:
-        changed = replace(marked, phone_number=user.user_phone_number)
-    return () if changed == marked else (Put(changed),)
+        changed = replace(verified, phone_number=user.user_phone_number)
+    return () if changed == verified else (Put(changed),)
 
 
-def contacts_changed(organization: Organization, user: User) -> tuple[Change, ...]:
-    """The change that removes contacts from the user's verified ones that the user no longer has. `user`: after the
-    change."""
-    marked = organization.of(VerifiedContactsMap).get(user.user_id)
-    if marked is None:
+def changes_for_changed_contacts(organization: Organization, user: User) -> tuple[Change, ...]:
+    """The change that removes verified contacts that the user no longer has. `user`: the user after the change of
+    contacts."""
+    verified = organization.of(VerifiedContactsMap).get(user.user_id)
+    if verified is None:
         return ()
     kept = replace(
-        marked,
-        email=marked.email if has_contact(user, OtpType.EMAIL, marked.email or "") else None,
-        phone_number=marked.phone_number if user.user_phone_number == marked.phone_number else None,
+        verified,
+        email=verified.email if has_contact(user, OtpType.EMAIL, verified.email or "") else None,
+        phone_number=verified.phone_number if user.user_phone_number == verified.phone_number else None,
     )
-    if kept == marked:
+    if kept == verified:
         return ()
-    return (Put(kept),) if kept.email or kept.phone_number else user_removed(organization, user.user_id)
+    return (Put(kept),) if kept.email or kept.phone_number else changes_for_removed_user(organization, user.user_id)
 
 
-def user_removed(organization: Organization, user_id: str) -> tuple[Change, ...]:
+def changes_for_removed_user(organization: Organization, user_id: str) -> tuple[Change, ...]:
     """The change that removes all verified contacts of this user; none if the user has none."""
     return (Remove(VerifiedContacts, user_id),) if user_id in organization.of(VerifiedContactsMap) else ()

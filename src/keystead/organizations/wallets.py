@@ -20,12 +20,12 @@ def is_exported(stored: StoredAccount, organization: Organization) -> bool:
 def check_exported(
     kind: str, exported: Iterable[tuple[str, bool]], *, without_export: bool | None, machine_code: str
 ) -> None:
-    """Raise InvalidRequest for the first of these (id, whether exported) whose key would be lost.
+    """Raise InvalidRequest for the first record that was not exported, because its key would be lost.
 
-    `kind` is their name in the message.
+    `exported`: the id of each record, and whether it was exported. `kind`: the name of the records in the message.
     """
-    for record_id, has_left in () if without_export else exported:
-        if not has_left:
+    for record_id, is_exported_already in () if without_export else exported:
+        if not is_exported_already:
             raise InvalidRequest(
                 f"invalid request: {kind} {record_id} has not been exported; export it first, or set "
                 "`parameters.deleteWithoutExport`",

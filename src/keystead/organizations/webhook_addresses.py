@@ -1,6 +1,6 @@
 """Which addresses webhooks may be sent to. Pure.
 
-Here: the rules for a URL, and for an address that is about to be dialled. Not here: resolving names and dialling
+Here: the rules for a URL, and for an address before a connection to it. Not here: resolving names and connecting
 (`delivery.webhooks.dialling`). A URL is checked when it is registered, and again before each attempt, because the
 operator may have changed the settings.
 """
@@ -20,14 +20,14 @@ URL_MAX = 2_048
 
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _TUNNELS = tuple(IPv6Network(network) for network in ("2001::/32", "2002::/16"))
-"""Teredo and 6to4: addresses that hold an IPv4 address, at which a relay would deliver."""
+"""Teredo and 6to4: these addresses contain an IPv4 address, and a relay would forward packets to it."""
 
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _LOOPBACK_NAME = "localhost"
 
 
 def networks_of(text: str) -> tuple[DialledNetwork, ...]:
-    """Networks separated by commas. Raises ValueError, which names the one that is malformed."""
+    """The networks in a text that separates them with commas. Raises ValueError, which names a malformed one."""
     return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
@@ -53,29 +53,29 @@ def may_be_dialled(address: DialledAddress, allowed: tuple[DialledNetwork, ...])
 def check_url(url: str, allowed: tuple[DialledNetwork, ...], field: str) -> None:
     """Raise InvalidRequest unless webhooks may be sent to this URL.
 
-    It begins with https://, and has a host and no user. Plain http is for a loopback host that `allowed` contains.
-    A host that is a name is checked when it is dialled.
+    It must begin with https://, and have a host and no user. It may begin with http:// if its host is a loopback
+    host that `allowed` contains. The addresses of a host that is a name are checked before each connection.
     """
     if len(url) > URL_MAX or not _VISIBLE.fullmatch(url):
-        raise _refused(field, f"expected at most {URL_MAX} visible ASCII characters")
+        raise _refusal(field, f"expected at most {URL_MAX} visible ASCII characters")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise _refused(field, "its host or its port is malformed") from None
+        raise _refusal(field, "its host or its port is malformed") from None
     if "@" in parts.netloc or "\\" in url:
-        raise _refused(field, "it must hold no user, no password and no backslash")
+        raise _refusal(field, "it must hold no user, no password and no backslash")
     if not host or port == 0:
-        raise _refused(field, "expected https://HOST/PATH")
+        raise _refusal(field, "expected https://HOST/PATH")
     literal = _literal(host)
     if literal is not None and not may_be_dialled(literal, allowed):
-        raise _refused(field, f"{host} is not a public address, and the settings of this server do not allow it")
+        raise _refusal(field, f"{host} is not a public address, and the settings of this server do not allow it")
     is_loopback = _is_loopback_name(host) or (literal is not None and literal.is_loopback)
     allows_loopback = may_be_dialled(literal or ip_address("127.0.0.1"), allowed)
     if is_loopback and not allows_loopback:
-        raise _refused(field, f"{host} is not a public address, and the settings of this server do not allow it")
+        raise _refusal(field, f"{host} is not a public address, and the settings of this server do not allow it")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback):
-        raise _refused(field, "expected an address that begins with https://")
+        raise _refusal(field, "expected an address that begins with https://")
 
 
 def _is_loopback_name(host: str) -> bool:
@@ -84,12 +84,13 @@ def _is_loopback_name(host: str) -> bool:
 
 
 def _literal(host: str) -> DialledAddress | None:
-    """The address, if the host is one in its usual form. Others (0x7f.1) are resolved, and checked when dialled."""
+    """The address, if the host is an address in its usual form. Other forms (0x7f.1) are checked before a
+    connection."""
     try:
         return ip_address(host)
     except ValueError:
         return None
 
 
-def _refused(field: str, why: str) -> InvalidRequest:
+def _refusal(field: str, why: str) -> InvalidRequest:
     return InvalidRequest(f"invalid webhook url: field `{field}`: {why}")

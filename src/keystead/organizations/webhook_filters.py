@@ -1,4 +1,4 @@
-"""What an endpoint wants of an event type: the JSON of a subscription's `filtersJson`. Pure.
+"""Which events of a type an endpoint gets: the JSON of a subscription's `filtersJson`. Pure.
 
 The public documentation names the field and describes no filters; these are this server's own.
 """
@@ -23,7 +23,7 @@ _Many = Annotated[tuple[_Text, ...], Meta(max_length=100)]
 
 
 class Filters(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """An event passes if it is among each of the lists that are not left out.
+    """The filters of a subscription. An event matches if each list that is given contains its value.
 
     `organization_ids`: the organizations of the activity.
     """
@@ -32,7 +32,7 @@ class Filters(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
     statuses: Annotated[tuple[ActivityStatus, ...], Meta(max_length=100)] | None = None
     organization_ids: Annotated[tuple[Uuid, ...], Meta(max_length=100)] | None = None
 
-    def pass_(self, activity_type: str, status: ActivityStatus, organization_id: str) -> bool:
+    def matches(self, activity_type: str, status: ActivityStatus, organization_id: str) -> bool:
         return (
             _among(activity_type, self.activity_types)
             and _among(status, self.statuses)
@@ -45,7 +45,7 @@ _NONE = Filters()
 
 
 def check_filters(text: str | None, field: str) -> None:
-    """Raise InvalidRequest unless this is JSON of filters, or nothing."""
+    """Raise InvalidRequest unless the text is the JSON of filters, or absent."""
     if not text:
         return
     try:
@@ -60,7 +60,7 @@ def check_filters(text: str | None, field: str) -> None:
 
 @functools.lru_cache(maxsize=1_024)
 def filters_of(text: str | None) -> Filters:
-    """The filters of text that was checked."""
+    """The filters of a text that `check_filters` has accepted."""
     return _decoder.decode(text) if text else _NONE
 
 

@@ -10,7 +10,7 @@ from keystead.organizations.webhooks import FEATURE
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Where deliveries go: an endpoint, or the feature."""
+    """The receiver of deliveries: an endpoint, or the URL of the older feature."""
 
     endpoint_id: str
     organization_id: str

@@ -37,7 +37,7 @@ class WebhookRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeliveryResult(StrEnum):
-    """What became of an attempt. `FAILED`: the answer says that another attempt is of no use."""
+    """The result of an attempt. FAILED: the answer says that another attempt would fail, too."""
 
     DELIVERED = "delivered"
     DELAYED = "delayed"
@@ -46,7 +46,7 @@ class DeliveryResult(StrEnum):
 
 
 def event_row_id(activity_id: str, revision: int) -> str:
-    """Sorts by activity, then by its revisions in order."""
+    """The id of an event's row. The ids sort by activity, then by revision."""
     return f"{activity_id}:{revision:010d}"
 
 
@@ -74,8 +74,8 @@ class WebhookDelivery(VersionedRow, frozen=True, kw_only=True):
 
     `id`: that of the event's row. `organization_id`: of the activity; `endpoint_organization_id`: the same, or its
     parent. `event_id`: as receivers see it, the same for every attempt. `due_ms`: when it may be attempted; None
-    once it is done with. `body_bytes`: the length of the event. `failures`: attempts so far that failed.
-    `give_up_at_ms`: no attempt begins after it.
+    after it was delivered or given up. `body_bytes`: the length of the event. `failures`: attempts so far that
+    failed. `give_up_at_ms`: no attempt begins after it.
     """
 
     table = AttachedTable(
@@ -115,7 +115,8 @@ class WebhookDelivery(VersionedRow, frozen=True, kw_only=True):
 
 
 class WebhookLease(VersionedRow, frozen=True, kw_only=True):
-    """The process that delivers to an endpoint until `expires_at_ms`. Only one does, so that events stay in order.
+    """The process that delivers to an endpoint until `expires_at_ms`. Only one process does, so that events stay in
+    order.
 
     `holder`: the id of a process, new at each start.
     """
@@ -136,7 +137,7 @@ class WebhookLease(VersionedRow, frozen=True, kw_only=True):
         return replace(self, revision=self.revision + 1, holder=holder, expires_at_ms=until_ms)
 
     def released(self) -> WebhookLease:
-        """Nobody's. Its expiry, 0, tells the processes that wait for it."""
+        """The lease without a holder. Its expiry is 0, so other processes may take it at once."""
         return self.renewed("", 0)
 
     def row(self) -> tuple[Any, ...]:

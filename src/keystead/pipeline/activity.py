@@ -75,11 +75,11 @@ class RefusalWithRows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
-    """What an execution may look at and use. It writes nothing.
+    """What the function of an operation may read and use. An execution writes nothing.
 
-    `identities` are those that the request's ID tokens proved when it was submitted, by field.
-    `stamped_with`: the id of the record of the credential that stamped the request. `session_profile_id` is the
-    profile of the session that stamped it; "" if no profile limits it.
+    `identities`: what the request's ID tokens proved when it was submitted, by field. `stamped_with`: the id of the
+    record of the credential that stamped the request. `session_profile_id`: the profile of the session that stamped
+    it; "" if no profile limits it.
     """
 
     organization: Organization
@@ -98,13 +98,13 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
-    """An execution that also sees what its operation's `load_context` function found."""
+    """An execution with the result of its operation's `load_context` function."""
 
     context: ContextT
 
 
 THE_SUBMITTER: Final = ""
-"""As the owner of an activity: the user who submits it."""
+"""What `owner` returns for the user who submits the activity."""
 
 Execute = Callable[
     [Any, Any], ExecutionOutput[Wire] | RefusalWithRows | Awaitable[ExecutionOutput[Wire] | RefusalWithRows]
@@ -184,11 +184,14 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A credential with which a user stamped an approval: `record_id` of the API key or authenticator.
+    """A credential with which a user stamped an approval.
 
-    `credential_id` is the id of a passkey; "" for an API key. `fingerprint` is the fingerprint of the stamped
-    request. `registered_at_ms`: when the credential was registered. `session_profile_id`: the profile of the
-    session whose key it is. `identities`: what the ID tokens in that request proved when it arrived, by field.
+    - `record_id`: the id of the API key, authenticator, OAuth provider or contact.
+    - `credential_id`: the id of a passkey; "" for an API key.
+    - `fingerprint`: the fingerprint of the stamped request.
+    - `at_ms`: when the approval was given. `registered_at_ms`: when the credential was registered.
+    - `session_profile_id`: the profile of the session, if the credential is the key of a session with a profile.
+    - `identities`: what the ID tokens in that request proved when it arrived, by field.
     """
 
     user_id: str
@@ -247,7 +250,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
         return self.proofs[0].session_profile_id if self.proofs else ""
 
     def at(self, now_ms: int, approvals_last_ms: int) -> Activity:
-        """The activity at this time. If its approvals have lapsed, none of them counts."""
+        """The activity at the time `now_ms`. `approvals_last_ms`: how long an approval counts. If the approvals
+        have lapsed, none of them counts."""
         if self.status in FINAL_STATUSES or now_ms < self.approvals_since_ms + approvals_last_ms:
             return self
         return replace(self, approvals_since_ms=now_ms)

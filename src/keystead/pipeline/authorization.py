@@ -16,13 +16,13 @@ from keystead.pipeline.activity import Activity, Proof
 from keystead.pipeline.case import Case
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import (
-    BY_ROOT_QUORUM,
+    ALLOWED_BY_ROOT_QUORUM,
     Decision,
     Verdict,
+    as_recorded,
     authorize,
-    is_met,
+    is_quorum_met,
     may_vote,
-    recorded,
 )
 from keystead.policies.request import (
     Approval,
@@ -49,15 +49,15 @@ class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
     refuse_raw_payloads: bool = False
 
 
-class Authorized(msgspec.Struct, frozen=True):
-    """The result of the step. `event`: what it does to the activity; EXECUTED means: execute it now."""
+class AuthorizationResult(msgspec.Struct, frozen=True):
+    """The result of the step. `event`: what happens to the activity. EXECUTED: it may be executed now."""
 
     decision: Decision
     event: Event
 
     def evaluation(self, evaluation_id: str, activity: Activity, vote: Vote, now_ms: int) -> Evaluation:
         """The record of the decision with this vote."""
-        decision = recorded(
+        decision = as_recorded(
             self.decision,
             rejected=self.event is Event.REJECTED,
             authenticators_needed=self.event is Event.LACKS_AUTHENTICATORS,
@@ -69,12 +69,12 @@ class Authorized(msgspec.Struct, frozen=True):
             vote_id=vote.id,
             policy_evaluations=tuple(
                 PolicyOutcome(
-                    policy_id=each.policy_id,
-                    outcome=each.outcome,
-                    clause=each.clause,
-                    reason=each.reason,
+                    policy_id=evaluation.policy_id,
+                    outcome=evaluation.outcome,
+                    clause=evaluation.clause,
+                    reason=evaluation.reason,
                 )
-                for each in decision.evaluations
+                for evaluation in decision.evaluations
             ),
             created_at=Timestamp.from_ms(now_ms),
             verdict=decision.verdict.value,
@@ -83,16 +83,18 @@ class Authorized(msgspec.Struct, frozen=True):
         )
 
 
-def authorize_activity(case: Case, organization: Organization, settings: AuthorizationSettings) -> Authorized:
+def authorize_activity(
+    case: Case, organization: Organization, settings: AuthorizationSettings
+) -> AuthorizationResult:
     """Decide whether the activity may be executed now, by the rules of this organization and the MFA policies.
 
     A denied activity on record waits for other approvals.
     """
     decision = decision_on(case, organization, settings)
     if _lacks_proofs(case, organization, decision):
-        return Authorized(decision, Event.LACKS_AUTHENTICATORS)
+        return AuthorizationResult(decision, Event.LACKS_AUTHENTICATORS)
     allowed = decision.verdict is Verdict.ALLOW
-    return Authorized(decision, Event.EXECUTED if allowed else Event.LACKS_CONSENSUS)
+    return AuthorizationResult(decision, Event.EXECUTED if allowed else Event.LACKS_CONSENSUS)
 
 
 def decision_on(case: Case, organization: Organization, settings: AuthorizationSettings) -> Decision:
@@ -103,8 +105,8 @@ def decision_on(case: Case, organization: Organization, settings: AuthorizationS
     quorum = organization.profile.root_quorum
     if case.scope is None and any(proof.user_id in quorum.user_ids for proof in case.proofs):
         approving = {proof.user_id for proof in _approvals(case, organization)}
-        if is_met(quorum, approving):
-            return BY_ROOT_QUORUM
+        if is_quorum_met(quorum, approving):
+            return ALLOWED_BY_ROOT_QUORUM
     return authorize(authorization_request(case, organization, settings), case.policies.policy_set)
 
 
@@ -113,7 +115,7 @@ def authorization_request(
 ) -> AuthorizationRequest:
     """Everything that the decision depends on besides the policies."""
     resources = _resources(case, organization)
-    activity = _requested(case)
+    activity = _requested_activity(case)
     return AuthorizationRequest(
         root_quorum=organization.profile.root_quorum,
         users=organization.users.by_id,
@@ -138,8 +140,8 @@ def _approvals(case: Case, organization: Organization) -> list[Proof]:
 
 
 def _mfa_outstanding(case: Case, organization: Organization, proof: Proof) -> bool:
-    """Whether the approval waits for the approver's MFA. The submitter's MFA is checked after the policies
-    instead."""
+    """Whether the approval waits for MFA proofs of the approver. The MFA of the submitter is checked after the
+    policies, not here."""
     if proof.user_id == case.submitter_id:
         return False
     return lacks_mfa_proofs(case, organization, proof.user_id)
@@ -157,7 +159,7 @@ def _approval(proof: Proof) -> Approval:
     )
 
 
-def _requested(case: Case) -> RequestedActivity:
+def _requested_activity(case: Case) -> RequestedActivity:
     """The activity as policies see it. Its parameters are always those of the current version, as values of the
     policy language: text, numbers and lists."""
     intent, type_ = case.intent, case.version.activity_type
@@ -182,12 +184,12 @@ def mfa_statuses_of(case: Case, organization: Organization, user_id: str) -> lis
     if user is None or not user.mfa_policies:
         return []
     if case.owner_id == user_id and activity_kind(case.version.activity_type) in ADDS_CREDENTIALS:
-        # One stolen credential must not add those that prove the other steps.
+        # With one stolen credential, nobody must be able to add the credentials that prove the other steps.
         applying = sorted(user.mfa_policies, key=lambda policy: policy.order)
     else:
-        resources, activity = _resources(case, organization), _requested(case)
+        resources, activity = _resources(case, organization), _requested_activity(case)
         enforced = [
-            mfa.enforced(
+            mfa.enforced_policy(
                 user,
                 case.policies.mfa_conditions,
                 condition_values(activity, item),
@@ -198,7 +200,7 @@ def mfa_statuses_of(case: Case, organization: Organization, user_id: str) -> lis
         ]
         applying = list({policy.mfa_policy_id: policy for policy in enforced if policy is not None}.values())
     proofs = tuple(mfa.proofs_that_count(case.proofs, case.submitted_at_ms))
-    return [mfa.status(policy, user_id, proofs) for policy in applying]
+    return [mfa.policy_status(policy, user_id, proofs) for policy in applying]
 
 
 def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
@@ -224,8 +226,8 @@ def _lacks_proofs(case: Case, organization: Organization, decision: Decision) ->
 
 
 def may_approve(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:
-    """Whether this user of the organization may vote. A user may if the vote would count. The submitter always
-    may: to prove further methods, or to cancel the activity."""
+    """Whether this user of the organization may vote: if the vote would count. The submitter always may vote, to
+    prove further methods or to cancel the activity."""
     if user_id == case.submitter_id:
         return True
     request = authorization_request(case, organization, settings)

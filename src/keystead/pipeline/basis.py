@@ -19,8 +19,9 @@ class ComputedOutput(msgspec.Struct, frozen=True):
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
-    """`organization`: the version of the request's organization that is decided on, and that the commit replaces.
+    """What one attempt is decided on.
 
+    `organization`: the version of the request's organization that is decided on, and that the commit replaces.
     `authority`: the caller's organization, whose policies decide. It is the parent if a user of the parent submits
     to a sub-organization; then `authorized_by` is its id and version. Otherwise it is `organization`. `now_ms`: the
     time of the decision.

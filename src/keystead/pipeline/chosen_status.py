@@ -1,4 +1,4 @@
-"""The status that a developer chooses for a new activity, to try how an application treats it.
+"""The status that a developer chooses for a new activity, to test how an application handles it.
 
 Only a development server has such choices (`server.development.outcomes`). On every other server, only decisions
 lead to a status.

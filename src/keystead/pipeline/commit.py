@@ -18,16 +18,16 @@ from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.case import Case
 from keystead.pipeline.effects import new_organization_of, result_of, versioned_rows, write_of
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import Executed
+from keystead.pipeline.execution import ExecutionResult
 from keystead.pipeline.proofs import proof_payloads
 from keystead.pipeline.requests import recorded_envelope
 from keystead.pipeline.store import Commit
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What to commit for a request, and what to answer after that is durable: the activity or a refusal.
+    """What to commit for a request, and the answer after the commit: the activity or a refusal.
 
-    Without a commit nothing changes. `computed` is used by the next attempt, if the commit loses a race.
+    Without a commit nothing changes. `computed`: for the next attempt, if the commit is in conflict.
     """
 
     commit: Commit | None = None
@@ -38,7 +38,7 @@ class Decided(msgspec.Struct, frozen=True):
 
 async def commit_of(
     activity: Activity,
-    executed: Executed,
+    executed: ExecutionResult,
     case: Case,
     basis: Basis,
     evaluation: Evaluation,
@@ -82,7 +82,7 @@ async def commit_of(
     return Decided(commit, activity, computed=_reusable(executed, case))
 
 
-def _reusable(executed: Executed, case: Case) -> ComputedOutput | None:
+def _reusable(executed: ExecutionResult, case: Case) -> ComputedOutput | None:
     """What a later attempt may commit without executing again: the output of an operation that depends only on its
     parameters and its context, such as a signature. A new organization also depends on its parent."""
     if executed.output is None or executed.output.new_organization is not None:

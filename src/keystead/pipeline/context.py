@@ -1,7 +1,7 @@
 """What a `load_context` function may read beyond the organization's value, before the activity is decided on.
 
 Here: the reads as a protocol, and the function's argument. Not here: their implementation (`storage`), when the
-function runs (`cases`).
+function runs (`load_context`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ContextReads(Protocol):
         ...
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
-        """The oldest account of any wallet that this address names (`organizations.addresses`)."""
+        """The oldest account of any wallet with this address, in any spelling (`chains.addresses.stored_forms`)."""
         ...
 
     async def accounts_at(
@@ -53,7 +53,7 @@ class ContextReads(Protocol):
     async def held_by_siblings(
         self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
     ) -> list[str]:
-        """Those of the values by which another sub-organization of this parent can be found."""
+        """The values among these that another sub-organization of this parent has."""
         ...
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
@@ -63,11 +63,11 @@ class ContextReads(Protocol):
     async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None: ...
 
     async def is_token_used(self, token_id: str) -> bool:
-        """Whether a verification token that is good for one use was used, in any organization."""
+        """Whether a verification token that can be used once was used, in any organization."""
         ...
 
     async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
-        """The count of codes recently started for a subject. None if no code was."""
+        """The codes that were recently started for a subject. None if there is no such row."""
         ...
 
 
@@ -82,7 +82,8 @@ class TransactionRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SigningCache(msgspec.Struct, frozen=True):
-    """What signatures look up repeatedly. Both caches are bounded by measured bytes and belong to the service.
+    """The caches of values that signatures look up repeatedly. Both are bounded in measured bytes, and belong to
+    the service.
 
     `interfaces`: contract interfaces by id; the text of an id never changes. `keys`: what `signWith` names, by
     organization id, version of the organization and the text of `signWith`.

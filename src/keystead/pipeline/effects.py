@@ -30,38 +30,38 @@ def write_of(
     organization: Organization, output: ExecutionOutput[Wire], evaluation_id: str
 ) -> OrganizationWrite | None:
     """The organization's next version, which this evaluation allowed. None if the output does not change it."""
-    attachments = tuple(one for one in output.attachments if not isinstance(one, VersionedRow))
+    attachments = tuple(attachment for attachment in output.attachments if not isinstance(attachment, VersionedRow))
     if not output.changes and not attachments:
         return None
     after = apply(organization, output.changes, Version(organization.version.number + 1, evaluation_id))
     added, removed = _attachment_lookups(attachments)
-    known = _record_lookups(organization, output.changes) | removed
-    found = _record_lookups(after, output.changes) | added
+    lookups_before = _record_lookups(organization, output.changes) | removed
+    lookups_after = _record_lookups(after, output.changes) | added
     return OrganizationWrite(
         after=after,
         changes=output.changes,
         attachments=attachments,
-        lookups_added=found - known,
-        lookups_removed=known - found,
+        lookups_added=lookups_after - lookups_before,
+        lookups_removed=lookups_before - lookups_after,
     )
 
 
 def versioned_rows(attachments: Iterable[Attachment]) -> tuple[VersionedRow, ...]:
     """The rows that are written without a new version of the organization."""
-    return tuple(one for one in attachments if isinstance(one, VersionedRow))
+    return tuple(attachment for attachment in attachments if isinstance(attachment, VersionedRow))
 
 
 def new_organization_of(output: ExecutionOutput[Wire]) -> OrganizationWrite | None:
     """The organization that the output creates; None if it creates none."""
-    made = output.new_organization
-    if made is None:
+    new = output.new_organization
+    if new is None:
         return None
     return OrganizationWrite(
-        after=made.organization,
-        changes=tuple(Put(record) for record in records_of(made.organization)),
-        attachments=made.attachments,
-        lookups_added=lookups_of(made.organization, made.attachments),
-        shares_credentials=made.shares_credentials,
+        after=new.organization,
+        changes=tuple(Put(record) for record in records_of(new.organization)),
+        attachments=new.attachments,
+        lookups_added=lookups_of(new.organization, new.attachments),
+        shares_credentials=new.shares_credentials,
     )
 
 
@@ -72,7 +72,7 @@ def lookups_of(organization: Organization, attachments: Iterable[Attachment]) ->
 
 def _record_lookups(organization: Organization, changes: Iterable[Change]) -> frozenset[Lookup]:
     """The look-ups, in this version of the organization, of the records that these changes touch."""
-    found = set[Lookup]()
+    lookups = set[Lookup]()
     for change in changes:
         match change:
             case Put(record):
@@ -83,8 +83,8 @@ def _record_lookups(organization: Organization, changes: Iterable[Change]) -> fr
             case _:
                 assert_never(change)
         if id_ in records:
-            found |= records.lookups(records[id_])
-    return frozenset(found)
+            lookups |= records.lookups(records[id_])
+    return frozenset(lookups)
 
 
 def _attachment_lookups(attachments: Iterable[Attachment]) -> tuple[frozenset[Lookup], frozenset[Lookup]]:

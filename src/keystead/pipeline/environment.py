@@ -22,10 +22,8 @@ from keystead.pipeline.store import Store
 
 
 class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator's settings for decisions.
-
-    `approvals_last_ms`: how long an approval counts.
-    """
+    """The operator's settings for the pipeline. `approvals_last_ms`: how long an approval counts, in
+    milliseconds."""
 
     limits: Limits
     liveness: Liveness
@@ -41,8 +39,11 @@ ChosenStatus = Callable[[str, str], ActivityStatus | None]
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """`new_id` makes a new UUID. UUIDs made later are greater as text. `chosen_status`: only on a
-    development server, whose users try how their application treats each status."""
+    """The services and settings of this process.
+
+    `new_id`: returns a new UUID; a later one is greater as text. `chosen_status`: the choices of developers, on a
+    development server; None on any other.
+    """
 
     store: Store
     signer: Signer

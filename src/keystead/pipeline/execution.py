@@ -22,10 +22,10 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.states import Event
 
 
-class Executed(msgspec.Struct, frozen=True):
-    """`output` if the execution succeeded, `failure` if it was refused.
+class ExecutionResult(msgspec.Struct, frozen=True):
+    """The result of the step. `output`: set if the execution succeeded. `failure`: set if it was refused.
 
-    `refusal`: why a new submission was refused; it becomes no activity. `rows`: what is written for a refusal.
+    `refusal`: why a new submission is refused; it becomes no activity. `rows`: the rows to write for a refusal.
     """
 
     event: Event
@@ -35,17 +35,19 @@ class Executed(msgspec.Struct, frozen=True):
     rows: tuple[VersionedRow, ...] = ()
 
 
-async def execute(event: Event, activity: Activity, case: Case, basis: Basis, environment: Environment) -> Executed:
+async def execute(
+    event: Event, activity: Activity, case: Case, basis: Basis, environment: Environment
+) -> ExecutionResult:
     """Execute the activity if the decision's `event` is EXECUTED.
 
     The output of an earlier attempt is used again if it was computed from an equal context. For a new submission,
     a refusal that writes nothing is raised. For an activity on record, the refusal becomes its failure.
     """
     if event is not Event.EXECUTED:
-        return Executed(event)
+        return ExecutionResult(event)
     computed = basis.computed
     if computed is not None and case.missing is None and computed.context == case.context:
-        return Executed(Event.EXECUTED, computed.output)
+        return ExecutionResult(Event.EXECUTED, computed.output)
     try:
         if case.missing is not None:
             raise case.missing
@@ -55,12 +57,12 @@ async def execute(event: Event, activity: Activity, case: Case, basis: Basis, en
     except ServiceError as refused:
         if activity.status is ActivityStatus.CREATED or is_temporary(refused):
             raise
-        return Executed(Event.FAILED, failure=_failure(refused))
+        return ExecutionResult(Event.FAILED, failure=_failure(refused))
     if isinstance(output, RefusalWithRows):
         if activity.status is ActivityStatus.CREATED:
-            return Executed(Event.FAILED, refusal=output.error, rows=output.rows)
-        return Executed(Event.FAILED, failure=_failure(output.error), rows=output.rows)
-    return Executed(Event.EXECUTED, output)
+            return ExecutionResult(Event.FAILED, refusal=output.error, rows=output.rows)
+        return ExecutionResult(Event.FAILED, failure=_failure(output.error), rows=output.rows)
+    return ExecutionResult(Event.EXECUTED, output)
 
 
 def _failure(refused: ServiceError) -> Status:

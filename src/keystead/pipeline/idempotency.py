@@ -18,7 +18,7 @@ RECENT_MAX = 10_000
 
 
 class InFlightRequests:
-    """Belongs to one event loop."""
+    """The requests that this process works on. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._waiting: dict[RequestKey, deque[asyncio.Future[None]]] = {}

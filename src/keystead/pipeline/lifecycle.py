@@ -18,7 +18,7 @@ from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.ip_allowlists import Source, check_source
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal, principal_in, unknown
+from keystead.organizations.principals import Principal, principal_in, unknown_key_error
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.commit import Decided
@@ -68,8 +68,8 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Attempt(msgspec.Struct, frozen=True):
-    """`looks_for_repeats`: whether an activity of the same bytes may be on record. `computed`: the output of an
-    earlier attempt."""
+    """One attempt at a request. `looks_for_repeats`: an activity of the same bytes may be on record, and is
+    searched first. `computed`: the output of an earlier attempt."""
 
     number: int = 0
     looks_for_repeats: bool = False
@@ -88,13 +88,13 @@ class Lifecycle:
 
     @property
     def waiting(self) -> int:
-        """The submissions that wait for their turn at their organization."""
+        """How many submissions wait for their turn at their organization."""
         return self._queues.waiting
 
     async def submit(
         self, submission: Submission, caller: Principal, seen: Organization, source: Source
     ) -> Activity:
-        """The activity that these bytes make, or made when they arrived before; for a vote, the activity voted
+        """The activity that these bytes create, or created when they arrived before. For a vote, the activity voted
         on.
 
         `seen`: the organization as it was read after the request arrived, to find the caller. `source`: the address
@@ -124,13 +124,13 @@ class Lifecycle:
         by_token: dict[str, ProvenIdentity] = {}
         for field, token in tokens.items():
             if token not in by_token:
-                by_token[token] = await self._identities.proven(token, field)
+                by_token[token] = await self._identities.verify_token(token, field)
                 await asyncio.sleep(0)  # other requests run between two tokens: a request may have a thousand
         return replace(submission, identities={field: by_token[token] for field, token in tokens.items()})
 
     async def _until_committed(self, request: _Request, *, repeated: bool) -> Activity:
-        # To look for the same bytes costs a tenth of a submission, and almost never finds any. The store refuses
-        # a second activity of the same bytes in any case.
+        # A search for the same bytes costs a tenth of a submission, and almost never finds an activity. The store
+        # refuses a second activity of the same bytes in any case.
         attempt = _Attempt(looks_for_repeats=repeated)
         for number in range(ATTEMPTS):
             try:
@@ -277,6 +277,6 @@ def _caller_in(organization: Organization | None, request: _Request, now_ms: int
     proven = request.caller.proven
     caller = principal_in(_existing(organization, request), proven, now_ms)
     if caller is None or caller.user.user_id != request.caller.user.user_id:
-        raise unknown(request.organization_id, proven)
+        raise unknown_key_error(request.organization_id, proven)
     check_source(_existing(organization, request), proven.public_key, request.source)
     return caller

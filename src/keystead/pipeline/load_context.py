@@ -34,7 +34,7 @@ async def case_of_submission(
     if operation.precondition is not None:
         operation.precondition(caller.user.user_id, intent)
     scope = await scope_of(caller, basis.authority, environment)
-    context = await _loaded(operation, intent, basis.organization, caller.user.user_id, environment)
+    context = await _load_context(operation, intent, basis.organization, caller.user.user_id, environment)
     return Case(
         operation=operation,
         version=submission.version,
@@ -65,7 +65,7 @@ async def case_of_activity(
     refused, the error is `missing`. The MFA conditions are those of the submitter, of all users who approve, and of
     `user_ids`.
 
-    Raises ServiceError if the look-up failed for a reason that may pass.
+    Raises ServiceError if the look-up failed for a temporary reason.
     """
     operation = operation_of(activity, environment)
     version = operation.version_of(activity.type)
@@ -77,7 +77,7 @@ async def case_of_activity(
     users = [organization.users[user_id] for user_id in voters if user_id in organization.users]
     context = missing = None
     try:
-        context = await _loaded(operation, intent, organization, activity.submitter_id, environment)
+        context = await _load_context(operation, intent, organization, activity.submitter_id, environment)
     except ServiceError as refused:
         if is_temporary(refused):
             raise
@@ -120,12 +120,13 @@ async def scope_of(
 
 
 def operation_of(activity: Activity, environment: Environment) -> ActivityOperation:
+    """The operation of an activity on record."""
     operation = environment.catalogue.of_type(activity.type)
     assert isinstance(operation, ActivityOperation), activity.type
     return operation
 
 
-async def _loaded(
+async def _load_context(
     operation: ActivityOperation,
     intent: RequestStruct,
     organization: Organization,

@@ -1,8 +1,8 @@
-"""Work that holds the event loop for tens of milliseconds: one piece after the other, organizations in turns, and
-other requests in between.
+"""Work that occupies the event loop for tens of milliseconds. One piece is done after the other, the organizations
+take turns, and other requests run in between.
 
-Each piece has its own limit (docs/limits.md). Without this, a caller could ask for many pieces over several
-connections, and everybody else would wait for all of them. Here: the order of the pieces. Not here: large bodies
+Each piece has its own limit (docs/limits.md). Without this order, a caller could request many pieces over several
+connections, and all other callers would wait for them. Here: the order of the pieces. Not here: large bodies
 (`server.large_requests`), the signer's work (`signer.fair_queue`).
 """
 
@@ -20,26 +20,27 @@ from keystead.primitives.lru import Lru
 T = TypeVar("T")
 
 LONG_S: Final = 0.01
-"""A piece that takes longer is long. Processor time in seconds."""
+"""A piece is long if it takes more processor time than this, in seconds."""
 
 PAUSE_MAX_S: Final = 0.1
-"""The longest pause after a piece."""
+"""The longest pause after a piece, in seconds."""
 
-CHARACTERS: Final = 2_000
-"""Of an expression: to read and compile more takes longer than 10 ms."""
+CHARACTERS_WITHOUT_TURN_MAX: Final = 2_000
+"""The most characters of expressions that are compiled without a turn. To compile more takes longer than 10 ms."""
 
-PASSKEYS: Final = 10
-"""Of the users whom one request adds: to verify more takes longer than 10 ms."""
+PASSKEYS_WITHOUT_TURN_MAX: Final = 10
+"""The most passkeys of one request that are verified without a turn. To verify more takes longer than 10 ms."""
 
 COSTLY_S: Final = 10.0
-"""For how long after a long piece the next ones of its kind and organization wait for a turn."""
+"""After a long piece, further pieces of its kind and organization wait for a turn for so many seconds."""
 
 _COSTLY_MAX: Final = 10_000
-"""Organizations whose pieces were long; those used longest ago are forgotten."""
+"""The most organizations whose long pieces are remembered. The least recently used is forgotten first."""
 
 
 class LongWork:
-    """Of one process; belongs to its event loop. `processor_s`: the processor time of its thread so far."""
+    """The long work of one process. It belongs to the event loop. `processor_s`: returns the processor time of the
+    thread in seconds."""
 
     def __init__(self, processor_s: Callable[[], float] = time.thread_time) -> None:
         self._processor_s = processor_s
@@ -50,8 +51,8 @@ class LongWork:
 
     @asynccontextmanager
     async def turn(self, organization_id: str) -> AsyncIterator[None]:
-        """For a block that does one piece for this organization, and awaits nothing. After it there is a pause as
-        long as it took."""
+        """For a block that does one piece of work for this organization, and awaits nothing. A pause follows it, as
+        long as the piece, but at most PAUSE_MAX_S."""
         own = self._of_organization.setdefault(organization_id, asyncio.Lock())
         async with own:
             await self._free.acquire()
@@ -64,14 +65,15 @@ class LongWork:
 
     @asynccontextmanager
     async def reading(self, organization_id: str, characters: int) -> AsyncIterator[None]:
-        """For a block that reads or compiles expressions of so many characters together, and awaits nothing."""
-        async with self._turn_if(characters > CHARACTERS, organization_id):
+        """For a block that reads or compiles expressions with `characters` in all, and awaits nothing."""
+        async with self._turn_if(characters > CHARACTERS_WITHOUT_TURN_MAX, organization_id):
             yield
 
     @asynccontextmanager
     async def verifying(self, organization_id: str, passkeys: int) -> AsyncIterator[None]:
-        """For a block that verifies the passkeys of one user, of a request that has so many passkeys in all."""
-        async with self._turn_if(passkeys > PASSKEYS, organization_id):
+        """For a block that verifies the passkeys of one user. `passkeys`: how many passkeys the request has in
+        all."""
+        async with self._turn_if(passkeys > PASSKEYS_WITHOUT_TURN_MAX, organization_id):
             yield
 
     @asynccontextmanager
@@ -83,22 +85,22 @@ class LongWork:
             yield
             await asyncio.sleep(0)
 
-    async def decided(self, organization_id: str, decide: Callable[[], T]) -> T:
-        """The value of a decision by the policies of an organization. It waits for a turn if one of the
-        organization was long a moment ago."""
-        return await self._done((organization_id, "decision"), decide)
+    async def decide(self, organization_id: str, work: Callable[[], T]) -> T:
+        """Call `work`, a decision by the policies of an organization, and return its value. It waits for a turn if
+        a decision of the organization was long a moment ago."""
+        return await self._run((organization_id, "decision"), work)
 
-    async def parsed(self, organization_id: str, parse: Callable[[], T]) -> T:
-        """The same for reading or writing a transaction or payload."""
-        return await self._done((organization_id, "transaction"), parse)
+    async def parse(self, organization_id: str, work: Callable[[], T]) -> T:
+        """As `decide`, for work that reads or writes a transaction or payload."""
+        return await self._run((organization_id, "transaction"), work)
 
-    async def _done(self, kind: tuple[str, str], work: Callable[[], T]) -> T:
+    async def _run(self, kind: tuple[str, str], work: Callable[[], T]) -> T:
         if (self._costly_until_s.get(kind) or 0.0) < time.monotonic():
-            return self._timed(kind, work)
+            return self._run_timed(kind, work)
         async with self.turn(kind[0]):
-            return self._timed(kind, work)
+            return self._run_timed(kind, work)
 
-    def _timed(self, kind: tuple[str, str], work: Callable[[], T]) -> T:
+    def _run_timed(self, kind: tuple[str, str], work: Callable[[], T]) -> T:
         began_s = self._processor_s()
         try:
             return work()

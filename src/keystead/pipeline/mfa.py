@@ -42,11 +42,11 @@ def method_of(proof: Proof) -> AuthenticationMethod | None:
     if kind is AuthenticationType.SESSION:
         record_id = proof.session_profile_id or DEFAULT_SESSION_ID
     elif kind in (AuthenticationType.EMAIL_OTP, AuthenticationType.SMS_OTP):
-        record_id = None  # a user has one address and one number
+        record_id = None  # not needed: a user has one address and one number
     return AuthenticationMethod(type=kind, id=record_id)
 
 
-def enforced(
+def enforced_policy(
     user: User,
     conditions: Mapping[str, CompiledExpression],
     condition_values: Mapping[str, Any],
@@ -56,13 +56,13 @@ def enforced(
 ) -> MfaPolicy | None:
     """The user's MFA policy of the lowest order whose condition holds; None if no condition holds.
 
-    `conditions` are by their text. A condition that reads a keyword which the activity does not have fails, and
-    does not hold. A condition that reads an unreadable value holds, unless it is certainly false. If the activity
-    has a call that does not decode, every condition that fails holds. If it signs a raw payload that may be a
-    transaction (`may_be_transaction`), every condition about transactions holds.
+    `conditions`: the compiled conditions by their text. A condition that reads a keyword which the activity does
+    not have fails, and does not hold. A condition that reads an unreadable value holds, unless it is certainly
+    false. If the activity has a call that does not decode, every condition that fails holds. If it signs a raw
+    payload that may be a transaction (`may_be_transaction`), every condition about transactions holds.
     """
     context = EvaluationContext(condition_values)
-    for policy in sorted(user.mfa_policies, key=lambda one: one.order):
+    for policy in sorted(user.mfa_policies, key=lambda mfa_policy: mfa_policy.order):
         if not policy.condition:
             return policy
         condition = conditions[policy.condition]
@@ -90,7 +90,7 @@ def proofs_that_count(proofs: Sequence[Proof], submitted_at_ms: int) -> Iterator
     return (proof for proof in proofs if proof.registered_at_ms <= submitted_at_ms)
 
 
-def status(policy: MfaPolicy, user_id: str, proofs: Sequence[Proof]) -> MfaStatus:
+def policy_status(policy: MfaPolicy, user_id: str, proofs: Sequence[Proof]) -> MfaStatus:
     """How far the user's proofs meet the policy. One credential proves one step."""
     methods = [method_of(proof) for proof in proofs if proof.user_id == user_id]
     proved = list(dict.fromkeys(method for method in methods if method is not None))
@@ -107,7 +107,8 @@ def status(policy: MfaPolicy, user_id: str, proofs: Sequence[Proof]) -> MfaStatu
 def _matching(
     steps: Sequence[RequiredAuthenticationMethod], proved: Sequence[AuthenticationMethod]
 ) -> dict[int, int]:
-    """The largest assignment of proofs to steps, by augmenting paths: {step: proof}."""
+    """The assignment of as many steps as possible to different proofs: from the index of a step to the index of its
+    proof. It is a maximum bipartite matching by augmenting paths."""
     proof_of: dict[int, int] = {}
     step_of: dict[int, int] = {}
 

@@ -22,13 +22,13 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock, Store
 
 CONTENTION_S: Final = 2.0
-"""How long an organization is locked before each decision, after a commit lost a race for it."""
+"""After a conflict, the organization is locked before each decision for so many seconds."""
 
 UNQUEUED_MAX: Final = 64
-"""Most submissions of one organization that are decided at the same time without a turn. The others wait."""
+"""The most submissions of one organization that are decided at the same time without a turn. The others wait."""
 
 LOCKED_COMMITS_MAX: Final = 64
-"""Most commits under one lock. Other processes wait while it is held."""
+"""The most commits under one lock. Other processes wait while it is held."""
 
 Committing = asyncio.Future[CommitResult]
 
@@ -40,10 +40,11 @@ class Contention:
         self._until: dict[str, float] = {}
 
     def is_contended(self, organization_id: str) -> bool:
-        """Whether a commit of this process lost a race for the organization less than CONTENTION_S ago."""
+        """Whether a commit of this process for the organization was in conflict less than CONTENTION_S ago."""
         return bool(self._until) and self._until.get(organization_id, 0.0) > _now_s()
 
-    def lost_race(self, organization_id: str) -> None:
+    def note_conflict(self, organization_id: str) -> None:
+        """A commit of this process for the organization is in conflict with one of another process."""
         now_s = _now_s()
         while self._until and next(iter(self._until.values())) <= now_s:  # the oldest is the first
             del self._until[next(iter(self._until))]
@@ -56,9 +57,10 @@ def _now_s() -> float:
 
 
 class OrganizationQueue:
-    """Belongs to one event loop. Use `turn`, and await `committed` for what was handed in during it.
+    """The queue of one organization. Belongs to one event loop.
 
-    Decisions that need no turn use `unqueued`.
+    A caller decides and commits during its `turn`, and awaits `committed` afterwards. Decisions that need no turn
+    use the semaphore `unqueued`.
     """
 
     def __init__(self, store: Store, organization_id: str, contention: Contention) -> None:
@@ -77,14 +79,15 @@ class OrganizationQueue:
 
     @property
     def waiting(self) -> int:
-        """The submissions that wait for their turn."""
+        """How many submissions wait for their turn."""
         return self._waiting
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """One turn at a time, in the order of the calls; under the organization's lock if there is contention.
+        """A turn. There is one turn at a time, in the order of the calls; under the organization's lock if there is
+        contention.
 
-        Raises what the store raises if it cannot lock.
+        Raises the store's error if it cannot lock.
         """
         self._waiting += 1
         try:
@@ -102,7 +105,7 @@ class OrganizationQueue:
                 self._unlock()
             self._unlock_if_unused()
 
-    # During a turn.
+    # Methods for use during a turn.
 
     async def organization(self) -> Organization | None:
         """The organization to decide on: the speculative head, or the newest version in the database."""
@@ -127,7 +130,7 @@ class OrganizationQueue:
             await self._take_lock()
 
     def commit(self, commit: Commit) -> Committing:
-        """Hand in a commit; `committed` gives its result."""
+        """Hand in a commit. `committed` returns its result."""
         committing = (self._lock or self._store).commit(commit)
         self._uncommitted[committing] = commit.activity.fingerprint if commit.activity else None
         self._locked_commits += self._lock is not None
@@ -135,10 +138,10 @@ class OrganizationQueue:
             self._head, self._head_commit = commit.write.after, committing
         return committing
 
-    # After it.
+    # Methods for use after a turn.
 
     async def committed(self, committing: Committing) -> CommitResult:
-        """The result of a commit that was handed in during a turn. Raises what the store raises."""
+        """The result of a commit that was handed in during a turn. Raises the store's error."""
         result = None
         try:
             result = await committing
@@ -150,7 +153,7 @@ class OrganizationQueue:
                 if not self._uncommitted:
                     self._head = self._head_commit = None
         if result is CommitResult.CONFLICT:
-            self._contention.lost_race(self._organization_id)
+            self._contention.note_conflict(self._organization_id)
         return result
 
     async def _take_lock(self) -> None:
@@ -178,7 +181,7 @@ class OrganizationQueue:
 
 
 async def is_committed(committing: Committing) -> bool:
-    """Wait for the result of a commit of another task; whether it succeeded."""
+    """Whether the commit of another task succeeds. Waits for its result."""
     await asyncio.wait([committing])
     return (
         not committing.cancelled()
@@ -197,7 +200,7 @@ class OrganizationQueues:
 
     @property
     def waiting(self) -> int:
-        """The submissions that wait for their turn."""
+        """How many submissions wait for their turn."""
         return sum(queue.waiting for queue in self._queues.values())
 
     @contextmanager

@@ -14,29 +14,32 @@ import msgspec
 
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
-from keystead.pipeline.long_work import CHARACTERS, LongWork
+from keystead.pipeline.long_work import CHARACTERS_WITHOUT_TURN_MAX, LongWork
 from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
 from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.primitives.lru import Lru
 
 CHARACTERS_MAX: Final = 1_000_000
-"""Characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each character."""
+"""The most characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each
+character."""
 
 _CHARACTERS_PER_ORGANIZATION: Final = 100
-"""What an organization in the cache costs besides its expressions, in characters. It may have no policies."""
+"""How many characters an entry of the cache counts besides its expressions: an organization may have no
+policies."""
 
 
 class CompiledPolicies(msgspec.Struct, frozen=True):
-    """The policies of one version of an organization, and conditions of MFA policies by their text: at least
-    those of the users that were asked for."""
+    """The compiled policies of one version of an organization, and compiled conditions of MFA policies by their
+    text: at least the conditions of the requested users."""
 
     policy_set: PolicySet
     mfa_conditions: Mapping[str, CompiledExpression]
 
 
 class _Entry:
-    """The entry of one organization: its compiled expressions, and what `policies` were compiled to with them."""
+    """The entry of one organization. `expressions`: its compiled expressions. `compiled`: the result for
+    `policies`."""
 
     __slots__ = ("compiled", "expressions", "policies")
 
@@ -77,17 +80,17 @@ class PolicySets:
             return known
         self.misses += 1
         of_mfa = map(mfa_condition_source, conditions)
-        mfa_conditions = await self._compiled(organization.id, of_mfa, entry.expressions)
+        mfa_conditions = await self._compile(organization.id, of_mfa, entry.expressions)
         by_text = {source.text: expression for source, expression in mfa_conditions.items()}
         if is_current:
             compiled = CompiledPolicies(known.policy_set, {**known.mfa_conditions, **by_text})
-            self._keep(organization, entry, compiled, {**entry.expressions, **mfa_conditions})
+            self._cache(organization, entry, compiled, {**entry.expressions, **mfa_conditions})
             return compiled
         policies = organization.policies.in_order()
         sources = [source for policy in policies for source in sources_of(policy).given]
-        expressions = await self._compiled(organization.id, sources, entry.expressions)
+        expressions = await self._compile(organization.id, sources, entry.expressions)
         compiled = CompiledPolicies(policy_set(policies, expressions.__getitem__), by_text)
-        self._keep(organization, entry, compiled, {**expressions, **mfa_conditions})
+        self._cache(organization, entry, compiled, {**expressions, **mfa_conditions})
         return compiled
 
     async def scope(self, organization: Organization, scope: str) -> CompiledExpression:
@@ -96,7 +99,7 @@ class PolicySets:
         source = scope_source(scope)
         if source in entry.expressions:
             return entry.expressions[source]
-        compiled = await self._compiled(organization.id, [source], entry.expressions)
+        compiled = await self._compile(organization.id, [source], entry.expressions)
         self._put(organization.id, entry)
         return compiled[source]
 
@@ -109,11 +112,11 @@ class PolicySets:
         return entry
 
     def _put(self, organization_id: str, entry: _Entry) -> None:
-        """Count the entry again, unless it was dropped while its expressions were compiled."""
+        """Update the size of the entry, unless it was dropped while its expressions were compiled."""
         if self._entries.peek(organization_id) is entry:
             self._entries.put(organization_id, entry, entry.characters())
 
-    def _keep(
+    def _cache(
         self,
         organization: Organization,
         entry: _Entry,
@@ -124,7 +127,7 @@ class PolicySets:
         entry.policies, entry.compiled, entry.expressions = organization.policies.by_id, compiled, expressions
         self._put(organization.id, entry)
 
-    async def _compiled(
+    async def _compile(
         self,
         organization_id: str,
         sources: Iterable[ExpressionSource],
@@ -135,12 +138,12 @@ class PolicySets:
         compiled: dict[ExpressionSource, CompiledExpression] = {}
         characters = 0
         for source in dict.fromkeys(sources):
-            if source not in known and len(source.text) > CHARACTERS:
+            if source not in known and len(source.text) > CHARACTERS_WITHOUT_TURN_MAX:
                 async with self._long_work.turn(organization_id):
                     if source not in known:
                         known[source] = compile_stored(source)
             elif source not in known:
-                if characters >= CHARACTERS:
+                if characters >= CHARACTERS_WITHOUT_TURN_MAX:
                     await asyncio.sleep(0)
                     characters = 0
                 if source not in known:

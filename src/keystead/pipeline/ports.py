@@ -21,7 +21,7 @@ class Clock(Protocol):
 
 
 class ServerClock(Clock, Protocol):
-    """The one clock that a whole server goes by."""
+    """The clock that all parts of a server use."""
 
     def caller_times_ms(self) -> tuple[int, ...]:
         """The times that a caller's clock may show, in milliseconds since the epoch: the server's first."""
@@ -31,7 +31,7 @@ class ServerClock(Clock, Protocol):
 class Identities(Protocol):
     """The identities that ID tokens of OpenID Connect issuers prove."""
 
-    async def proven(self, token: str, field: str) -> ProvenIdentity:
+    async def verify_token(self, token: str, field: str) -> ProvenIdentity:
         """The identity that a token proves now. `field` is where the request has the token.
 
         Raises InvalidRequest (INVALID_OIDC_TOKEN), which names the field and never the token, and Unavailable

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta
 
-from keystead.api.decoding import decoder, plain, refuse_repeated_members
+from keystead.api.decoding import decode_canonical, decoder, refuse_repeated_members
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
@@ -65,8 +65,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     __repr__ = repr_without_contents
 
     def user_lookup(self) -> Lookup | None:
-        """The value that finds the sub-organization of the user that it concerns, if a user of the parent submits
-        it."""
+        """The value that finds the sub-organization of the user whom the submission is about, if a user of the
+        parent submits it."""
         lookup = self.operation.user_lookup
         return None if lookup is None else lookup(self.version.upgrade(self.intent))
 
@@ -80,6 +80,8 @@ _ENVELOPE = decoder(Envelope[msgspec.Raw])
 
 
 def fingerprint(body: bytes) -> str:
+    """The fingerprint of a submission: "sha256:" and the lower-case hex of SHA-256 over the exact bytes of its
+    body."""
     return "sha256:" + hashlib.sha256(body).hexdigest()
 
 
@@ -90,15 +92,15 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
     path.
     """
     version = operation.versions[0]
-    read = plain(body)
-    envelope = _read_at_once(version, body, read)
+    value = decode_canonical(body)
+    envelope = _decode_in_one_pass(version, body, value)
     if envelope is not None:
         intent = envelope.parameters
     else:
         envelope = _ENVELOPE.decode(body)
         version = _version_of(operation, envelope.type)
         intent = read_intent(version, envelope.parameters)
-    if read is None:
+    if value is None:
         refuse_repeated_members(body)
     return Submission(
         organization_id=envelope.organization_id,
@@ -149,30 +151,30 @@ def recorded_envelope(request: bytes) -> Envelope[msgspec.Raw]:
 
 def recorded_request(version: IntentVersion, request: bytes) -> tuple[Envelope[Any], RequestStruct]:
     """The envelope and the intent of a request on record. The request is of this version."""
-    at_once = _read_at_once(version, request, None)
-    if at_once is not None:
-        return at_once, at_once.parameters
+    typed_envelope = _decode_in_one_pass(version, request, None)
+    if typed_envelope is not None:
+        return typed_envelope, typed_envelope.parameters
     envelope = recorded_envelope(request)
     return envelope, read_intent(version, envelope.parameters)
 
 
-def _read_at_once(version: IntentVersion, body: bytes, read: Any) -> Envelope[Any] | None:
-    """Decode the envelope and the intent in one pass, which takes half the time of two. `read`: the JSON value of
-    the body, if it was read already.
+def _decode_in_one_pass(version: IntentVersion, body: bytes, value: Any) -> Envelope[Any] | None:
+    """The envelope with the intent, decoded in one pass, which takes half the time of two. `value`: the JSON value
+    of the body, if it was decoded already, otherwise None.
 
-    None if the body is not of this version, or is malformed. The caller then decodes them one after the other,
-    which gives the right error.
+    None if the body is not of this version, or is malformed. The caller then decodes envelope and intent one after
+    the other, which raises the right error.
     """
-    at_once = _at_once(version.intent)
+    decoder_ = _one_pass_decoder(version.intent)
     try:
-        envelope: Envelope[Any] = at_once.decode(body) if read is None else msgspec.convert(read, at_once.type)
+        envelope: Envelope[Any] = decoder_.decode(body) if value is None else msgspec.convert(value, decoder_.type)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return envelope if envelope.type == version.activity_type else None
 
 
 @functools.cache
-def _at_once(intent: type[RequestStruct]) -> msgspec.json.Decoder[Any]:
+def _one_pass_decoder(intent: type[RequestStruct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(Envelope[intent])  # type: ignore[valid-type]
 
 

@@ -109,7 +109,7 @@ class Signer(Protocol):
         ...
 
     async def missing_installation_keys(self) -> dict[Id, Sealed]:
-        """New keys, sealed, for an installation that an earlier version made, which did not have them."""
+        """New sealed keys that an installation lacks because an earlier version of the server made it."""
         ...
 
     async def sign_webhook(

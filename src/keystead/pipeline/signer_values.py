@@ -15,7 +15,7 @@ from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.secret_fields import repr_without_secrets
 from keystead.organizations.kinds.data_key import Sealed as Sealed
 
-# Every value that is sent to the signer has one of these bounds. They are far above what the operations allow.
+# Every value that is sent to the signer has one of these bounds, which are far above the limits of the operations.
 
 ElementT = TypeVar("ElementT")
 Id = Annotated[str, Meta(max_length=128)]
@@ -103,8 +103,8 @@ class PublicInstallationKey(msgspec.Struct, frozen=True, kw_only=True, rename="c
     """The public half of a key of the installation, as clients are configured with it.
 
     `public_key`: lower-case hex of 65 bytes, a P-256 point; of 32 bytes for the key that signs webhooks, which is
-    Ed25519. `composite_public_key`: of 130 bytes, an encryption key
-    and then `public_key`, for clients that want both.
+    Ed25519. `composite_public_key`: lower-case hex of 130 bytes, an encryption key and then `public_key`, for
+    clients that need both.
     """
 
     name: str

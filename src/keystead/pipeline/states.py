@@ -47,11 +47,11 @@ TRANSITIONS: Mapping[tuple[ActivityStatus, Event], ActivityStatus] = {
 
 
 def after(status: ActivityStatus, event: Event) -> ActivityStatus:
-    """The next status. Raises InvalidRequest for a vote on a final one."""
-    following = TRANSITIONS.get((status, event))
-    if following is None:
+    """The next status. Raises InvalidRequest for a vote on an activity in a final status."""
+    next_status = TRANSITIONS.get((status, event))
+    if next_status is None:
         raise InvalidRequest(f"the activity is already in status {status}; votes on it are closed")
-    return following
+    return next_status
 
 
 def chosen_by_developer(status: ActivityStatus, chosen: ActivityStatus) -> ActivityStatus:

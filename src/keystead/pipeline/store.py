@@ -34,11 +34,12 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class OrganizationWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit writes of an organization. `after` is the organization afterwards: its next version, or a new
+    """What a commit writes of an organization. `after`: the organization afterwards, in its next version, or a new
     one.
 
-    `lookups_added` find the organization from now on, `lookups_removed` no longer do. `shares_credentials`: other
-    sub-organizations of the same parent may have the public keys and credential ids among them.
+    `lookups_added`: values that find the organization from now on. `lookups_removed`: values that no longer find
+    it. `shares_credentials`: other sub-organizations of the same parent may have the public keys and credential ids
+    among the added values.
     """
 
     after: Organization
@@ -110,7 +111,7 @@ class Store(ContextReads, Protocol):
         ...
 
     async def lock(self, organization_id: str) -> OrganizationLock:
-        """Lock an organization, after commits lost races for it to another process.
+        """Lock an organization, after commits for it were in conflict with another process.
 
         Processes get the lock in about the order in which they ask. PostgreSQL locks the organization's row. On
         SQLite a file beside the database is locked. The caller must release the lock.

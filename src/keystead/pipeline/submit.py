@@ -15,13 +15,13 @@ from keystead.api.records import User
 from keystead.organizations.organization import Put
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.authorization import Authorized, authorize_activity, lacks_mfa_proofs
+from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, lacks_mfa_proofs
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case, vote_of
 from keystead.pipeline.chosen_status import in_chosen_status
 from keystead.pipeline.commit import Decided, commit_of, commit_of_refusal
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import Executed, execute
+from keystead.pipeline.execution import ExecutionResult, execute
 from keystead.pipeline.load_context import case_of_submission
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.states import Event
@@ -39,7 +39,7 @@ async def decide_submission(
     case = await case_of_submission(submission, caller, basis, environment)
     settings = environment.settings.authorization
     activity = _new_activity(submission, caller, case, environment)
-    authorized = await environment.long_work.decided(
+    authorized = await environment.long_work.decide(
         basis.authority.id, partial(authorize_activity, case, basis.authority, settings)
     )
     evaluation = authorized.evaluation(environment.new_id(), activity, activity.votes[0], basis.now_ms)
@@ -84,7 +84,7 @@ def _new_activity(submission: Submission, caller: Principal, case: Case, environ
     )
 
 
-def _check_waits_for_nobody(authorized: Authorized, case: Case) -> None:
+def _check_waits_for_nobody(authorized: AuthorizationResult, case: Case) -> None:
     """Raise PermissionDenied unless the activity of a user of the parent is executed at once."""
     if authorized.event is not Event.EXECUTED:
         raise PermissionDenied(
@@ -93,7 +93,9 @@ def _check_waits_for_nobody(authorized: Authorized, case: Case) -> None:
         )
 
 
-async def _check_no_mfa_is_avoided(executed: Executed, case: Case, basis: Basis, environment: Environment) -> None:
+async def _check_no_mfa_is_avoided(
+    executed: ExecutionResult, case: Case, basis: Basis, environment: Environment
+) -> None:
     """Raise PermissionDenied if the execution changes a user with an MFA policy that applies to this activity.
 
     The parent's user cannot give that user's proofs, so a session from this activity would bypass the MFA policy.
@@ -102,7 +104,7 @@ async def _check_no_mfa_is_avoided(executed: Executed, case: Case, basis: Basis,
         return
     organization = basis.organization
     changed = [change.record for change in executed.output.changes if isinstance(change, Put)]
-    users = [organization.users[one.user_id] for one in changed if isinstance(one, User)]
+    users = [organization.users[record.user_id] for record in changed if isinstance(record, User)]
     case = replace(case, proofs=(), policies=await environment.policy_sets.of(organization, users))
     for user in users:
         if lacks_mfa_proofs(case, organization, user.user_id):

@@ -17,7 +17,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.records import Vote
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Activity
-from keystead.pipeline.authorization import Authorized, authorize_activity, decision_on, may_approve
+from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, decision_on, may_approve
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case, proof_of, vote_of
 from keystead.pipeline.commit import Decided, commit_of
@@ -31,9 +31,9 @@ from keystead.policies.denial import denied
 
 
 class _Ballot(msgspec.Struct, frozen=True):
-    """A vote with what it changes: the activity with the vote, and the case with the voter's proof.
+    """A vote, the activity with the vote, and the case with the voter's proof.
 
-    `repeats`: an approval with a credential that proved an approval of this user before.
+    `repeats`: the vote is an approval with a credential that proved an approval of this user before.
     """
 
     vote: Vote
@@ -63,7 +63,9 @@ async def decide_vote(
     executed = await execute(authorized.event, ballot.activity, ballot.case, basis, environment)
     decided = await commit_of(ballot.activity, executed, ballot.case, basis, evaluation, environment)
     if voter_id != activity.submitter_id and decided.commit is not None:
-        return replace(decided, activity=decided.commit.activity)  # no secret for other voters
+        return replace(
+            decided, activity=decided.commit.activity
+        )  # only the submitter gets the secrets of the result
     return decided
 
 
@@ -85,16 +87,16 @@ async def _authorize_voter(
 ) -> Decision:
     """The decision before the vote. Raises PermissionDenied if this user may not vote, or not with this session."""
     organization, settings = basis.organization, environment.settings.authorization
-    decided = partial(environment.long_work.decided, organization.id)
+    decide = partial(environment.long_work.decide, organization.id)
     scope = await scope_of(caller, organization, environment)
     if scope is not None:
         scoped = replace(case, scope=scope)
-        limited = await decided(partial(decision_on, scoped, organization, settings))
+        limited = await decide(partial(decision_on, scoped, organization, settings))
         if limited.rule is Rule.SESSION_SCOPE:
             raise denied(limited, submission.version.activity_type, activity.id)
-    before = await decided(partial(decision_on, case, organization, settings))
+    before = await decide(partial(decision_on, case, organization, settings))
     await asyncio.sleep(0)  # Expensive policies are evaluated three times; other requests run in between.
-    if not await decided(partial(may_approve, case, organization, caller.user.user_id, settings)):
+    if not await decide(partial(may_approve, case, organization, caller.user.user_id, settings)):
         raise denied(before, submission.version.activity_type, activity.id)
     await asyncio.sleep(0)
     return before
@@ -111,13 +113,13 @@ def _cast(
     vote = vote_of(selection, activity.id, submission, caller, environment.new_id(), now_ms)
     repeats = False
     if selection is VoteSelection.APPROVED:
-        mine = [one for one in case.proofs if one.user_id == user_id]
-        repeats = any(one.record_id == proof.record_id for one in mine)
-        if mine:
-            vote = next(one for one in activity.votes if one.user_id == user_id)
+        earlier_proofs = [earlier for earlier in case.proofs if earlier.user_id == user_id]
+        repeats = any(earlier.record_id == proof.record_id for earlier in earlier_proofs)
+        if earlier_proofs:
+            vote = next(earlier for earlier in activity.votes if earlier.user_id == user_id)
         if not repeats:
             case = replace(case, proofs=(*case.proofs, proof))
-    others = tuple(one for one in activity.votes if one.user_id != user_id)
+    others = tuple(other for other in activity.votes if other.user_id != user_id)
     changed = replace(
         activity,
         votes=activity.votes if vote in activity.votes else (*others, vote),
@@ -130,14 +132,14 @@ def _cast(
 
 async def _authorize_vote(
     ballot: _Ballot, before: Decision, submission: Submission, basis: Basis, environment: Environment
-) -> Authorized:
+) -> AuthorizationResult:
     """The decision with the vote. Raises PermissionDenied if a policy denies because of this approval."""
     match selection := ballot.vote.selection:
         case VoteSelection.REJECTED:
-            return Authorized(before, Event.REJECTED)
+            return AuthorizationResult(before, Event.REJECTED)
         case VoteSelection.APPROVED:
             organization, settings = basis.organization, environment.settings.authorization
-            authorized = await environment.long_work.decided(
+            authorized = await environment.long_work.decide(
                 organization.id, partial(authorize_activity, ballot.case, organization, settings)
             )
             # A policy may deny because of who approves. Then only this approval is denied; others may follow.

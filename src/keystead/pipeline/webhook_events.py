@@ -29,10 +29,11 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.view import view
 
 EVENT_BYTES_MAX = 3_000_000
-"""Less than the signer accepts. In a longer event, what each voter signed is left out."""
+"""The most bytes of an event, less than the signer accepts. In a longer event, the signed texts of votes are left
+out."""
 
 _READ_AFTER_MS = 600_000
-"""An event stays readable for so long after its deliveries were given up: an attempt may be under way then."""
+"""An event is kept for so long after its deliveries were given up, because an attempt may be in progress."""
 
 
 def with_events(
@@ -92,7 +93,7 @@ def _endpoints(activity: Activity, holder: Organization) -> Iterator[str]:
         if endpoint.is_active and any(
             subscription.event_type == ACTIVITY_UPDATES
             and subscription.is_active is not False
-            and filters_of(subscription.filters_json).pass_(
+            and filters_of(subscription.filters_json).matches(
                 activity.type, activity.status, activity.organization_id
             )
             for subscription in endpoint.subscriptions or ()

@@ -19,7 +19,7 @@ from keystead.policies.namespaces import PARAMS
 from keystead.policies.resources import subject_of
 
 _SIGNERS = (("wallet", "wallet_account"), ("private_key",))
-"""What signs: an account of a wallet, or a private key."""
+"""The keywords of the key that signs: of an account of a wallet, or of a private key."""
 _TRANSACTIONS = {
     "TRANSACTION_TYPE_ETHEREUM": ("eth.tx",),
     "TRANSACTION_TYPE_SOLANA": ("solana.tx",),
@@ -38,7 +38,7 @@ _VARIANTS: Mapping[str, tuple[str, Mapping[str, tuple[str, ...]]]] = {
     "SIGN_RAW_PAYLOAD": ("encoding", _PAYLOADS),
     "SIGN_RAW_PAYLOADS": ("encoding", _PAYLOADS),
 }
-"""By kind: the parameter whose value determines the keywords."""
+"""For some kinds: the parameter whose value determines the keywords, and the keywords of each value."""
 _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "ETH_SEND_TRANSACTION": ("eth.tx",),
     "SOL_SEND_TRANSACTION": ("solana.tx",),
@@ -49,7 +49,7 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "DELETE_SECRETS": ("secret",),
     "DELETE_WALLETS": ("wallets",),
 }
-"""By kind: the keywords that every activity of it fills."""
+"""For some kinds: the keywords that every activity of the kind fills."""
 
 OPTIONAL = frozenset(
     {
@@ -68,8 +68,8 @@ transactions, or left out."""
 
 
 class ActivityShape(msgspec.Struct, frozen=True):
-    """One type of activity in one variant. `known` maps a path to its value; `present` are the paths that it fills
-    and that other shapes do not."""
+    """One activity type in one variant. `known`: the values that are known, by path. `present`: the paths that it
+    fills and that some other shape does not fill."""
 
     kind: str
     known: Mapping[str, str]
@@ -79,22 +79,23 @@ class ActivityShape(msgspec.Struct, frozen=True):
 class ActivityShapes(msgspec.Struct, frozen=True):
     """All shapes. A set of shapes is an integer: bit n stands for shape n.
 
-    `present` maps a path that not every shape fills to the shapes that do; `known` maps a path to its values, and
-    each value to its shapes.
+    `present`: for each path that not every shape fills, the set of shapes that fill it. `known`: for each path, its
+    values and the set of shapes with each value.
     """
 
-    each: tuple[ActivityShape, ...]
+    shapes: tuple[ActivityShape, ...]
     present: Mapping[str, int]
     known: Mapping[str, Mapping[str, int]]
 
     @property
     def everywhere(self) -> int:
-        return (1 << len(self.each)) - 1
+        return (1 << len(self.shapes)) - 1
 
-    def kinds_in(self, among: int) -> tuple[frozenset[str], frozenset[str]]:
-        """The kinds of activity whose shapes are all in this set, and those of which only some are."""
-        inside = {shape.kind for bit, shape in enumerate(self.each) if among >> bit & 1}
-        outside = {shape.kind for bit, shape in enumerate(self.each) if not among >> bit & 1}
+    def kinds_in(self, subset: int) -> tuple[frozenset[str], frozenset[str]]:
+        """The kinds of activity whose shapes are all in this set, and the kinds of which only some shapes are in
+        it."""
+        inside = {shape.kind for bit, shape in enumerate(self.shapes) if subset >> bit & 1}
+        outside = {shape.kind for bit, shape in enumerate(self.shapes) if not subset >> bit & 1}
         return frozenset(inside - outside), frozenset(inside & outside)
 
 
@@ -104,12 +105,16 @@ def _shapes_of(activity_type: str) -> Iterator[ActivityShape]:
     kind = subject.kind
     named = PARAMS.get(kind, {})
     params = frozenset(f"activity.params.{name}" for name in named)
-    about = {"activity.type": activity_type, "activity.kind": kind}
-    about |= {"activity.resource": subject.resource, "activity.action": subject.action}
+    activity_values = {
+        "activity.type": activity_type,
+        "activity.kind": kind,
+        "activity.resource": subject.resource,
+        "activity.action": subject.action,
+    }
     parameter, variants = _VARIANTS.get(kind, ("", {"": ()}))
     signers = _SIGNERS if subject.action == "SIGN" else ((),)
     for (value, keywords), signer in product(variants.items(), signers):
-        known = about | ({f"activity.params.{parameter}": value} if parameter in named else {})
+        known = activity_values | ({f"activity.params.{parameter}": value} if parameter in named else {})
         yield ActivityShape(kind, known, params.union(keywords, signer, _ALWAYS.get(kind, ())))
 
 
@@ -119,16 +124,16 @@ def _bits(numbers: Iterable[int]) -> int:
 
 def _activity_shapes() -> ActivityShapes:
     governed = sorted(name for name in ACTIVITY_TYPES if subject_of(name))
-    found = [shape for activity_type in governed for shape in _shapes_of(activity_type)]
+    shapes = [shape for activity_type in governed for shape in _shapes_of(activity_type)]
     present: dict[str, list[int]] = {path: [] for path in _keyword_paths()}
     known: dict[str, dict[str, list[int]]] = {}
-    for bit, shape in enumerate(found):
+    for bit, shape in enumerate(shapes):
         for path in shape.present:
             present.setdefault(path, []).append(bit)
         for path, value in shape.known.items():
             known.setdefault(path, {}).setdefault(value, []).append(bit)
     return ActivityShapes(
-        each=tuple(found),
+        shapes=tuple(shapes),
         present={path: _bits(bits) for path, bits in present.items()},
         known={path: {value: _bits(bits) for value, bits in values.items()} for path, values in known.items()},
     )

@@ -10,7 +10,7 @@ The order of the rules:
  6. users may change their own credentials;
  7. a member of the root quorum may wait for the others, in the cases of 3 also;
  8. denied.
-Each item of a batch, such as each secret of an export, is decided by them on its own.
+Each item of a batch, such as each secret of an export, is decided on its own by these rules.
 Not here: the text of a denial (`denial`), rules that refuse before any policy is evaluated (`operations`).
 """
 
@@ -57,8 +57,8 @@ class Rule(Enum):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`policy_ids`: the policies that decided. `evaluations`: those of all policies that were evaluated, in
-    order."""
+    """The result of `authorize`. `policy_ids`: the policies that decided. `evaluations`: the evaluation of each
+    policy, in order; empty if no policy was evaluated."""
 
     verdict: Verdict
     rule: Rule
@@ -71,10 +71,13 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def authorize(request: AuthorizationRequest, policies: PolicySet) -> Decision:
-    """The decision about a request. Of a batch, each item is decided by itself, and the first of those that are
-    farthest from being allowed decides. An item outside the scope of the session is the farthest."""
-    decisions = [_decided(item, policies) for item in request.items()]
-    return max(decisions, key=lambda each: (_STRICTNESS.index(each.verdict), each.rule is Rule.SESSION_SCOPE))
+    """The decision about a request.
+
+    Each item of a batch is decided on its own, and the strictest decision is that of the batch; of several equally
+    strict ones, the first. A denial because of the session's scope is the strictest.
+    """
+    decisions = [_decide(item, policies) for item in request.items()]
+    return max(decisions, key=lambda item: (_STRICTNESS.index(item.verdict), item.rule is Rule.SESSION_SCOPE))
 
 
 _STRICTNESS: Final = (
@@ -85,7 +88,7 @@ _STRICTNESS: Final = (
 )
 
 
-def _decided(request: AuthorizationRequest, policies: PolicySet) -> Decision:
+def _decide(request: AuthorizationRequest, policies: PolicySet) -> Decision:
     """The decision about one item by the rules above, in their order."""
     # 0
     if not is_in_scope(request):
@@ -93,52 +96,52 @@ def _decided(request: AuthorizationRequest, policies: PolicySet) -> Decision:
     quorum = request.root_quorum
     approving = {approval.user_id for approval in request.approvals}
     # 1
-    if is_met(quorum, approving):
-        return BY_ROOT_QUORUM
+    if is_quorum_met(quorum, approving):
+        return ALLOWED_BY_ROOT_QUORUM
     is_member = request.submitter_id in quorum.user_ids or not approving.isdisjoint(quorum.user_ids)
     # 2
     if activity_kind(request.activity.type) in ROOT_ONLY:
         return Decision(Verdict.NEEDS_CONSENSUS if is_member else Verdict.DENY_IMPLICIT, Rule.ROOT_ONLY)
     evaluator = PolicyEvaluator(request, policies)
 
-    def decided(verdict: Verdict, rule: Rule, *policy_ids: str) -> Decision:
+    def decision(verdict: Verdict, rule: Rule, *policy_ids: str) -> Decision:
         return Decision(verdict, rule, policy_ids, evaluator.evaluations)
 
     if not _is_denied(request, evaluator):
         # 4
         if allowing := evaluator.policies_with(EvaluationOutcome.ALLOW):
-            return decided(Verdict.ALLOW, Rule.ALLOW_POLICY, *allowing)
+            return decision(Verdict.ALLOW, Rule.ALLOW_POLICY, *allowing)
         # 5
         if waiting := evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS):
-            return decided(Verdict.NEEDS_CONSENSUS, Rule.CONSENSUS, *waiting)
+            return decision(Verdict.NEEDS_CONSENSUS, Rule.CONSENSUS, *waiting)
         # 6
         if _is_own_right(request):
-            return decided(Verdict.ALLOW, Rule.OWN_RIGHT)
+            return decision(Verdict.ALLOW, Rule.OWN_RIGHT)
     # 7
     if is_member:
-        return decided(Verdict.NEEDS_CONSENSUS, Rule.ROOT_QUORUM_BELOW_THRESHOLD)
+        return decision(Verdict.NEEDS_CONSENSUS, Rule.ROOT_QUORUM_BELOW_THRESHOLD)
     # 3
     if evaluator.denying:
-        return decided(Verdict.DENY_EXPLICIT, Rule.DENY_POLICY, *evaluator.denying)
+        return decision(Verdict.DENY_EXPLICIT, Rule.DENY_POLICY, *evaluator.denying)
     if request.refuses_raw_payload:
-        return decided(Verdict.DENY_IMPLICIT, Rule.RAW_PAYLOAD)
+        return decision(Verdict.DENY_IMPLICIT, Rule.RAW_PAYLOAD)
     # 8
-    return decided(Verdict.DENY_IMPLICIT, Rule.COST if evaluator.costs_too_much else Rule.NONE)
+    return decision(Verdict.DENY_IMPLICIT, Rule.COST if evaluator.costs_too_much else Rule.NONE)
 
 
 def is_in_scope(request: AuthorizationRequest) -> bool:
-    """Whether the scope of the session is true for the activity. A scope that fails to evaluate is not."""
+    """Whether the scope of the session is true for the activity. A scope that fails to evaluate is not true."""
     if request.scope is None:
         return True
     return request.scope.evaluate(EvaluationContext(condition_values(request.activity, request.resources))) is True
 
 
-def is_met(quorum: RootQuorum, approving: Set[str]) -> bool:
+def is_quorum_met(quorum: RootQuorum, approving: Set[str]) -> bool:
     """Whether enough members of the root quorum approve to reach its threshold. Rule 1 reads nothing else."""
     return len(approving & set(quorum.user_ids)) >= quorum.threshold
 
 
-BY_ROOT_QUORUM: Final = Decision(Verdict.ALLOW, Rule.ROOT_QUORUM)
+ALLOWED_BY_ROOT_QUORUM: Final = Decision(Verdict.ALLOW, Rule.ROOT_QUORUM)
 
 
 def _is_denied(request: AuthorizationRequest, evaluator: PolicyEvaluator) -> bool:
@@ -150,21 +153,24 @@ def _is_own_right(request: AuthorizationRequest) -> bool:
     return request.owner_id == request.submitter_id and activity_kind(request.activity.type) in OWN_RIGHTS
 
 
-def recorded(decision: Decision, *, rejected: bool = False, authenticators_needed: bool = False) -> Decision:
+def as_recorded(decision: Decision, *, rejected: bool = False, authenticators_needed: bool = False) -> Decision:
     """The decision as it is recorded with a vote.
 
     After a rejection, policies that would have allowed, now or later, are recorded as REJECTED. While a voter has
     further methods of authentication to prove, policies that allow are recorded as REQUIRES_AUTHENTICATORS.
     """
-    instead: dict[EvaluationOutcome, EvaluationOutcome] = {}
+    replacements: dict[EvaluationOutcome, EvaluationOutcome] = {}
     if rejected:
         allowing = (EvaluationOutcome.ALLOW, EvaluationOutcome.REQUIRES_CONSENSUS)
-        instead = dict.fromkeys(allowing, EvaluationOutcome.REJECTED)
+        replacements = dict.fromkeys(allowing, EvaluationOutcome.REJECTED)
     elif authenticators_needed:
-        instead = {EvaluationOutcome.ALLOW: EvaluationOutcome.REQUIRES_AUTHENTICATORS}
-    if not instead:
+        replacements = {EvaluationOutcome.ALLOW: EvaluationOutcome.REQUIRES_AUTHENTICATORS}
+    if not replacements:
         return decision
-    evaluations = [replace(each, outcome=instead.get(each.outcome, each.outcome)) for each in decision.evaluations]
+    evaluations = [
+        replace(evaluation, outcome=replacements.get(evaluation.outcome, evaluation.outcome))
+        for evaluation in decision.evaluations
+    ]
     return replace(decision, evaluations=tuple(evaluations))
 
 

@@ -1,7 +1,7 @@
 """The static check: an expression names existing fields, its types fit, and it is a boolean.
 
-Here: the type of every node. Not here: syntax (`grammar`), and conditions that depend on the request: whether a
-keyword is present, a map has the key, a list is long enough, a dynamic value has the type it is compared with.
+Here: the type of every node. Not here: syntax (`grammar`), and what depends on the request: whether a keyword is
+present, a map has the key, a list is long enough, a dynamic value has the type that it is compared with.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NoReturn, assert_never
 
 from keystead.api.spelling import did_you_mean
-from keystead.policies.hints import quoted
+from keystead.policies.hints import quotes_hint
 from keystead.policies.namespaces import KEYWORDS, Clause
 from keystead.policies.syntax import (
     Comparison,
@@ -40,10 +40,10 @@ from keystead.policies.types import (
     Scalar,
     StructOf,
     Type,
+    common_type,
     comparison,
-    joined,
-    named,
     ordering,
+    type_name,
 )
 
 _CONDITIONS = (Scalar.BOOL, Scalar.DYNAMIC)
@@ -90,7 +90,7 @@ def unknown_function(unknown: UnknownFunction, clause: Clause) -> ExpressionRefu
     of = spelled(unknown.of)
     part = f"; a part of it is written `{of}[0..4]`" if kind in TEXTS else ""
     return ExpressionRefused(
-        f"function does not exist: {unknown.name}: only lists have functions, and {of} is {named(kind)}{part}",
+        f"function does not exist: {unknown.name}: only lists have functions, and {of} is {type_name(kind)}{part}",
         unknown.place,
     )
 
@@ -112,7 +112,7 @@ class _Checker:
     def condition(self, node: Node, variables: Mapping[str, Type], what: str) -> None:
         kind = self.type(node, variables)
         if kind not in _CONDITIONS:
-            _refuse(f"expected a boolean as {what}, found {named(kind)}", node.at)
+            _refuse(f"expected a boolean as {what}, found {type_name(kind)}", node.at)
 
     def type(self, node: Node, variables: Mapping[str, Type]) -> Type:
         return self._typing.set(node, self._infer(node, variables))
@@ -160,10 +160,12 @@ class _Checker:
         for item in node.items:
             kind = self.type(item, variables)
             if not isinstance(kind, Scalar):
-                _refuse(f"a list literal holds numbers, strings or booleans, not {named(kind)}", item.at)
-            both = joined(common, kind)
+                _refuse(f"a list literal holds numbers, strings or booleans, not {type_name(kind)}", item.at)
+            both = common_type(common, kind)
             if both is None:
-                _refuse(f"the items of a list are of one type, not {named(common)} and {named(kind)}", item.at)
+                _refuse(
+                    f"the items of a list are of one type, not {type_name(common)} and {type_name(kind)}", item.at
+                )
             common = both
         return ListOf(common)
 
@@ -176,7 +178,7 @@ class _Checker:
         for clause, others in KEYWORDS.items():
             if node.name in others:
                 _refuse(f"{node.name} is known to {clause} expressions only", node.at)
-        near = quoted(node.name) or did_you_mean(node.name, (*variables, *keywords))
+        near = quotes_hint(node.name) or did_you_mean(node.name, (*variables, *keywords))
         known = f": a {self._clause} expression knows {', '.join(keywords)}"
         _refuse(f"field does not exist: {node.name}{near or known}", node.at)
 
@@ -200,10 +202,10 @@ class _Checker:
         elif of is Scalar.DYNAMIC:
             allowed = (*_POSITIONS, *_KEYS)
         elif not isinstance(of, ListOf) and of not in TEXTS:
-            _refuse(f"{named(of)} has no `[…]`", node.at)
+            _refuse(f"{type_name(of)} has no `[…]`", node.at)
         if index not in allowed:
             expected = "a string" if isinstance(of, MapOf) else "an integer"
-            _refuse(f"expected {expected} between `[` and `]`, found {named(index)}", node.index.at)
+            _refuse(f"expected {expected} between `[` and `]`, found {type_name(index)}", node.index.at)
         match of:
             case ListOf(item=item):
                 return item
@@ -217,11 +219,11 @@ class _Checker:
     def _slice(self, node: Slice, variables: Mapping[str, Type]) -> Type:
         of = self.type(node.of, variables)
         if not isinstance(of, ListOf) and of not in TEXTS and of is not Scalar.DYNAMIC:
-            _refuse(f"{named(of)} has no `[…..…]`", node.at)
+            _refuse(f"{type_name(of)} has no `[…..…]`", node.at)
         for bound in (node.start, node.end):
             kind = self.type(bound, variables)
             if kind not in _POSITIONS:
-                _refuse(f"expected an integer on either side of `..`, found {named(kind)}", bound.at)
+                _refuse(f"expected an integer on either side of `..`, found {type_name(kind)}", bound.at)
         return _part_of(of)
 
     def items(self, of: Node, variables: Mapping[str, Type], function: str) -> Type:
@@ -231,11 +233,11 @@ class _Checker:
             return kind.item
         if kind is Scalar.DYNAMIC:
             return Scalar.DYNAMIC
-        _refuse(f"{function} is a function of lists, and {spelled(of)} is {named(kind)}", of.at)
+        _refuse(f"{function} is a function of lists, and {spelled(of)} is {type_name(kind)}", of.at)
 
     def _list_function(self, node: ListFunction, variables: Mapping[str, Type]) -> Type:
         item = self.items(node.of, variables, node.function)
-        # The innermost meaning of a name holds, so that wallets.any(wallet, …) may be written.
+        # A variable hides a keyword of the same name, so that wallets.any(wallet, …) is allowed.
         inner = {**variables, node.variable: item}
         self.condition(node.predicate, inner, f"the predicate of `{node.function}`")
         return self._typing.of(node.of) if node.function == "filter" else Scalar.BOOL
@@ -243,7 +245,7 @@ class _Checker:
     def _membership(self, value: Node, item: Type, variables: Mapping[str, Type], at: Place) -> None:
         kind = self.type(value, variables)
         if comparison(kind, item) is None:
-            _refuse(f"{named(kind)} cannot be in a list whose items are each {named(item)}", at)
+            _refuse(f"{type_name(kind)} cannot be in a list whose items are each {type_name(item)}", at)
 
     def _comparison(self, node: Comparison, variables: Mapping[str, Type]) -> Type:
         if node.operator == "in":
@@ -252,7 +254,7 @@ class _Checker:
         left, right = self.type(node.left, variables), self.type(node.right, variables)
         how = (comparison if node.operator in ("==", "!=") else ordering)(left, right)
         if how is None:
-            _refuse(f"`{node.operator}` cannot compare {named(left)} with {named(right)}", node.at)
+            _refuse(f"`{node.operator}` cannot compare {type_name(left)} with {type_name(right)}", node.at)
         return Scalar.BOOL
 
     def _time_function(self, node: TimeFunction) -> Type:

@@ -1,6 +1,6 @@
-"""The values of a request that a condition compares, for people who ask why it was decided so. Pure.
+"""The values of a request that a condition compares, for people who ask for the reason of a decision. Pure.
 
-Here: the fields that stand in comparisons, and their values as the policy saw them. Not here: the result of a
+Here: the fields that comparisons read, and their values as the policy saw them. Not here: the result of a
 comparison (`evaluator`).
 """
 
@@ -19,13 +19,13 @@ from keystead.policies.syntax import (
 )
 
 SHOWN_MAX: Final = 20
-"""Values of one field that are shown; a list may have more."""
+"""The most values of one field that are shown. A list may have more."""
 
 
 def compared_values(condition: str, values: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """By the path of each compared field, its values: more than one for the items of a list, none if it is absent.
+    """The values of each compared field, by its path: several for the items of a list, none if the field is absent.
 
-    values: the keywords of the request, as an evaluation reads them. Empty for a condition that does not compile.
+    `values`: the keywords of the request, as an evaluation reads them. Empty for a condition that does not compile.
     """
     try:
         tree = parse(condition)
@@ -41,7 +41,7 @@ def _paths(node: Node, scope: Mapping[str, str]) -> Iterator[str]:
         compared = (node.left, node.right)
     elif isinstance(node, Contains):
         compared = (node.of, node.value)
-    yield from filter(None, (path_of(each, scope) for each in compared))
+    yield from filter(None, (path_of(operand, scope) for operand in compared))
     for part, inner in scoped_parts(node, scope):
         yield from _paths(part, inner)
 
@@ -57,5 +57,5 @@ def _values(value: Any, steps: list[str]) -> Iterator[Any]:
     if not items:
         yield from _values(inside, steps[1:])
     elif isinstance(inside, list | tuple):
-        for each in inside[:SHOWN_MAX]:
-            yield from _values(each, steps[1:])
+        for item in inside[:SHOWN_MAX]:
+            yield from _values(item, steps[1:])

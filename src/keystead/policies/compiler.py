@@ -15,12 +15,12 @@ from keystead.policies.operators import (
     at_name,
     at_path,
     at_position,
-    compared,
-    compared_with,
+    comparer,
     fail_unreadable,
     field_of,
+    literal_comparer,
     reader,
-    sliced,
+    slice_of,
     text_steps,
     time_function,
 )
@@ -55,7 +55,8 @@ def steps_of(node: Node) -> int:
 
 
 def free_slot(scope: Mapping[str, int]) -> int:
-    """A slot that no variable in scope uses. Their number would be wrong, since one variable may hide another."""
+    """A slot that no variable in scope uses. It is not the number of variables, because one variable may hide
+    another."""
     return max(scope.values(), default=-1) + 1
 
 
@@ -163,7 +164,7 @@ class Compiler:
 
     def _slice(self, node: Slice, scope: Mapping[str, int]) -> Run:
         of, start_of, end_of = (self._run(part, scope) for part in parts(node))
-        return lambda context: sliced(node, context, of(context), start_of(context), end_of(context))
+        return lambda context: slice_of(node, context, of(context), start_of(context), end_of(context))
 
     def items(self, of: Node, scope: Mapping[str, int]) -> Run:
         """The list that a list function is called on."""
@@ -212,13 +213,13 @@ class Compiler:
             operator = OPERATORS[node.operator]
             return lambda context: operator(left_of(context), right_of(context))
         if how is not ComparisonKind.DYNAMIC and isinstance(node.right, Literal):
-            matches = compared_with(how, node.operator, node.right.value, node.at)
+            matches = literal_comparer(how, node.operator, node.right.value, node.at)
             return lambda context: matches(context, left_of(context))
-        compare = compared(how, node.operator, node.at)
+        compare = comparer(how, node.operator, node.at)
         return lambda context: compare(context, left_of(context), right_of(context))
 
     def _how(self, node: Node, left: Type, right: Type, *, widens: bool) -> ComparisonKind:
-        """How two operands are compared. `widens`: if more pairs are equal, this node is true more often."""
+        """How two operands are compared. `widens`: whether this node is true more often if more pairs are equal."""
         how = comparison(left, right)
         assert how is not None
         if how is ComparisonKind.ACTIVITY_TYPE and not (
@@ -238,31 +239,32 @@ class Compiler:
                 return _among_literals(sought_of, frozenset(map(FORMS[how], literals)), FORMS[how], at)
         if how is ComparisonKind.EXACT and item_type in TEXTS:
             return _among_texts(sought_of, items_of, at)
-        equal, read = compared(how, "==", at), reader(among, item_type)
+        equal, read = comparer(how, "==", at), reader(among, item_type)
 
         def contained(context: EvaluationContext) -> bool:
             value, items = sought_of(context), items_of(context)
             context.charge(len(items), at)
-            found = False
-            for item in items:
+            is_contained = False
+            for item in items:  # to the end, so that every item is read and compared
                 if equal(context, value, read(item)):
-                    found = True
-            return found
+                    is_contained = True
+            return is_contained
 
         return contained
 
 
 def _negated_nodes(tree: Node) -> frozenset[int]:
-    """The ids of the nodes under an odd number of `!`: if such a node is true, the whole is true less often."""
-    found: set[int] = set()
+    """The ids of the nodes under an odd number of negations. If such a node is true more often, the whole
+    expression is true less often."""
+    negated_ids: set[int] = set()
     waiting = [(tree, False)]
     while waiting:
         node, negated = waiting.pop()
         if negated:
-            found.add(id(node))
+            negated_ids.add(id(node))
         inner = negated is not _negates(node)
         waiting.extend((part, inner) for part in parts(node))
-    return frozenset(found)
+    return frozenset(negated_ids)
 
 
 def _negates(node: Node) -> bool:
@@ -286,7 +288,8 @@ def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Pla
 
 
 def _among_texts(sought_of: Run, items_of: Run, at: Place) -> Run:
-    """Consensus expressions evaluate this for every user, so Python's own search does it."""
+    """A search in a list of texts, by Python's own `in`, which is fast: consensus expressions search for every
+    user."""
 
     def among_texts(context: EvaluationContext) -> bool:
         value, items = sought_of(context), items_of(context)

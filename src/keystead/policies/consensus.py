@@ -1,4 +1,4 @@
-"""Could more approvals meet a consensus, and whose approvals does it count?
+"""Whether more approvals could meet a consensus, and which users it counts.
 
 Both answers are approximations, because it is too costly to try every set of users. A consensus can be met if it
 is true once all users have approved. It counts a user who matches the predicate of a list function on `approvers`
@@ -35,7 +35,7 @@ class _CounterFinder:
     def counters(self, node: Node, scope: Mapping[str, int]) -> Iterator[Counter]:
         chain = _chain(node, scope)
         if chain is not None:
-            yield self._chained(*chain, scope)
+            yield self._chain_counter(*chain, scope)
         elif isinstance(node, ListFunction):
             yield from self.counters(node.of, scope)
             inner = {**scope, node.variable: free_slot(scope)}
@@ -45,7 +45,7 @@ class _CounterFinder:
             for part in parts(node):
                 yield from self.counters(part, scope)
 
-    def _chained(self, keyword: str, functions: Sequence[ListFunction], scope: Mapping[str, int]) -> Counter:
+    def _chain_counter(self, keyword: str, functions: Sequence[ListFunction], scope: Mapping[str, int]) -> Counter:
         """approvers.filter(u, …).any(v, …) counts a user who matches every predicate."""
         slot = free_slot(scope)
         predicates = [

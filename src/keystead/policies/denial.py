@@ -22,8 +22,10 @@ _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must all
 
 
 def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
-    """The refusal of an activity by this decision. It names every policy and its outcome, and the id under which
-    the evaluation is stored."""
+    """The refusal of an activity by this decision.
+
+    It names every evaluated policy with its outcome. `activity_id`: the id under which the evaluation is stored.
+    """
     if decision.rule is Rule.SESSION_SCOPE:
         message = "The session profile denied this action"
     elif decision.verdict is Verdict.DENY_EXPLICIT:
@@ -40,7 +42,8 @@ def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
                 "message": message,
                 "activityId": activity_id,
                 "policyEvaluations": [
-                    {"policyId": each.policy_id, "outcome": str(each.outcome)} for each in decision.evaluations
+                    {"policyId": evaluation.policy_id, "outcome": str(evaluation.outcome)}
+                    for evaluation in decision.evaluations
                 ],
             }
         ],

@@ -13,9 +13,9 @@ import msgspec
 from keystead.policies.syntax import Place
 
 STEPS_MAX = 100_000
-"""The most that one expression may cost. Evaluating a node costs one step, again for each item of a list function.
-So does each item that `in` or `contains` compares or a slice copies, and every 64 characters of a string that is
-compared or copied."""
+"""The most steps that one expression may take. Evaluating a node takes one step, for each item of a list function
+again. Each item that `in` or `contains` compares or a slice copies takes one step, too, and so do every 64
+characters of a string that is compared or copied."""
 
 
 class EvaluationError(msgspec.Struct, frozen=True):
@@ -43,16 +43,17 @@ class EvaluationFailed(Exception):
 
 
 class StepsExceeded(EvaluationFailed):
-    """The expression costs more than it may. This fails the whole expression, whatever its other operands are."""
+    """The expression takes more steps than it may. The whole expression fails, even if another operand would decide
+    it."""
 
 
 Run = Callable[["EvaluationContext"], Any]
 """A compiled node: its value in a context. Raises EvaluationFailed."""
 
 
-def strict(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
-    """`&&` (deciding: False) or `||` (deciding: True). Every operand is evaluated; one that fails, fails the
-    whole."""
+def strict_junction(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
+    """`&&` (`deciding`: False) or `||` (`deciding`: True). Every operand is evaluated. If one fails, the junction
+    fails."""
     decided = False
     for operand in operands:
         if operand(context) is deciding:
@@ -60,8 +61,9 @@ def strict(context: EvaluationContext, operands: Iterable[Run], deciding: bool) 
     return deciding if decided else not deciding
 
 
-def three_valued(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
-    """The same in Kleene's logic, where an operand that fails is unknown: another operand may decide the whole.
+def three_valued_junction(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
+    """As `strict_junction`, in Kleene's logic: an operand that fails is unknown, and another operand may decide the
+    value.
 
     Of several failures, one that is unreadable is reported before one that is absent. The context records an
     unreadable operand of a junction that another operand made true.
@@ -88,7 +90,7 @@ class EvaluationContext:
     """The values of a request by keyword, the variables of the enclosing list functions, the steps left.
 
     One context serves several expressions in turn; each starts with the steps that it is given. `junction`
-    evaluates `&&` and `||`: `strict` or `three_valued`.
+    evaluates `&&` and `||`: `strict_junction` or `three_valued_junction`.
     """
 
     __slots__ = ("junction", "outweighed_unreadable", "steps", "values", "variables")
@@ -97,7 +99,7 @@ class EvaluationContext:
         self.values = values
         self.steps = STEPS_MAX
         self.variables: dict[int, Any] = {}
-        self.junction = strict
+        self.junction = strict_junction
         self.outweighed_unreadable = False
 
     def charge(self, steps: int, at: Place) -> None:
@@ -109,5 +111,5 @@ class EvaluationContext:
 
 
 def steps_taken(context: EvaluationContext, given: int) -> int:
-    """The steps that the last evaluation took, at most those that it was given."""
+    """The steps that the last evaluation took, at most `given`: the steps that it was given."""
     return given - context.steps if context.steps > 0 else given

@@ -28,30 +28,31 @@ from keystead.policies.request import (
 from keystead.policies.syntax import Place
 
 DECISION_STEPS_MAX: Final = 300_000
-"""Most steps of all policies of an organization in one decision. Beyond it only the root quorum allows, because a
-policy that was not evaluated might have denied. One step takes some 0.2 µs."""
+"""The most steps of all policies of an organization in one decision. If they take more, only the root quorum can
+allow the activity, because a policy that was not evaluated might deny it. One step takes some 0.2 µs."""
 _STEPS_PER_USER: Final = 20
 """Further steps of one consensus for each user, when it is evaluated as if all users had approved."""
-_FORESIGHT_PER_USER: Final = 30
-"""Further steps of all consensuses for each user. A consensus beyond that does not make an activity wait."""
+_COUNTING_STEPS_PER_USER: Final = 30
+"""Further steps of all consensuses for each user, to find out whom they count. A consensus that needs more does not
+make an activity wait."""
 
 _NOT_EVALUATED: Final = EvaluationError(
     "not evaluated: the policies before this one took all the steps of a decision", Place(1, 1)
 )
 
 
-class _Everybody(Mapping[str, Any]):
+class _AllUsersValues(Mapping[str, Any]):
     """The values of a consensus as if every user had approved, with every credential. They are computed when first
     read, because there may be many users and few consensuses need them."""
 
     def __init__(self, request: AuthorizationRequest) -> None:
         self._request = request
-        self._made: dict[str, Any] = {}
+        self._computed: dict[str, Any] = {}
 
     def __getitem__(self, keyword: str) -> Any:
-        if keyword not in self._made:
-            self._made[keyword] = self._approvers() if keyword == "approvers" else self._credentials()
-        return self._made[keyword]
+        if keyword not in self._computed:
+            self._computed[keyword] = self._approvers() if keyword == "approvers" else self._credentials()
+        return self._computed[keyword]
 
     def _approvers(self) -> list[dict[str, Any]]:
         return [user_value(user) for user in self._request.users.values()]
@@ -68,30 +69,33 @@ class _Everybody(Mapping[str, Any]):
 
 
 class PolicyEvaluator:
-    """`evaluations`: the evaluation of every policy, in order. `denying`: the ids of the policies that deny."""
+    """The evaluation of the policies for one request. `evaluations`: the evaluation of every policy, in order.
+    `denying`: the ids of the policies that deny."""
 
     def __init__(self, request: AuthorizationRequest, policies: PolicySet) -> None:
         self._request = request
         self._condition = EvaluationContext(condition_values(request.activity, request.resources))
         self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
         self._time = EvaluationContext(time_values(request.now_ms))
-        self._everybody = EvaluationContext(_Everybody(request))
+        self._everybody = EvaluationContext(_AllUsersValues(request))
         self._steps_left = DECISION_STEPS_MAX // request.batch_size
-        self._foresight_left = (DECISION_STEPS_MAX + _FORESIGHT_PER_USER * len(request.users)) // request.batch_size
+        self._counting_steps_left = (
+            DECISION_STEPS_MAX + _COUNTING_STEPS_PER_USER * len(request.users)
+        ) // request.batch_size
         # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
         self._values: dict[CompiledExpression, Value] = {}
         self._attainable: dict[CompiledExpression, bool] = {}
         slice_ = policies.slice(shape_of(request))
         self._open = [policies.policies[position] for position in slice_.open]
-        self._open_evaluations = [self._evaluation(policy) for policy in self._open]
+        self._open_evaluations = [self._evaluate(policy) for policy in self._open]
         evaluations = list(slice_.settled)
         for position, evaluation in zip(slice_.open, self._open_evaluations, strict=True):
             evaluations[position] = evaluation
         self.evaluations = tuple(evaluations)
         self.denying = [
-            each.policy_id
-            for each in self._open_evaluations
-            if each.outcome is EvaluationOutcome.DENY_EXPLICIT or each.failed_closed
+            evaluation.policy_id
+            for evaluation in self._open_evaluations
+            if evaluation.outcome is EvaluationOutcome.DENY_EXPLICIT or evaluation.failed_closed
         ]
 
     @property
@@ -99,32 +103,32 @@ class PolicyEvaluator:
         return self._steps_left < 0
 
     @property
-    def counts_nobody_more(self) -> bool:
-        """Whether the steps for finding whom consensuses count are used up."""
-        return self._foresight_left < 0
+    def has_no_counting_steps_left(self) -> bool:
+        """Whether all steps are used that may be taken to find out whom consensuses count."""
+        return self._counting_steps_left < 0
 
     def policies_with(self, outcome: EvaluationOutcome) -> list[str]:
         """The ids of the policies with this outcome, which must be one that a slice never settles: ALLOW,
         DENY_EXPLICIT, REQUIRES_CONSENSUS."""
-        return [each.policy_id for each in self._open_evaluations if each.outcome is outcome]
+        return [evaluation.policy_id for evaluation in self._open_evaluations if evaluation.outcome is outcome]
 
-    def _evaluation(self, policy: CompiledPolicy) -> PolicyEvaluation:
+    def _evaluate(self, policy: CompiledPolicy) -> PolicyEvaluation:
         if self._steps_left < 0:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, None, str(_NOT_EVALUATED))
         condition = self._value(policy.condition, self._condition)
         if isinstance(condition, EvaluationError):
-            return self._failed(policy, Clause.CONDITION, condition)
+            return self._evaluation_of_failure(policy, Clause.CONDITION, condition)
         if condition or policy.consensus_may_fail:
             consensus = self._value(policy.consensus, self._consensus)
             if isinstance(consensus, EvaluationError):
-                return self._failed(policy, Clause.CONSENSUS, consensus)
+                return self._evaluation_of_failure(policy, Clause.CONSENSUS, consensus)
         if not condition:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
         if not consensus and not self._may_wait(policy):
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONSENSUS)
         time = self._value(policy.time, self._time)
         if isinstance(time, EvaluationError):
-            return self._failed(policy, Clause.TIME, time)
+            return self._evaluation_of_failure(policy, Clause.TIME, time)
         if not time:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.TIME_INACTIVE, Clause.TIME)
         if not consensus:
@@ -144,7 +148,9 @@ class PolicyEvaluator:
             self._steps_left -= steps_taken(context, STEPS_MAX)
         return known
 
-    def _failed(self, policy: CompiledPolicy, clause: Clause, error: EvaluationError) -> PolicyEvaluation:
+    def _evaluation_of_failure(
+        self, policy: CompiledPolicy, clause: Clause, error: EvaluationError
+    ) -> PolicyEvaluation:
         """A policy that fails contributes nothing, except a DENY policy that fails closed."""
         failed_closed = policy.effect is Effect.DENY and self._fails_closed(policy)
         return PolicyEvaluation(
@@ -169,7 +175,7 @@ class PolicyEvaluator:
         return closes
 
     def _may_wait(self, policy: CompiledPolicy) -> bool:
-        """Whether an ALLOW policy, its consensus not met, could be met and counts the submitter."""
+        """Whether the consensus of this ALLOW policy could be met by more approvals, and counts the submitter."""
         return policy.effect is Effect.ALLOW and self.counts(policy.consensus, self._request.submitter_id)
 
     def open_consensuses(self) -> list[CompiledExpression]:
@@ -186,17 +192,17 @@ class PolicyEvaluator:
     def counts(self, consensus: CompiledExpression | None, user_id: str) -> bool:
         """Whether a consensus counts this user, and could be met at all."""
         user = self._request.users.get(user_id)
-        if user is None or consensus is None or self.counts_nobody_more:
+        if user is None or consensus is None or self.has_no_counting_steps_left:
             return False
         credentials = credential_values(user, self._request.now_ms)
         counted = consensus.counts(self._everybody, user_value(user), credentials)
-        self._foresight_left -= steps_taken(self._everybody, STEPS_MAX)
+        self._counting_steps_left -= steps_taken(self._everybody, STEPS_MAX)
         return counted and self._is_attainable(consensus)
 
     def _is_attainable(self, consensus: CompiledExpression) -> bool:
         """Whether a consensus is true once all users have approved."""
         if consensus not in self._attainable:
-            steps = min(self._foresight_left, STEPS_MAX + _STEPS_PER_USER * len(self._request.users))
+            steps = min(self._counting_steps_left, STEPS_MAX + _STEPS_PER_USER * len(self._request.users))
             self._attainable[consensus] = consensus.evaluate(self._everybody, steps) is True
-            self._foresight_left -= steps_taken(self._everybody, steps)
+            self._counting_steps_left -= steps_taken(self._everybody, steps)
         return self._attainable[consensus]

@@ -42,29 +42,31 @@ from keystead.policies.syntax import (
 from keystead.policies.types import Scalar
 
 PARTS_MAX: Final = 200
-"""Most parts of one explanation, the whole included."""
+"""The most parts of one explanation, with the whole expression."""
 DEPTH_MAX: Final = 8
-"""Parts below this depth are not taken apart."""
+"""The parts at this depth are not divided further."""
 EXPLANATION_STEPS_MAX: Final = 300_000
-"""Most steps of one explanation. One step takes some 0.2 µs."""
+"""The most steps of one explanation. One step takes some 0.2 µs."""
 VALUE_CHARACTERS_MAX: Final = 200
-"""A longer text of a value is cut."""
+"""The most characters of a value. A longer text is cut."""
 _ITEMS_SHOWN: Final = 10
 
 _NO_STEPS: Final = EvaluationError("not evaluated: the parts before this one took all the steps", Place(1, 1))
 
 
 class ReadValue(msgspec.Struct, frozen=True):
-    """What a part compared. `path`: as the expression writes it. `value`: for people, cut where it is long."""
+    """A value that a part compared. `path`: as the expression writes it. `value`: for people; a long value is
+    cut."""
 
     path: str
     value: str
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One part. `depth`: 0 for the whole; the operands of a part follow it, one deeper.
+    """One part of an expression. `depth`: 0 for the whole; the operands of a part follow it, with a depth of one
+    more.
 
-    `operator`: `&&`, `||` or `!` of a part that is taken apart, otherwise "". `value`: true, false, or why it
+    `operator`: `&&`, `||` or `!` of a part whose operands follow, otherwise "". `value`: true, false, or why it
     failed.
     """
 
@@ -88,7 +90,7 @@ def explain(source: ExpressionSource, values: Mapping[str, Any]) -> tuple[Part, 
         error = EvaluationError(refused.reason, refused.place, unreadable=True)
         return (Part(0, source.text, "", error, ()),)
     evaluation = _Evaluation(typing, Compiler(typing, all_versions=source.all_versions), values)
-    return tuple(evaluation.part(depth, node) for depth, node in islice(_taken_apart(tree), PARTS_MAX))
+    return tuple(evaluation.part(depth, node) for depth, node in islice(_parts_with_depth(tree), PARTS_MAX))
 
 
 def _operands(node: Node, depth: int) -> tuple[Node, ...]:
@@ -99,12 +101,12 @@ def _operands(node: Node, depth: int) -> tuple[Node, ...]:
     return (node.of,) if isinstance(node, Not) else ()
 
 
-def _taken_apart(tree: Node) -> Iterator[tuple[int, Node]]:
+def _parts_with_depth(tree: Node) -> Iterator[tuple[int, Node]]:
     waiting = [(0, tree)]
     while waiting:
         depth, node = waiting.pop()
         yield depth, node
-        waiting.extend((depth + 1, each) for each in reversed(_operands(node, depth)))
+        waiting.extend((depth + 1, operand) for operand in reversed(_operands(node, depth)))
 
 
 class _Evaluation:
@@ -137,23 +139,23 @@ class _Evaluation:
             self._steps_left -= 1 + steps_taken(self._context, given)
 
     def _read(self, node: Node) -> Iterator[ReadValue]:
-        """What the part compares or searches, but for what its text says itself."""
+        """The values that the part compares or searches, except those that its text states."""
         compared = parts(node) if isinstance(node, Comparison | Contains) else ()
         if isinstance(node, ListFunction):
             compared = (node.of,)
-        for each in compared:
-            if not isinstance(each, Literal | ListLiteral | TimeFunction):
-                value = self._value(each)
-                if not isinstance(value, EvaluationError):  # the part's own reason says it
-                    is_time = self._typing.of(each) is Scalar.TIMESTAMP
-                    yield ReadValue(text_of(each), _moment(value) if is_time else _shown(value))
+        for operand in compared:
+            if not isinstance(operand, Literal | ListLiteral | TimeFunction):
+                value = self._value(operand)
+                if not isinstance(value, EvaluationError):  # then the reason of the part says it
+                    is_time = self._typing.of(operand) is Scalar.TIMESTAMP
+                    yield ReadValue(text_of(operand), _time_text(value) if is_time else _value_text(value))
 
 
-def _moment(nanoseconds: int) -> str:
+def _time_text(nanoseconds: int) -> str:
     return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     match value:
         case bool():
             text = "true" if value else "false"
@@ -161,7 +163,7 @@ def _shown(value: Any) -> str:
             text = str(value) if not isinstance(value, int) or abs(value) < 2**512 else "…"
         case list():
             more = [f"and {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else []
-            text = ", ".join([*map(_shown, value[:_ITEMS_SHOWN]), *more]) or "none"
+            text = ", ".join([*map(_value_text, value[:_ITEMS_SHOWN]), *more]) or "none"
         case Mapping():
             text = str(value.get("alias") or value.get("id") or f"{len(value)} fields")
         case _:

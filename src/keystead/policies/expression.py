@@ -18,8 +18,8 @@ from keystead.policies.evaluation_context import (
     EvaluationContext,
     EvaluationError,
     EvaluationFailed,
-    strict,
-    three_valued,
+    strict_junction,
+    three_valued_junction,
 )
 from keystead.policies.grammar import parse
 from keystead.policies.namespaces import TRANSACTION_KEYWORDS, Clause
@@ -59,28 +59,29 @@ class ExpressionSource(NamedTuple):
 
 
 def is_transaction_named(names: Collection[str]) -> bool:
-    """Whether an expression with these keywords and fields reads a transaction."""
+    """Whether an expression that names these keywords and fields reads a transaction."""
     return "tx" in names and not TRANSACTION_KEYWORDS.isdisjoint(names)
 
 
 def _is_of_transactions(literal: Literal) -> bool:
-    """Whether it is a kind or type of activities that sign transactions, or a type of transactions."""
+    """Whether the literal is a kind or type of activities that sign transactions, or a type of transactions."""
     value = literal.value
     return isinstance(value, str) and ("SIGN_TRANSACTION" in value or value.startswith("TRANSACTION_TYPE_"))
 
 
 class Expression:
-    """A checked expression. Many evaluations may use it at once.
+    """A checked expression. Several evaluations may use it at the same time.
 
-    `names`: the keywords, fields and variables that it names. `may_lack_items`: it reads items by position, which a
-    request may lack. `names_transactions`: it names a field of a transaction; or it is meant to deny, and a literal
-    in it stands for signing transactions.
+    - `names`: the keywords, fields and variables that it names.
+    - `may_lack_items`: it reads items by position, which a request may not have.
+    - `names_transactions`: it names a field of a transaction; or it is meant to deny, and a literal in it names
+      signing transactions.
     """
 
     __slots__ = ("_counters", "_run", "may_lack_items", "names", "names_transactions", "source")
 
     def __init__(self, source: ExpressionSource) -> None:
-        """Raises ExpressionRefused."""
+        """Raises ExpressionRefused if the text does not compile."""
         self.source = source
         try:
             tree = parse(source.text)
@@ -100,7 +101,7 @@ class Expression:
 
     def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
         """The value in this context. Every operand of `&&` and `||` is evaluated; if one fails, the whole fails."""
-        context.junction = strict
+        context.junction = strict_junction
         return self._value(context, steps)
 
     def evaluate_three_valued(self, context: EvaluationContext, steps: int = STEPS_MAX) -> ThreeValued:
@@ -108,7 +109,7 @@ class Expression:
 
         So `activity.action == 'SIGN' && eth.tx.value > 5` is false for an activity that does not sign.
         """
-        context.junction, context.outweighed_unreadable = three_valued, False
+        context.junction, context.outweighed_unreadable = three_valued_junction, False
         value = self._value(context, steps)
         if isinstance(value, EvaluationError):
             return ThreeValued(None, value.unreadable or context.outweighed_unreadable)
@@ -126,7 +127,7 @@ class Expression:
     ) -> bool:
         """Whether this consensus counts the user, who owns these credentials. In `everybody` all users are
         approvers."""
-        everybody.junction, everybody.steps = strict, STEPS_MAX
+        everybody.junction, everybody.steps = strict_junction, STEPS_MAX
         for counter in self._counters:
             try:
                 if counter(everybody, user, credentials):

@@ -42,7 +42,7 @@ LENGTH_MAX = 10_000
 DEPTH_MAX = 64
 INT_MAX = 2**256 - 1
 _INT_DIGITS_MAX = 1_000
-"""A literal of more digits is refused without converting it, since Python refuses to convert the longest."""
+"""A literal of more digits is refused without a conversion, because Python refuses to convert very long ones."""
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _LIST_FUNCTIONS = ("all", "any", "filter", "contains", "count")
@@ -74,7 +74,7 @@ def _too_deep(at: Place) -> ExpressionRefused:
     return ExpressionRefused(f"the expression is nested more than {DEPTH_MAX} levels deep", at)
 
 
-def _joined(operator: str, operands: list[Node]) -> Node:
+def _junction(operator: str, operands: list[Node]) -> Node:
     return operands[0] if len(operands) == 1 else Junction(operands[0].at, operator, tuple(operands))
 
 
@@ -89,14 +89,14 @@ class _Parser:
     def whole(self) -> Node:
         tree = self._expression()
         if self._token.kind != "end":
-            raise self._without("an operator or the end of the expression")
+            raise self._unexpected("an operator or the end of the expression")
         return tree
 
-    def _without(self, expected: str, instead: str = "") -> ExpressionRefused:
+    def _unexpected(self, expected: str, instead: str = "") -> ExpressionRefused:
         instead = instead or hint(self._before, self._token)
         return ExpressionRefused(f"expected {expected}, found {self._token}{instead}", self._token.at)
 
-    def _sees(self, sign: str) -> bool:
+    def _is_at(self, sign: str) -> bool:
         # The text of a sign or word of the grammar is never that of a name, number or string.
         return self._token.text == sign
 
@@ -114,7 +114,7 @@ class _Parser:
 
     def _require(self, text: str, expected: str = "") -> None:
         if not self._accept(text):
-            raise self._without(expected or f"`{text}`")
+            raise self._unexpected(expected or f"`{text}`")
 
     def _expression(self) -> Node:
         """Disjunction and conjunction in one function, so that a level of nesting takes few frames of Python's
@@ -127,15 +127,15 @@ class _Parser:
             operands = [self._negation()]
             while self._accept("&&"):
                 operands.append(self._negation())
-            alternatives.append(_joined("&&", operands))
+            alternatives.append(_junction("&&", operands))
             if not self._accept("||"):
                 break
         self._depth -= 1
-        return _joined("||", alternatives)
+        return _junction("||", alternatives)
 
     def _negation(self) -> Node:
         negated: list[Place] = []
-        while self._sees("!"):
+        while self._is_at("!"):
             negated.append(self._take().at)
             if len(negated) > DEPTH_MAX:
                 raise _too_deep(negated[-1])
@@ -151,7 +151,7 @@ class _Parser:
         operator = self._take()
         right = self._postfix()
         if self._token.text in _COMPARISONS:
-            raise self._without("`&&`, `||` or the end of the expression: comparisons do not chain")
+            raise self._unexpected("`&&`, `||` or the end of the expression: comparisons do not chain")
         return Comparison(operator.at, operator.text, left, right)
 
     def _postfix(self) -> Node:
@@ -159,7 +159,7 @@ class _Parser:
         for _ in range(DEPTH_MAX):
             if self._accept("."):
                 node = self._member(node)
-            elif self._sees("["):
+            elif self._is_at("["):
                 at = self._take().at
                 start = self._expression()
                 if self._accept(".."):
@@ -174,16 +174,16 @@ class _Parser:
 
     def _member(self, of: Node) -> Node:
         if self._token.kind != "name":
-            raise self._without("the name of a field or function")
+            raise self._unexpected("the name of a field or function")
         name = self._take()
         if name.text in WITH_PREDICATE:
             self._require("(")
             takes = f"; {arguments_of(name.text)}"
             if self._token.kind != "name":
-                raise self._without(f"a name for the variable of `{name.text}`", takes)
+                raise self._unexpected(f"a name for the variable of `{name.text}`", takes)
             variable = self._take().text
             if not self._accept(","):
-                raise self._without("`,`", takes)
+                raise self._unexpected("`,`", takes)
             self._scope.append((variable, of))
             predicate = self._expression()
             self._scope.pop()
@@ -199,7 +199,7 @@ class _Parser:
             if self._accept("("):
                 self._require(")")
             return Count(name.at, of)
-        if self._sees("("):
+        if self._is_at("("):
             near = did_you_mean(name.text, _LIST_FUNCTIONS) or f": expected {', '.join(_LIST_FUNCTIONS)}"
             for node in (of, *(among for _, among in self._scope)):
                 _check_depth(node)
@@ -226,7 +226,7 @@ class _Parser:
         if token.kind == "name":
             self._take()
             return self._function(token) if self._accept("(") else Name(token.at, token.text)
-        raise self._without("an expression")
+        raise self._unexpected("an expression")
 
     def _integer(self) -> int:
         token = self._take()
@@ -247,14 +247,14 @@ class _Parser:
     def _function(self, name: Token) -> Node:
         if name.text not in _FUNCTIONS:
             near = hint((None, None), name) or did_you_mean(name.text, _FUNCTIONS)
-            near = near or ": there are Timestamp and CronSpan"
+            near = near or ": the functions are Timestamp and CronSpan"
             raise ExpressionRefused(f"function does not exist: {name.text}{near}", name.at)
         arguments: list[Literal] = []
         for number in range(_FUNCTIONS[name.text]):
             if number:
                 self._require(",")
             if self._token.kind != "string":
-                raise self._without(f"a string for argument {number + 1} of `{name.text}`")
+                raise self._unexpected(f"a string for argument {number + 1} of `{name.text}`")
             token = self._take()
             arguments.append(Literal(token.at, token.text[1:-1]))
         self._require(")")

@@ -1,7 +1,7 @@
-"""What to write instead, for mistakes that people make who know other languages. Pure.
+"""What to write instead, for mistakes of people who know other languages. Pure.
 
-Here: from the tokens around the place where an expression does not go on to a sentence. Not here: characters that
-begin no token (`tokens`), names that do not exist (`checking`).
+Here: a sentence for the tokens around an unexpected token. Not here: characters that begin no token (`tokens`),
+names that do not exist (`checking`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIGITS = "a whole number is written with digits alone, such as 1000"
 _QUOTES = "text, addresses too, is written in single quotes"
 
 _LIKE_TEXT_FROM: Final = 20
-"""Characters of a name that nobody gives a field."""
+"""A name of so many characters is probably a text without quotes. No field has such a long name."""
 
 
 def hint(before: tuple[Token | None, Token | None], found: Token) -> str:
@@ -47,7 +47,8 @@ def hint(before: tuple[Token | None, Token | None], found: Token) -> str:
 
 
 def _after_digits(digits: Token, found: Token, *, is_ordered: bool) -> str:
-    """`is_ordered`: they are compared by order, as numbers alone are."""
+    """The hint for a name directly after digits. `is_ordered`: an operator such as < precedes, which only numbers
+    have."""
     if _EXPONENT.match(found.text):
         return _WHOLE
     if is_ordered or _SEPARATED.match(found.text):
@@ -62,7 +63,7 @@ def is_like_text(name: str) -> bool:
     return len(name) >= _LIKE_TEXT_FROM or (name.isupper() and len(name) > 2)
 
 
-def quoted(name: str) -> str:
+def quotes_hint(name: str) -> str:
     """The end of a message about a name that is probably a text."""
     return f"; {_QUOTES}" if is_like_text(name) else ""
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError, EvaluationFailed, Run
 from keystead.policies.syntax import Field, Index, Name, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.time import cron_span, timestamp
-from keystead.policies.types import ComparisonKind, Type, named
+from keystead.policies.types import ComparisonKind, Type, type_name
 from keystead.policies.values import FORMS, OPERATORS, Incomparable, dynamic_pair, fits, is_integer, is_list
 
 _CRON_STEPS = 100
@@ -28,8 +28,8 @@ def fail_unreadable(reason: str, at: Place) -> NoReturn:
 
 
 def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
-    """A function that returns the value that a request has for a node, and fails if it is absent or of another
-    type."""
+    """A function from the value that a request has for a node to the same value. It fails if the value is absent or
+    of another type."""
     fitting = fits(kind)
     absent = EvaluationError(f"{spelled(node)} is absent", node.at)
 
@@ -39,13 +39,13 @@ def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
         # Policies about transactions call this for every other activity, so it must be cheap.
         if value is None:
             raise EvaluationFailed(absent)
-        fail_unreadable(f"{spelled(node)} is not {named(kind)}", node.at)
+        fail_unreadable(f"{spelled(node)} is not {type_name(kind)}", node.at)
 
     return read
 
 
 def text_steps(value: Any) -> int:
-    """The further steps that comparing this value takes."""
+    """The further steps that a comparison of this value takes: one for every 64 characters of a text."""
     return len(value) >> 6 if isinstance(value, str) else 0
 
 
@@ -54,8 +54,8 @@ def charge_texts(context: EvaluationContext, at: Place, left: Any, right: Any) -
 
 
 def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: Callable[[Any], Any]) -> Run:
-    """The value at the end of a path from a keyword. Most values that policies read are such, so it must be
-    fast."""
+    """The value at the end of a path from a keyword. Most values that policies read are read this way, so it must
+    be fast."""
     names = tuple(step.name for step in path)
     absent = [EvaluationError(f"{spelled(step)} is absent", step.at) for step in path]
 
@@ -107,7 +107,7 @@ def _position(index: int) -> str:
     return str(index) if abs(index) < 2**64 else "…"
 
 
-def sliced(node: Slice, context: EvaluationContext, holder: Any, start: Any, end: Any) -> Any:
+def slice_of(node: Slice, context: EvaluationContext, holder: Any, start: Any, end: Any) -> Any:
     """A part of a list or a string, which must lie within it."""
     if not (is_list(holder) or isinstance(holder, str)):
         fail_unreadable(f"{spelled(node.of)} is neither a list nor a string", node.at)
@@ -120,7 +120,7 @@ def sliced(node: Slice, context: EvaluationContext, holder: Any, start: Any, end
     return holder[start:end]
 
 
-def compared(how: ComparisonKind, operator: str, at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
+def comparer(how: ComparisonKind, operator: str, at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
     """A comparison of two values, charged for the texts among them."""
     compare = OPERATORS[operator]
     if how is ComparisonKind.DYNAMIC:
@@ -143,10 +143,10 @@ def compared(how: ComparisonKind, operator: str, at: Place) -> Callable[[Evaluat
     return static
 
 
-def compared_with(
+def literal_comparer(
     how: ComparisonKind, operator: str, literal: Any, at: Place
 ) -> Callable[[EvaluationContext, Any], bool]:
-    """`compared`, for fixed types and a literal, whose form is computed once."""
+    """As `comparer`, for two fixed types and a literal on the right, whose form is computed once."""
     compare, form, literal_steps = OPERATORS[operator], FORMS[how], text_steps(literal)
     formed = form(literal)
 
@@ -158,6 +158,7 @@ def compared_with(
 
 
 def time_function(node: TimeFunction) -> Run:
+    """A moment, or whether a recurring window is open. The texts of the arguments were checked."""
     texts = [str(argument.value) for argument in node.arguments]
     if node.function == "Timestamp":
         moment = timestamp(*texts)

@@ -17,7 +17,7 @@ from keystead.policies.syntax import ExpressionRefused
 
 
 class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A clause that a policy leaves out is None, and always true."""
+    """A compiled policy. A clause that the policy leaves out is None, and counts as true."""
 
     id: str
     effect: Effect

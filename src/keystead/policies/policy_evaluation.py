@@ -14,7 +14,8 @@ from keystead.policies.namespaces import Clause
 
 
 class EvaluationOutcome(StrEnum):
-    """Only records of votes have REJECTED and REQUIRES_AUTHENTICATORS; `authorize` yields the others."""
+    """The outcome of one policy. REJECTED and REQUIRES_AUTHENTICATORS occur only in records of votes; `authorize`
+    returns the others."""
 
     ALLOW = "OUTCOME_ALLOW"
     DENY_EXPLICIT = "OUTCOME_DENY_EXPLICIT"
@@ -27,7 +28,8 @@ class EvaluationOutcome(StrEnum):
 
 
 class PolicyEvaluation(msgspec.Struct, frozen=True):
-    """`clause`: the one that is false, failed, or waits for approvals; None if all clauses are true.
+    """The evaluation of one policy. `clause`: the clause that is false, failed, or waits for approvals; None if all
+    are true.
 
     `reason`: why the clause failed. `failed_closed`: the clause failed, and the policy denies nevertheless.
     """

@@ -21,21 +21,21 @@ from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluat
 from keystead.policies.request import AuthorizationRequest, RequestedActivity, condition_values
 
 SLICES_MAX: Final = 64
-"""Shapes whose slices one set holds. An organization's requests have some ten."""
-
+"""The most shapes whose slices one set keeps. The requests of an organization have some ten shapes."""
 
 SLICE_STEPS_MAX: Final = 100_000
-"""Most steps of making one slice: 20 ms."""
+"""The most steps to make one slice: 20 ms."""
 _SETTLING_STEPS_MAX: Final = 5_000
-"""Most steps of one condition in it. What costs more is left open: a decision has steps for it."""
+"""The most steps of one condition in a slice. A condition that takes more is left open: each decision evaluates
+it."""
 
 
 class RequestShape(NamedTuple):
     """The properties of a request that determine which policies can apply to it.
 
-    `keywords`: those that the request fills besides `activity`. `has_params`: whether `activity.params` has any
-    field. To conditions, two requests of one shape differ only in the values of these. `fails_closed`: as in the
-    request.
+    `keywords`: the keywords that the request has besides `activity`. `has_params`: whether `activity.params` has
+    any field. For conditions, two requests of one shape differ only in the values of these. `fails_closed`: as in
+    the request.
     """
 
     activity_type: str
@@ -54,16 +54,20 @@ def shape_of(request: AuthorizationRequest) -> RequestShape:
 
 
 class PolicySlice(msgspec.Struct, frozen=True):
-    """`settled`: the evaluation of every policy in order; those at the positions `open` are placeholders, since
-    they depend on more than the shape."""
+    """The policies of a set for one shape. `settled`: the evaluation of every policy, in order. `open`: the
+    positions of the policies that depend on more than the shape; their evaluations in `settled` are
+    placeholders."""
 
     settled: tuple[PolicyEvaluation, ...]
     open: tuple[int, ...]
 
 
 class PolicySet:
-    """`policies` in order of creation. `reads_transactions`: some condition is about transactions. `reads_time`:
-    what they decide may change with time alone, because they read it, or credentials, which expire."""
+    """The compiled policies of an organization, in order of creation.
+
+    `reads_transactions`: some condition reads transactions. `reads_time`: their decision may change with time
+    alone, because a policy reads the time, or credentials, which expire.
+    """
 
     def __init__(self, policies: Iterable[CompiledPolicy]) -> None:
         self.policies = tuple(policies)
@@ -78,14 +82,14 @@ class PolicySet:
 
     def slice(self, shape: RequestShape) -> PolicySlice:
         """The evaluations that the shape settles, and the policies that it leaves open."""
-        found = self._slices.get(shape)
-        if found is None:
+        policy_slice = self._slices.get(shape)
+        if policy_slice is None:
             if len(self._slices) >= SLICES_MAX:
                 del self._slices[next(iter(self._slices))]
-            found = self._slices[shape] = self._sliced(shape)
-        return found
+            policy_slice = self._slices[shape] = self._make_slice(shape)
+        return policy_slice
 
-    def _sliced(self, shape: RequestShape) -> PolicySlice:
+    def _make_slice(self, shape: RequestShape) -> PolicySlice:
         varying = shape.keywords | ({"params"} if shape.has_params else frozenset[str]())
         context = EvaluationContext(condition_values(RequestedActivity(type=shape.activity_type), {}))
         settled: list[PolicyEvaluation] = []
@@ -95,7 +99,7 @@ class PolicySet:
             evaluation = None
             condition = policy.condition
             if condition is not None and condition.names.isdisjoint(varying) and steps_left > 0:
-                evaluation, steps = _settled(policy, condition, context, fails_closed=shape.fails_closed)
+                evaluation, steps = _settle(policy, condition, context, fails_closed=shape.fails_closed)
                 steps_left -= steps
             if evaluation is None:
                 left_open.append(position)
@@ -104,7 +108,7 @@ class PolicySet:
         return PolicySlice(tuple(settled), tuple(left_open))
 
 
-def _settled(
+def _settle(
     policy: CompiledPolicy, condition: CompiledExpression, context: EvaluationContext, *, fails_closed: bool
 ) -> tuple[PolicyEvaluation | None, int]:
     """The policy's evaluation if its condition alone settles it, and the steps that this took.
@@ -123,23 +127,26 @@ def _settled(
                 return None, steps
         failed = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.CONDITION, str(value))
         return failed, steps
-    # If the consensus fails, the policy fails even if the condition is false.
-    if value or (policy.consensus is not None and policy.consensus.may_lack_items):
+    if value or policy.consensus_may_fail:
         return None, steps
     denied = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
     return denied, steps
 
 
-def policy_set(policies: Iterable[Policy], compiled: Callable[[ExpressionSource], CompiledExpression]) -> PolicySet:
-    """The set of these records, in this order. `compiled` gives the expression of a source."""
-    return PolicySet([_compiled_policy(policy, compiled) for policy in policies])
+def policy_set(
+    policies: Iterable[Policy], expression_of: Callable[[ExpressionSource], CompiledExpression]
+) -> PolicySet:
+    """The set of these records, in this order. `expression_of` gives the expression of a source."""
+    return PolicySet([_compile_policy(policy, expression_of) for policy in policies])
 
 
-def _compiled_policy(policy: Policy, compiled: Callable[[ExpressionSource], CompiledExpression]) -> CompiledPolicy:
+def _compile_policy(
+    policy: Policy, expression_of: Callable[[ExpressionSource], CompiledExpression]
+) -> CompiledPolicy:
     sources = sources_of(policy)
 
     def clause(source: ExpressionSource | None) -> CompiledExpression | None:
-        return None if source is None else compiled(source)
+        return None if source is None else expression_of(source)
 
     return CompiledPolicy(
         id=policy.policy_id,

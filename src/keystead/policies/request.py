@@ -45,7 +45,7 @@ class RequestedActivity(msgspec.Struct, frozen=True, kw_only=True):
 class ResourceKeywords(msgspec.Struct, frozen=True):
     """The keywords that an activity fills besides `activity`.
 
-    `others`: the values for the further items of a batch, of which each is decided by itself.
+    `others`: the values for the further items of a batch. Each item is decided on its own.
     `unreadable_call`: why a contract call in it does not decode, so that `values` lack its arguments.
     """
 
@@ -61,16 +61,18 @@ class ResourceKeywords(msgspec.Struct, frozen=True):
 class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a decision depends on, besides the policies.
 
-    `users` are all users of the organization by id. `approvals` are those cast so far, in order, the submitter's
-    among them; one user may have given several, with different credentials. `owner_id` is the user whose own
-    credentials or session the activity changes, if it changes nothing else. `resources` has the keywords that
-    this activity fills besides `activity`: wallet, private_key, eth, …; absent ones are left out. `others`: those
-    of the further items of a batch; `batch_size`: of how many items this request is one, which share the steps of
-    a decision.
-    `unreadable_call`: why a contract call in the activity does not decode. Policies then do not see its arguments.
-    `deny_policies_fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
-    `refuses_raw_payload`: only the root quorum may have this payload signed. `scope`: what the session that
-    submits it is limited to; None for a credential without limits.
+    - `users`: all users of the organization by id.
+    - `approvals`: the approvals so far, in order, with the submitter's. A user may have approved several times,
+      with different credentials.
+    - `owner_id`: the user whose own credentials or session the activity changes, if it changes nothing else.
+    - `resources`: the keywords that this activity has besides `activity`: wallet, private_key, eth, …
+    - `others`: the resources of the further items of a batch. `batch_size`: the number of items that share the
+      steps of a decision.
+    - `unreadable_call`: why a contract call in the activity does not decode. Policies then do not see its
+      arguments.
+    - `deny_policies_fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
+    - `refuses_raw_payload`: only the root quorum may have this payload signed.
+    - `scope`: the scope of the session that submits it; None for a credential without limits.
     """
 
     root_quorum: RootQuorum
@@ -93,12 +95,12 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
         if not self.others:
             return [self]
         keywords = (self.resources, *self.others)
-        return [replace(self, resources=each, others=(), batch_size=len(keywords)) for each in keywords]
+        return [replace(self, resources=item, others=(), batch_size=len(keywords)) for item in keywords]
 
     @property
     def fails_closed(self) -> bool:
-        """Whether every failure of a DENY policy counts. If a call does not decode, any of them may follow from
-        it."""
+        """Whether every DENY policy that fails denies. If a call does not decode, any failure may be a result of
+        that."""
         return self.deny_policies_fail_closed or self.unreadable_call is not None
 
 

@@ -60,7 +60,7 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "DELETE": "DISABLE_PRIVATE_KEY DELETE_PRIVATE_KEY_TAGS DELETE_PRIVATE_KEYS",
         "EXPORT": "EXPORT_PRIVATE_KEY",
         "IMPORT": "INIT_IMPORT_PRIVATE_KEY IMPORT_PRIVATE_KEY",
-        # With the account of a wallet too: what signs is always called a private key.
+        # The resource is PRIVATE_KEY also if the account of a wallet signs.
         "SIGN": (
             "SIGN_RAW_PAYLOAD SIGN_RAW_PAYLOADS SIGN_TRANSACTION ETH_SEND_TRANSACTION SOL_SEND_TRANSACTION"
             " ETH_UNDELEGATE_7702 EXECUTE_SWAP SPARK_SIGN_FROST SPARK_PREPARE_TRANSFER SPARK_CLAIM_TRANSFER"

@@ -55,19 +55,19 @@ def text_of(node: Node) -> str:
         case Comparison(operator=operator, left=left, right=right):
             return f"{_operand(left)} {operator} {_operand(right)}"
         case Junction(operator=operator, operands=operands):
-            return f" {operator} ".join(_joined(operator, each) for each in operands)
+            return f" {operator} ".join(_junction_operand(operator, operand) for operand in operands)
         case unknown:
             assert_never(unknown)
 
 
 def _operand(node: Node) -> str:
-    """An operand of an operator that binds more strongly than the node may."""
+    """The text of an operand, in parentheses if its own operator may bind less strongly."""
     text = text_of(node)
     return f"({text})" if isinstance(node, Junction | Comparison | Not) else text
 
 
-def _joined(operator: str, node: Node) -> str:
-    """An operand of && or ||: `&&` binds more strongly."""
+def _junction_operand(operator: str, node: Node) -> str:
+    """The text of an operand of && or ||, in parentheses if needed: && binds more strongly."""
     if isinstance(node, Junction) and (operator == "&&" or node.operator == "||"):
         return f"({text_of(node)})"
     return text_of(node)

@@ -23,7 +23,8 @@ class Place(NamedTuple):
 
 
 class ExpressionRefused(Exception):
-    """The text is not an expression of the language, or could never be evaluated. Says why, and where."""
+    """The text is not an expression of the language, or could never be evaluated. `reason` and `place` say why and
+    where."""
 
     def __init__(self, reason: str, place: Place) -> None:
         super().__init__(f"{reason} ({place})")

@@ -76,10 +76,11 @@ class CronSpan(msgspec.Struct, frozen=True):
         return opened is not None and moment - opened < self.duration
 
     def _last_opening(self, moment: datetime) -> datetime | None:
-        """The latest firing up to the moment, looking back no further than a window can reach.
+        """The latest time at or before `moment` at which the window opened. Openings whose window must be closed by
+        now are not searched.
 
-        A clock that is set back across midnight repeats the end of a day after the next has begun: hence one day
-        ahead, and one more behind.
+        A clock that is set back across midnight repeats the end of a day after the next day has begun. Therefore
+        the search begins one day later, and ends one day earlier.
         """
         day = moment.astimezone(self.zone).date() + _DAY
         earliest = (moment - self.duration).astimezone(self.zone).date() - _DAY
@@ -131,7 +132,7 @@ def cron_span(cron: str, duration: str, zone: str) -> CronSpan:
     )
     either_day = fields[2] != "*" and fields[4] != "*"
     if fields[4] == "*" and not any(min(days) <= _LONGEST_MONTHS[month - 1] for month in months):
-        raise TimeRefused(f"'{cron}' never fires: none of its months has such a day")
+        raise TimeRefused(f"'{cron}' never fires: no month in it has such a day")
     return CronSpan(
         minutes=tuple(sorted(hour * 60 + minute for hour in hours for minute in minutes)),
         days=days,

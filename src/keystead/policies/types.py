@@ -81,14 +81,14 @@ def comparison(left: Type, right: Type) -> ComparisonKind | None:
 
 
 def ordering(left: Type, right: Type) -> ComparisonKind | None:
-    """How values of these types are ordered; None if they have no order, as strings and booleans."""
+    """How values of these types are ordered; None if they have no order. Strings and booleans have none."""
     for side in (left, right):
         if side in TEXTS or side is Scalar.BOOL:
             return None
     return comparison(left, right)
 
 
-def joined(left: Scalar, right: Scalar) -> Scalar | None:
+def common_type(left: Scalar, right: Scalar) -> Scalar | None:
     """The type that the items of a list have in common; None if their types differ."""
     if Scalar.NOTHING in (left, right):
         return right if left is Scalar.NOTHING else left
@@ -109,13 +109,13 @@ def joined(left: Scalar, right: Scalar) -> Scalar | None:
             assert_never(unknown)
 
 
-def named(kind: Type) -> str:
+def type_name(kind: Type) -> str:
     """The type as a message says it."""
     match kind:
         case Scalar():
             return kind.value
         case ListOf(item=item):
-            return "an empty list" if item is Scalar.NOTHING else f"a list (each item {named(item)})"
+            return "an empty list" if item is Scalar.NOTHING else f"a list (each item {type_name(item)})"
         case MapOf():
             return "a map"
         case StructOf():

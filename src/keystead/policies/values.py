@@ -1,4 +1,4 @@
-"""The values of a request as values of the language: which fit which type, how two of them are compared.
+"""The values of a request as values of the language: which values fit a type, and how two of them are compared.
 
 Here: letter case, quoted numbers, values of no fixed type. Not here: which types can be compared (`types`).
 """
@@ -15,7 +15,7 @@ from keystead.chains.addresses.comparison import address_key
 from keystead.policies.types import ComparisonKind, ListOf, MapOf, Scalar, StructOf, Type
 
 DIGITS_MAX = 600
-"""Digits of a string that is compared as a number. A longer string is not: reading it takes quadratic time."""
+"""The most digits of a string that is compared as a number. Reading a number takes quadratic time."""
 _WITH_0X = re.compile(r"0[xX][0-9a-fA-F]*")
 _DECIMAL = re.compile(rf"-?[0-9]{{1,{DIGITS_MAX}}}")
 
@@ -59,9 +59,9 @@ _FITS: dict[Scalar, Callable[[Any], bool]] = {
 
 
 def fits(kind: Type) -> Callable[[Any], bool]:
-    """Whether a value of the request is one of this type. An absent value, None, is of no type.
+    """A function that says whether a value of the request is of this type. An absent value, None, is of no type.
 
-    Of a list, map or struct only its own type is checked; its items are checked when they are read.
+    The items of a list, map or struct are not checked here. They are checked when they are read.
     """
     match kind:
         case Scalar():
@@ -109,12 +109,12 @@ def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, 
     """Two values of dynamic type, converted so that Python compares them as the language does. Raises Incomparable.
 
     Two strings of 0x and hex digits are equal in either case. A number compares with a number, or with a string
-    that is its decimal digits. Where order is asked, strings must be such digits.
+    of its decimal digits. With `ordered`, every string must be decimal digits.
     """
     if isinstance(left, bool) or isinstance(right, bool):
         if isinstance(left, bool) and isinstance(right, bool) and not ordered:
             return left, right
-        raise Incomparable(f"{_described(left)} does not compare with {_described(right)}")
+        raise Incomparable(f"{_kind_text(left)} does not compare with {_kind_text(right)}")
     if isinstance(left, str) and isinstance(right, str) and not ordered:
         return _hexadecimal(left), _hexadecimal(right)
     return _number(left, right), _number(right, left)
@@ -124,11 +124,11 @@ def _number(value: Any, other: Any) -> int:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         value = int(value)
     elif not isinstance(value, int):
-        raise Incomparable(f"{_described(value)} does not compare with {_described(other)}")
+        raise Incomparable(f"{_kind_text(value)} does not compare with {_kind_text(other)}")
     return int(value)
 
 
-def _described(value: Any) -> str:
+def _kind_text(value: Any) -> str:
     match value:
         case bool():
             return "a boolean"

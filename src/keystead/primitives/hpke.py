@@ -1,7 +1,7 @@
 """HPKE (RFC 9180) in base mode with the suite of bundles: P-256, HKDF-SHA256, AES-256-GCM. Pure.
 
-Here: the one import of `pyhpke`, when the first message is sealed or opened: it takes long. Not here: what is
-sealed (`keys.bundles`), what a command opens (`cli.fixtures`).
+Here: the one import of `pyhpke`, when the first message is sealed or opened, because the import is slow. Not here:
+what is sealed (`keys.bundles`), what a command opens (`cli.fixtures`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,19 @@ class HpkeError(Exception):
 
 
 def seal(plaintext: bytes, target: bytes) -> tuple[bytes, bytes]:
-    """The encapsulated key (65 bytes) and the ciphertext, sealed to `target`: 65 bytes of a point."""
+    """The encapsulated key (65 bytes) and the ciphertext. `target`: the receiver's public key, a point of 65
+    bytes."""
     suite = _suite()
     encapped, context = suite.create_sender_context(suite.kem.deserialize_public_key(target), _INFO)
     return encapped, context.seal(plaintext, encapped + target)
 
 
 def open_sealed(private_key: bytes, target: bytes, encapped: bytes, ciphertext: bytes) -> bytes:
-    """The plaintext that was sealed to `target` (65 bytes), whose private half has 32 bytes. Raises HpkeError."""
+    """The plaintext that was sealed to `target`.
+
+    `private_key`: 32 bytes; `target` is its public half, 65 bytes. `encapped`: the encapsulated key, 65 bytes.
+    Raises HpkeError.
+    """
     from pyhpke import PyHPKEError
 
     suite = _suite()
@@ -39,7 +44,7 @@ def open_sealed(private_key: bytes, target: bytes, encapped: bytes, ciphertext: 
 
 
 def load() -> None:
-    """Import the library now."""
+    """Import the library now, so that the first message does not wait for it."""
     _suite()
 
 

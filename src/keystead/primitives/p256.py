@@ -30,12 +30,12 @@ def recovery_id(public_key: ec.EllipticCurvePublicKey, digest: bytes, r: int, s:
     The signature means s*R = e*G + r*Q. Therefore, for any c, the point T = Q + c*G equals (s/r)*R + (c - e/r)*G.
     To test this equation for the R of even y, verify a signature under the public key R whose r is the x of T.
     """
-    even = ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, b"\2" + r.to_bytes(32))
+    even_key = ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, b"\2" + r.to_bytes(32))
     c, x = _offset_point(public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint))
     scale = x * r * pow(s, -1, ORDER) % ORDER
     value = (c - int.from_bytes(digest) * pow(r, -1, ORDER)) * scale % ORDER
     try:
-        even.verify(encode_dss_signature(x, scale), value.to_bytes(32), _ECDSA)
+        even_key.verify(encode_dss_signature(x, scale), value.to_bytes(32), _ECDSA)
     except InvalidSignature:
         return 1
     return 0

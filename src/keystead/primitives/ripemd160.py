@@ -35,7 +35,7 @@ _SHIFTS: Final = (
     (14, 11, 12, 14, 8, 6, 5, 5, 15, 12, 15, 14, 9, 9, 8, 6),
     (15, 12, 13, 13, 9, 5, 8, 6, 14, 11, 12, 11, 8, 6, 5, 5),
 )
-"""How far each round rotates, by the word that the step reads: the same for both lines."""
+"""The rotation of each step in bits, by round and by the word that the step reads. Both lines use it."""
 
 _LEFT_CONSTANTS: Final = (0, 0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xA953FD4E)
 _RIGHT_CONSTANTS: Final = (0x50A28BE6, 0x5C4DD124, 0x6D703EF3, 0x7A6D76E9, 0)

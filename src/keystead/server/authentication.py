@@ -20,7 +20,7 @@ from keystead.api.identifiers import Uuid
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import ProvenContact, ProvenKey, unknown
+from keystead.organizations.principals import ProvenContact, ProvenKey, unknown_key_error
 from keystead.pipeline.ports import Clock, Identities
 from keystead.pipeline.store import Store
 from keystead.server.callers import existing_organization
@@ -165,7 +165,7 @@ def _proven_contact(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenContact
 
 async def _proven_identity(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenIdentity:
     try:
-        identity = await verifiers.identities.proven(stamp.public_key_attestation, "publicKeyAttestation")
+        identity = await verifiers.identities.verify_token(stamp.public_key_attestation, "publicKeyAttestation")
     except InvalidRequest as refused:
         raise Unauthenticated(
             f"could not verify attested stamp: {refused.message}", machine_code=refused.machine_code
@@ -214,7 +214,7 @@ async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
             credential_types=_WEBAUTHN_TYPES,
             credential_id=assertion.credential_id,
         )
-    raise unknown(
+    raise unknown_key_error(
         organization.id,
         ProvenKey(
             public_key="",

@@ -15,7 +15,7 @@ from keystead.organizations.principals import (
     Principal,
     ProvenKey,
     principal_in,
-    unknown,
+    unknown_key_error,
 )
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.store import Store
@@ -49,7 +49,7 @@ async def reader(
             return (parent if of_caller else organization), principal
     elif before_session:
         return await _in_suborganization(store, organization, proven, now_ms, source)
-    raise unknown(organization_id, proven)
+    raise unknown_key_error(organization_id, proven)
 
 
 def _allowed_principal(
@@ -72,7 +72,7 @@ async def _in_suborganization(
         suborganization = await existing_organization(store, suborganization_id)
         if (principal := _allowed_principal(suborganization, proven, now_ms, source)) is not None:
             return suborganization, principal
-    raise unknown(organization.id, proven)
+    raise unknown_key_error(organization.id, proven)
 
 
 async def submitter(
@@ -103,7 +103,7 @@ async def submitter(
             )
     elif operation.before_session:
         return await _in_suborganization(store, organization, proven, now_ms, source)
-    raise unknown(organization_id, proven)
+    raise unknown_key_error(organization_id, proven)
 
 
 async def _organization_of_user(store: Store, organization: Organization, lookup: Lookup | None) -> Organization:

@@ -11,7 +11,7 @@ from keystead.pipeline.ports import AuthorizationCode, OAuth2, OAuth2Person
 from keystead.server.settings import Settings, SettingsError
 
 if TYPE_CHECKING:  # slow to import, and few servers need it
-    from keystead.identities.oauth2 import AskedProviders
+    from keystead.identities.oauth2 import OAuth2Providers
 
 
 class SettingsProviders:
@@ -20,19 +20,19 @@ class SettingsProviders:
     def __init__(self, settings: Settings) -> None:
         self.own_issuer = settings.oauth2_issuer
         self._settings = settings
-        self._providers: AskedProviders | None = None
+        self._providers: OAuth2Providers | None = None
 
     async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
         return await self.load().person(provider, code)
 
-    def load(self) -> AskedProviders:
+    def load(self) -> OAuth2Providers:
         """The providers. Raises SettingsError for an address that is not allowed."""
         if self._providers is None:
-            from keystead.identities.oauth2 import AskedProviders, ProviderAddresses
+            from keystead.identities.oauth2 import OAuth2Providers, ProviderAddresses
 
             settings = self._settings
             try:
-                self._providers = AskedProviders(
+                self._providers = OAuth2Providers(
                     self.own_issuer,
                     {
                         Oauth2Provider.X: ProviderAddresses(

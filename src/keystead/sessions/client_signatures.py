@@ -46,10 +46,10 @@ def check_login_signature(
     `public_key`, `session_public_key`: compressed P-256 in hex. `signature`: r and s in hex, 128 digits, over
     SHA-256 of `message`, a JSON text.
     """
-    stated = _verified(public_key, message, signature, token)
-    if stated.type != "USAGE_TYPE_LOGIN" or stated.login is None:
+    signed_message = _verify(public_key, message, signature, token)
+    if signed_message.type != "USAGE_TYPE_LOGIN" or signed_message.login is None:
         raise InvalidClientSignature("the message is not about a login: expected type USAGE_TYPE_LOGIN and `login`")
-    if stated.login.public_key.lower() != session_public_key.lower():
+    if signed_message.login.public_key.lower() != session_public_key.lower():
         raise InvalidClientSignature("the message names another `login.publicKey` than the request")
 
 
@@ -62,9 +62,9 @@ def check_signup_signature(
     and `email`, `phoneNumber` to text where the request has them. Absent, null and empty count as equal. The other
     parameters are as in `check_login_signature`.
     """
-    stated = _verified(public_key, message, signature, token)
-    signup = stated.signup_v2 if stated.signup_v2 is not None else stated.signup
-    if stated.type != "USAGE_TYPE_SIGNUP" or signup is None:
+    signed_message = _verify(public_key, message, signature, token)
+    signup = signed_message.signup_v2 if signed_message.signup_v2 is not None else signed_message.signup
+    if signed_message.type != "USAGE_TYPE_SIGNUP" or signup is None:
         raise InvalidClientSignature(
             "the message is not about a sign-up: expected type USAGE_TYPE_SIGNUP and `signupV2`"
         )
@@ -73,7 +73,7 @@ def check_signup_signature(
             raise InvalidClientSignature(f"the message names other {member[:64]} than the request")
 
 
-def _verified(public_key: str, message: str, signature: str, token: VerificationToken) -> _Message:
+def _verify(public_key: str, message: str, signature: str, token: VerificationToken) -> _Message:
     """The message, after the check that the token's key signed it and that it names the token."""
     if token.public_key is None or public_key.lower() != token.public_key.lower():
         raise InvalidClientSignature("`publicKey` is not the key of the verification token")
@@ -82,28 +82,30 @@ def _verified(public_key: str, message: str, signature: str, token: Verification
     try:
         key, raw = unhexlify(public_key), unhexlify(signature)
     except ValueError:
-        raise InvalidClientSignature("`publicKey` and `signature` are hex") from None
+        raise InvalidClientSignature("`publicKey` and `signature` must be hex") from None
     if not is_signed_by(key, raw, message.encode()):
         raise InvalidClientSignature(
             "the signature does not verify: expected r and s in hex over SHA-256 of `message`"
         )
     try:
-        stated = msgspec.json.decode(message, type=_Message)
+        signed_message = msgspec.json.decode(message, type=_Message)
     except (msgspec.MsgspecError, RecursionError):
-        raise InvalidClientSignature("`message` is not of the expected form") from None
-    if stated.token_id != token.id:
+        raise InvalidClientSignature(
+            "`message` must be JSON with `tokenId`, `type`, and `login` or `signupV2`"
+        ) from None
+    if signed_message.token_id != token.id:
         raise InvalidClientSignature("the message names another `tokenId` than the verification token")
-    return stated
+    return signed_message
 
 
 def _without_empty(value: Any) -> Any:
     """The value without empty members at every level, so that an absent and an empty member are equal."""
     match value:
         case dict():
-            kept = {name: _without_empty(each) for name, each in value.items()}
-            return {name: each for name, each in kept.items() if each is not None} or None
+            members = {name: _without_empty(member) for name, member in value.items()}
+            return {name: member for name, member in members.items() if member is not None} or None
         case list():
-            return [_without_empty(each) for each in value] or None
+            return [_without_empty(item) for item in value] or None
         case "":
             return None
         case _:

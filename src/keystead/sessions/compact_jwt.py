@@ -25,7 +25,8 @@ class MalformedToken(Exception):
 
 
 class CompactJwt(msgspec.Struct, frozen=True):
-    """The parts of a token, not verified. `signing_input` is the text before the last dot, in ASCII."""
+    """The decoded parts of a token. Nothing is verified. `signing_input` is the text before the last dot, in
+    ASCII."""
 
     header: bytes
     payload: bytes
@@ -38,20 +39,21 @@ def signing_input(header: Mapping[str, str], claims: Mapping[str, str | int]) ->
 
     Members keep the given order. The payload's text contains no `-` and no `_`.
     """
-    first = json.dumps(header, separators=(",", ":"))
-    second = json.dumps(claims, separators=(",", ":")).translate(_ESCAPED)
-    return f"{encode_base64url(first.encode())}.{encode_base64url(second.encode())}".encode("ascii")
+    header_json = json.dumps(header, separators=(",", ":"))
+    claims_json = json.dumps(claims, separators=(",", ":")).translate(_ESCAPED)
+    return f"{encode_base64url(header_json.encode())}.{encode_base64url(claims_json.encode())}".encode("ascii")
 
 
 def with_signature(signed: bytes, signature: bytes) -> str:
-    """The token. `signature`: 64 bytes, r then s."""
+    """The token: `signed`, a dot and the signature. `signature`: 64 bytes, r then s. Raises ValueError for another
+    length."""
     if len(signature) != SIGNATURE_BYTES:
         raise ValueError(f"expected a signature of {SIGNATURE_BYTES} bytes, got {len(signature)}")
     return f"{signed.decode('ascii')}.{encode_base64url(signature)}"
 
 
 def read_compact(token: str, *, characters_max: int) -> CompactJwt:
-    """Parse a token. Raises MalformedToken."""
+    """The parts of a token. `characters_max`: the most characters of `token`. Raises MalformedToken."""
     if len(token) > characters_max:
         raise MalformedToken(f"expected at most {characters_max} characters, got {len(token)}")
     parts = token.split(".")

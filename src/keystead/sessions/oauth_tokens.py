@@ -1,4 +1,4 @@
-"""The ID token that this server issues for people of OAuth 2.0 providers, because these issue none.
+"""The ID token that this server issues for people of OAuth 2.0 providers that issue no ID tokens.
 
 Here: the claims, in their order. Not here: requests to a provider (`identities.oauth2`), the signature (`signer`).
 """
@@ -35,7 +35,8 @@ class OauthTokenClaims(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def oauth_token_signing_input(claims: OauthTokenClaims, encrypted_bearer_token: str | None) -> bytes:
-    """The text `header.payload`, in ASCII, that ES256 signs."""
+    """The text `header.payload`, in ASCII, that ES256 signs. `encrypted_bearer_token`: the provider's token for the
+    client; without one the claim is left out."""
     members: dict[str, str | int] = {
         "iss": claims.issuer,
         "aud": claims.audience,

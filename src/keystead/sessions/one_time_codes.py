@@ -11,14 +11,16 @@ from collections.abc import Callable
 import msgspec
 
 LENGTH_MIN, LENGTH_MAX, LENGTH_DEFAULT = 6, 9, 9
+"""The characters of a code: at least, at most, by default."""
 ATTEMPTS_MAX = 3
-"""Wrong attempts after which a code is locked."""
+"""After so many wrong attempts, a code is locked."""
 ACTIVE_MAX = 3
-"""Codes of one contact that are valid at the same time."""
+"""How many codes of one contact are valid at the same time."""
 INIT_WINDOW_MS, INIT_MAX = 3 * 60_000, 3
 """A user identifier may start at most INIT_MAX codes within the window."""
 
 LIFE_DEFAULT_S, LIFE_MAX_S = 300, 600
+"""Seconds for which a code is valid: by default, at most."""
 
 _DIGITS = "0123456789"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -29,7 +31,7 @@ _SANDBOX_CONTACTS = frozenset({"user@example.com", "+19999999999"})
 
 
 class CodeForm(msgspec.Struct, frozen=True):
-    """`length`: characters, 6 to 9. `alphanumeric`: Crockford's base 32 in place of digits."""
+    """The form of a code. `length`: characters, 6 to 9. `alphanumeric`: Crockford's base 32; otherwise digits."""
 
     length: int = LENGTH_DEFAULT
     alphanumeric: bool = True
@@ -52,6 +54,6 @@ def canonical_code(typed: str, form: CodeForm) -> str:
 
 
 def is_sandbox(contact: str, form: CodeForm) -> bool:
-    """Whether this contact and form get the fixed code, and no message is sent."""
+    """Whether this contact gets SANDBOX_CODE in this form, and no message."""
     compact = contact.replace(" ", "").replace("-", "").lower()
     return not form.alphanumeric and form.length == len(SANDBOX_CODE) and compact in _SANDBOX_CONTACTS

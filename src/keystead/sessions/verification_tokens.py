@@ -27,8 +27,8 @@ _HEADER = {"typ": "JWT", "alg": "ES256"}
 class VerificationToken(msgspec.Struct, frozen=True, kw_only=True):
     """What a token states.
 
-    `expires_at_ms`: milliseconds since the epoch. `public_key`: compressed P-256 in lower-case hex, or None where
-    the older VERIFY_OTP was asked without a key. `organization_id`: the organization that issued it.
+    `expires_at_ms`: milliseconds since the epoch. `public_key`: compressed P-256 in lower-case hex; None if the
+    older VERIFY_OTP was submitted without a key. `organization_id`: the organization that issued it.
     """
 
     id: _Short
@@ -72,13 +72,13 @@ def verification_signing_input(token: VerificationToken) -> bytes:
 
 
 def claimed_contact(text: str) -> tuple[OtpType, str] | None:
-    """The contact that a token names, with nothing verified; None for a text that is not a token."""
+    """The contact that a token names. Nothing is verified. None for a text that is not a token."""
     claims = _claims(text)
     return None if claims is None else (claims.verification_type, claims.contact)
 
 
 def claimed_id_without_key(text: str) -> str | None:
-    """The id of a token that names no key, with nothing verified; None for any other text."""
+    """The id of a token that names no key. Nothing is verified. None for any other text."""
     claims = _claims(text)
     return None if claims is None or claims.public_key is not None else claims.id
 
@@ -93,9 +93,10 @@ def _claims(text: str) -> _VerificationClaims | None:
 
 
 def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) -> VerificationToken:
-    """What a token states, after its signature and its time were verified. `issuer_public_key`: a SEC 1 point.
+    """What a token states, after its signature and its expiry were verified.
 
-    The signature is verified before the claims are read. Raises InvalidVerificationToken.
+    `issuer_public_key`: a SEC 1 point of 33 or 65 bytes. `now_ms`: milliseconds since the epoch. The signature is
+    verified before the claims are read. Raises InvalidVerificationToken.
     """
     try:
         token = read_compact(text, characters_max=TOKEN_CHARACTERS_MAX)
@@ -107,7 +108,9 @@ def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) ->
         msgspec.json.decode(token.header, type=_VerificationHeader)
         claims = msgspec.json.decode(token.payload, type=_VerificationClaims)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise InvalidVerificationToken("the header or a claim is not of the expected form") from None
+        raise InvalidVerificationToken(
+            "the header is not that of an ES256 JWT, or a claim is missing or malformed"
+        ) from None
     if not (claims.exp.isascii() and claims.exp.isdigit() and len(claims.exp) <= 15):
         raise InvalidVerificationToken("claim `exp`: expected milliseconds since the epoch as decimal text")
     expires_at_ms = int(claims.exp)

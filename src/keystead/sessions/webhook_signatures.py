@@ -24,14 +24,21 @@ def key_id(public_key: bytes) -> str:
 
 
 def signed_bytes(kid: str, timestamp_ms: int, event_id: str, body: bytes) -> bytes:
-    """`timestamp_ms`: of the attempt, milliseconds since the epoch."""
+    """The bytes that the key signs: version, algorithm, key id, time, event id and body, separated by dots.
+
+    `timestamp_ms`: the time of the attempt, in milliseconds since the epoch.
+    """
     return f"{VERSION}.{ALGORITHM}.{kid}.{timestamp_ms}.{event_id}.".encode() + body
 
 
 def headers(
     *, organization_id: str, event_type: str, event_id: str, kid: str, timestamp_ms: int, signature: bytes
 ) -> Headers:
-    """The headers of one attempt. `organization_id`: of the endpoint. `signature`: 64 bytes."""
+    """The headers of one attempt.
+
+    `organization_id`: the organization of the endpoint. `timestamp_ms`: as in `signed_bytes`. `signature`: 64
+    bytes.
+    """
     return {
         "Content-Type": "application/json",
         "X-Turnkey-Organization-Id": organization_id,

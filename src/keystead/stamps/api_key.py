@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, Ellip
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from keystead.api.decoding import in_words
+from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
 from keystead.primitives import secp256k1
 from keystead.stamps.base64url import decode_base64url
@@ -66,7 +66,7 @@ def read_stamp(header_value: str | bytes) -> Stamp:
     try:
         stamp = _decoder.decode(encoded)
     except msgspec.ValidationError as exc:
-        raise Unauthenticated(f"could not extract api key stamp: {in_words(exc, Stamp)}") from exc
+        raise Unauthenticated(f"could not extract api key stamp: {explain_invalid(exc, Stamp)}") from exc
     except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("malformed activity stamp: X-Stamp is not base64url of JSON") from exc
 
@@ -82,12 +82,12 @@ def read_stamp(header_value: str | bytes) -> Stamp:
 
 
 def verify_stamp(stamp: Stamp, body: bytes) -> None:
-    """Return if `stamp` is a signature over exactly the bytes `body` by the key it names.
+    """Raise Unauthenticated unless `stamp` is a signature over exactly the bytes `body` by the key that it names.
 
     ECDSA stamps sign SHA-256 of the body, or its EIP-191 digest; Ed25519 signs the body itself. For ECDSA, s may be
     in either half and r and s may have superfluous leading zeros, because published clients send both; for Ed25519
-    S must be canonical. Raises Unauthenticated ("could not verify api key signature") for a wrong signature, a key
-    that is not a point on its scheme's curve, a weak Ed25519 key, and text that is not a signature.
+    S must be canonical. The error ("could not verify api key signature") is for a wrong signature, a key that is
+    not a point on its scheme's curve, a weak Ed25519 key, and text that is not a signature.
     """
     try:
         signature = unhexlify(stamp.signature)
@@ -142,9 +142,9 @@ def _p256(key: EllipticCurvePublicKey) -> _Verify:
 
 
 def _secp256k1(public_key: bytes, digest: Callable[[bytes], bytes]) -> _Verify:
-    """By libsecp256k1, ten times as fast as OpenSSL on this curve. Raises ValueError unless the bytes are a
-    point."""
-    key = secp256k1.compressed(public_key)
+    """The check of one key, with libsecp256k1, which is ten times as fast as OpenSSL on this curve. Raises
+    ValueError unless the bytes are a point."""
+    key = secp256k1.to_compressed(public_key)
 
     def verify(signature: bytes, body: bytes) -> None:
         r, s = read_ecdsa_signature(signature)

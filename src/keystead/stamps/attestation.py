@@ -63,10 +63,10 @@ CHALLENGE_CHARS_MAX = 256
 CLIENT_DATA_CHARS_MAX = 8192
 ATTESTATION_OBJECT_CHARS_MAX = 65536
 HOST_CHARS_MAX = 253
-"""RFC 1035: a host has no more. Each of its parent domains is hashed."""
+"""The most characters of a host (RFC 1035). Each of its parent domains is hashed."""
 CERTIFICATES_MAX = 8
 RSA_BITS_MAX, RSA_EXPONENT_BITS_MAX = 4096, 32
-"""Of the keys in certificates: a larger one takes milliseconds to verify with."""
+"""The largest RSA keys in certificates. Verifying with a larger one takes milliseconds."""
 
 DEFAULT_MODEL = "Security key"
 """The public service's name for an unknown model."""
@@ -86,8 +86,8 @@ _PARSER_ERRORS = (
 )
 
 
-class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """What is stored of a registration. Ids and keys are base64url without padding, as in records.
+class RegisteredPasskey(msgspec.Struct, frozen=True, kw_only=True):
+    """The data of a registration that is stored. Ids and keys are base64url without padding, as in records.
 
     `aaguid` is 16 bytes, all zero if the device is anonymous; `credential_public_key` is a COSE_Key in CBOR;
     `attestation_type` is the statement's format, "none" or "packed" and so on; `rp_id_hash` is 32 raw bytes, for
@@ -126,12 +126,13 @@ def verify_attestation(
     attestation_object: str,
     *,
     rp_ids: Sequence[str] = (),
-) -> Registered:
+) -> RegisteredPasskey:
     """The passkey of a registration, if the registration is valid.
 
-    All four are text as on the wire; the last three are base64url. `clientDataJson.challenge` must be `challenge`
-    itself or base64url of its characters (a native client sends its challenge as plain text). Keys are ES256
-    or RS256. `rp_ids` names relying parties that any origin may register for (WebAuthn's related origins).
+    The first four parameters are text as in the request; the last three of them are base64url.
+    `clientDataJson.challenge` must be `challenge` itself or base64url of its characters (a native client sends its
+    challenge as plain text). Keys are ES256 or RS256. `rp_ids` names relying parties that any origin may register
+    for (WebAuthn's related origins).
 
     Raises InvalidRequest: "missing parameter: user authenticator attestation" for an empty part, the same with
     "auth data" if the attestation object has none, otherwise "invalid authenticator attestation: " and the reason.
@@ -146,12 +147,12 @@ def verify_attestation(
 
 def _register(
     challenge: str, credential_id: str, client_data_json: str, attestation_object: str, rp_ids: Sequence[str]
-) -> Registered:
+) -> RegisteredPasskey:
     if not 0 < len(challenge) <= CHALLENGE_CHARS_MAX:
         raise ValueError(f"challenge must have 1 to {CHALLENGE_CHARS_MAX} characters")
-    raw_id = _decoded("credentialId", credential_id, CREDENTIAL_ID_CHARS_MAX)
-    raw_client_data = _decoded("clientDataJson", client_data_json, CLIENT_DATA_CHARS_MAX)
-    raw_object = _decoded("attestationObject", attestation_object, ATTESTATION_OBJECT_CHARS_MAX)
+    raw_id = _decode("credentialId", credential_id, CREDENTIAL_ID_CHARS_MAX)
+    raw_client_data = _decode("clientDataJson", client_data_json, CLIENT_DATA_CHARS_MAX)
+    raw_object = _decode("attestationObject", attestation_object, ATTESTATION_OBJECT_CHARS_MAX)
 
     # 1. The client data: this ceremony, this challenge.
     client_data = read_client_data(raw_client_data)
@@ -173,7 +174,7 @@ def _register(
     # 4. The statement, by its format.
     _check_statement(attestation, raw_object, raw_client_data, authenticator_data, credential)
 
-    return Registered(
+    return RegisteredPasskey(
         credential_id=encode_base64url(raw_id),
         credential_public_key=encode_base64url(credential.credential_public_key),
         aaguid=encode_base64url(credential.aaguid),
@@ -185,13 +186,13 @@ def _register(
 
 
 def _model(aaguid: bytes) -> str:
-    """The name of the authenticators of this AAGUID in the community's list. The format "none" does not prove
-    it."""
+    """The model of the authenticators with this AAGUID, from the community's list. With the format "none", nothing
+    proves the AAGUID."""
     named = PASSKEYS.get(str(UUID(bytes=aaguid)))
     return named[0] if named else DEFAULT_MODEL
 
 
-def _decoded(name: str, text: str, chars_max: int) -> bytes:
+def _decode(name: str, text: str, chars_max: int) -> bytes:
     if len(text) > chars_max:
         raise ValueError(f"{name} is longer than {chars_max} characters")
     try:
@@ -283,28 +284,28 @@ def _check_statement(
     except _PARSER_ERRORS as exc:
         raise ValueError(f"{attestation.fmt} statement: a part of it cannot be read") from exc
     if not verified:
-        raise ValueError(f"{attestation.fmt} statement: it does not hold")
+        raise ValueError(f"{attestation.fmt} statement: its signature or contents are not valid")
 
 
 def _check_certificates(certificates: Sequence[bytes]) -> None:
     """Raise ValueError for more certificates than a chain has, or a key that takes long to verify with."""
     if len(certificates) > CERTIFICATES_MAX:
-        raise ValueError(f"{len(certificates)} certificates, at most {CERTIFICATES_MAX} are read")
+        raise ValueError(f"it has {len(certificates)} certificates; at most {CERTIFICATES_MAX} are allowed")
     for certificate in certificates:
         key = load_der_x509_certificate(certificate).public_key()
         if isinstance(key, RSAPublicKey) and (
             key.key_size > RSA_BITS_MAX or key.public_numbers().e.bit_length() > RSA_EXPONENT_BITS_MAX
         ):
             raise ValueError(
-                f"a certificate with an RSA key of more than {RSA_BITS_MAX} bits, or with an exponent of more than "
-                f"{RSA_EXPONENT_BITS_MAX}"
+                f"a certificate has an RSA key of more than {RSA_BITS_MAX} bits, or an exponent of more than "
+                f"{RSA_EXPONENT_BITS_MAX} bits"
             )
 
 
-_ALIKE = ("attestation_object", "client_data_json", "credential_public_key", "pem_root_certs_bytes")
+_COMMON_ARGUMENTS = ("attestation_object", "client_data_json", "credential_public_key", "pem_root_certs_bytes")
 _STATEMENTS: Mapping[str, tuple[Callable[..., bool], tuple[str, ...]]] = MappingProxyType(
     {
-        "packed": (verify_packed, _ALIKE),
+        "packed": (verify_packed, _COMMON_ARGUMENTS),
         "fido-u2f": (
             verify_fido_u2f,
             (
@@ -316,9 +317,9 @@ _STATEMENTS: Mapping[str, tuple[Callable[..., bool], tuple[str, ...]]] = Mapping
                 "pem_root_certs_bytes",
             ),
         ),
-        "apple": (verify_apple, _ALIKE),
-        "android-key": (verify_android_key, _ALIKE),
-        "tpm": (verify_tpm, _ALIKE),
+        "apple": (verify_apple, _COMMON_ARGUMENTS),
+        "android-key": (verify_android_key, _COMMON_ARGUMENTS),
+        "tpm": (verify_tpm, _COMMON_ARGUMENTS),
         "android-safetynet": (
             verify_android_safetynet,
             ("attestation_object", "client_data_json", "pem_root_certs_bytes"),

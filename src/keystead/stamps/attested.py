@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from keystead.api.decoding import in_words
+from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
 from keystead.api.secret_fields import repr_without_secrets
 from keystead.stamps.base64url import decode_base64url
@@ -59,7 +59,9 @@ def read_attested_stamp(header_value: bytes) -> AttestedStamp:
         text = header_value if header_value.lstrip().startswith(b"{") else decode_base64url(header_value)
         return _decoder.decode(text)
     except msgspec.ValidationError as invalid:
-        raise Unauthenticated(f"could not extract attested stamp: {in_words(invalid, AttestedStamp)}") from None
+        raise Unauthenticated(
+            f"could not extract attested stamp: {explain_invalid(invalid, AttestedStamp)}"
+        ) from None
     except (ValueError, RecursionError):
         raise Unauthenticated(
             "malformed activity stamp: X-Stamp-Attested is neither JSON nor base64url of JSON"

@@ -15,7 +15,8 @@ _TO_URL = bytes.maketrans(b"+/", b"-_")
 def decode_base64url(text: str | bytes) -> bytes:
     """The bytes of base64url `text` (RFC 4648 section 5), with or without trailing `=`.
 
-    Raises ValueError for any other character, such as `+` and `/`, and for a length that no bytes can have.
+    Raises ValueError for a character of another alphabet, such as `+` and `/`, and for a length that no encoding
+    has.
     """
     data = text.encode("ascii") if isinstance(text, str) else text
     data = data.rstrip(b"=").translate(_FROM_URL)

@@ -3,8 +3,8 @@
 Here: the subset of RFC 8949 that CTAP2 allows (its section "Message Encoding"): no tags, definite lengths, integers
 and texts as keys of maps, little nesting. Not here: what the items mean (`ceremony`, `attestation`, `cose`).
 
-A general decoder does for a tag whatever the tag says: it compiles regular expressions, parses mail, and follows
-shared references, with which 200 bytes stand for a value that takes days to hash. No authenticator writes tags.
+A general decoder interprets tags: for some it compiles a regular expression or parses mail. With shared references,
+200 bytes can stand for a value that takes days to hash. No authenticator writes tags.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _KEY_KINDS = frozenset((_Kind.UNSIGNED, _Kind.NEGATIVE, _Kind.BYTES, _Kind.TEXT)
 
 
 def plain_item_end(data: bytes, start: int = 0) -> int:
-    """Where the item ends that begins at `start`. Time and memory are linear in the bytes read.
+    """The position after the item that begins at `start`. Time and memory are linear in the bytes read.
 
-    Raises ValueError if it is not of the plain kind, or incomplete.
+    Raises ValueError if the item is not of the plain kind, or is incomplete.
     """
     position = start
+    # For each open container: how many items are still to be read. The keys of a map count, too.
     open_items = [1]
-    """How many items are still to be read, for each container that is open; the keys of a map count, too."""
     maps = [False]
     while open_items:
         if open_items[-1] == 0:

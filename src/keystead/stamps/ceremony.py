@@ -22,7 +22,7 @@ CREDENTIAL_ID_CHARS_MAX = 256
 _FLAGS, _FIXED_BYTES = 32, 37
 _ATTESTED, _EXTENDED = 0x40, 0x80
 _MISCOUNTED_ED25519_KEY = bytes.fromhex("a301634f4b500327206745643235353139")
-"""A map of three that has four members, as some authenticators write it."""
+"""An Ed25519 key as some authenticators write it: the head of the CBOR map says three members, and it has four."""
 
 
 class ClientData(msgspec.Struct, frozen=True, rename="camel"):
@@ -38,7 +38,8 @@ _decoder = msgspec.json.Decoder(ClientData)
 
 
 def read_client_data(client_data_json: bytes) -> ClientData:
-    """Raises ValueError unless this is a JSON object with type, challenge and origin as strings."""
+    """The members of clientDataJSON. Raises ValueError unless it is a JSON object with type, challenge and origin
+    as strings."""
     if len(client_data_json) > CLIENT_DATA_BYTES_MAX:
         raise ValueError(f"clientDataJson is longer than {CLIENT_DATA_BYTES_MAX} bytes")
     try:
@@ -72,9 +73,9 @@ def _check_cbor(data: bytes) -> None:
     if data[_FLAGS] & _ATTESTED:
         id_length = int.from_bytes(data[position + 16 : position + 18], "big")
         position += 18 + id_length
-        # The parser reads such a key as a map of four members: past what is checked here.
+        # The parser reads such a key as a map of four members, so it would read bytes that are not checked here.
         if data[position:].startswith(_MISCOUNTED_ED25519_KEY):
-            raise ValueError("an Ed25519 key, only ES256 and RS256 are supported")
+            raise ValueError("its key is an Ed25519 key; only ES256 and RS256 are supported")
         position = plain_item_end(data, position)
     if data[_FLAGS] & _EXTENDED:
         plain_item_end(data, position)

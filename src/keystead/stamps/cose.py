@@ -36,14 +36,14 @@ def load_cose_key(cose: bytes) -> EllipticCurvePublicKey | RSAPublicKey:
     bits, and bytes that are not a COSE_Key.
     """
     if len(cose) > COSE_KEY_BYTES_MAX:
-        raise ValueError(f"a COSE key of {len(cose)} bytes, at most {COSE_KEY_BYTES_MAX} are read")
+        raise ValueError(f"the COSE key has {len(cose)} bytes; at most {COSE_KEY_BYTES_MAX} are allowed")
     try:
         plain_item_end(cose)
         key = parse_cbor(cose)
     except (InvalidCBORData, ValueError) as exc:
         raise ValueError("the COSE key is not CBOR as authenticators write it") from exc
     if not isinstance(key, dict):
-        raise ValueError("the COSE key is not a map")  # noqa: TRY004 - bad data of a caller, no misuse by ours
+        raise ValueError("the COSE key is not a map")  # noqa: TRY004 - the data of a caller is wrong, not the type of an argument
     kind = (key.get(_KTY), key.get(_ALG))
     if kind == (_EC2, _ES256):
         return _ec2(key)
@@ -57,7 +57,7 @@ def load_cose_key(cose: bytes) -> EllipticCurvePublicKey | RSAPublicKey:
 def _ec2(key: dict[Any, Any]) -> EllipticCurvePublicKey:
     curve, x, y = key.get(-1), key.get(-2), key.get(-3)
     if curve != _P256:
-        raise ValueError(f"an ES256 key on curve {curve!r}: only P-256 (1) is supported")
+        raise ValueError(f"the ES256 key is on curve {curve!r}; only P-256 (1) is supported")
     if not (isinstance(x, bytes) and isinstance(y, bytes) and len(x) == len(y) == 32):
         raise ValueError("an ES256 key needs x and y of 32 bytes each")
     return EllipticCurvePublicNumbers(int.from_bytes(x, "big"), int.from_bytes(y, "big"), SECP256R1()).public_key()
@@ -70,7 +70,7 @@ def _rsa(key: dict[Any, Any]) -> RSAPublicKey:
     modulus = int.from_bytes(n, "big")
     if not RSA_MODULUS_BITS_MIN <= modulus.bit_length() <= RSA_MODULUS_BITS_MAX:
         raise ValueError(
-            f"an RS256 modulus of {modulus.bit_length()} bits: "
+            f"the RS256 modulus has {modulus.bit_length()} bits; "
             f"{RSA_MODULUS_BITS_MIN} to {RSA_MODULUS_BITS_MAX} are supported"
         )
     return RSAPublicNumbers(int.from_bytes(e, "big"), modulus).public_key()

@@ -15,7 +15,7 @@ def read_ecdsa_signature(der: bytes) -> tuple[int, int]:
 
     The Ethereum wallet stamper of the TypeScript SDK copies fixed-width halves into DER without trimming them, so
     about one of its signatures in 128 is not strict DER. Raises ValueError for anything else that is not DER: a
-    negative integer, a wrong length, bytes behind the end.
+    negative integer, a wrong length, bytes after the end.
     """
     # Two numbers of 32 bytes never need the long form of a length, so a length byte above 127 is always wrong.
     if len(der) < 2 or der[0] != _SEQUENCE or der[1] != len(der) - 2 or der[1] > 0x7F:
@@ -28,17 +28,18 @@ def read_ecdsa_signature(der: bytes) -> tuple[int, int]:
 
 
 def _integer(der: bytes, at: int) -> tuple[int, int]:
+    """The ASN.1 integer at this position, and the position after it."""
     start = at + 2
     if start >= len(der) or der[at] != _INTEGER:
         raise ValueError("not an ASN.1 integer")
     end = start + der[at + 1]
     if end == start or end > len(der):
-        raise ValueError("an integer's length does not add up")
+        raise ValueError("an ASN.1 integer has no bytes, or ends after the signature")
     if der[start] > 0x7F:
         raise ValueError("negative integer")
     return int.from_bytes(der[start:end], "big"), end
 
 
 def write_ecdsa_signature(r: int, s: int) -> bytes:
-    """Strict DER."""
+    """The signature as strict DER: the shortest encoding of r and s."""
     return encode_dss_signature(r, s)

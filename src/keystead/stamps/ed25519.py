@@ -1,4 +1,4 @@
-"""Ed25519 public keys that must not be credentials: anybody can make signatures that verify under them.
+"""Ed25519 public keys that must not be credentials, because anybody can make signatures that verify under them.
 
 Under a point of low order, one signature is valid for every message, or for every eighth one. An encoding that is
 not canonical stands for a point that has another encoding too. Libraries accept both (RFC 8032 allows it).
@@ -17,9 +17,9 @@ _LOW_ORDER_Y: Final = frozenset({0, 1, _P - 1, _ORDER_8_Y, _P - _ORDER_8_Y})
 
 
 def check_public_key(key: bytes) -> None:
-    """`key`: 32 bytes. Raises ValueError for a point of low order and for an encoding that is not canonical.
+    """Raise ValueError for a point of low order, and for an encoding that is not canonical. `key`: 32 bytes.
 
-    Whether the bytes are a point is checked by the library that verifies.
+    Whether the bytes are a point is not checked here: the library that verifies a signature checks it.
     """
     y = int.from_bytes(key, "little") & ~_SIGN_BIT
     if y >= _P:

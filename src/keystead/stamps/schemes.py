@@ -16,7 +16,7 @@ API_KEY_HEADER = "X-Stamp"
 
 
 class StampScheme(StrEnum):
-    """`scheme` of an X-Stamp, and of the vote that the stamp casts."""
+    """The value of `scheme` in an X-Stamp, and in the vote that the stamp casts."""
 
     API_P256 = "SIGNATURE_SCHEME_TK_API_P256"
     API_SECP256K1 = "SIGNATURE_SCHEME_TK_API_SECP256K1"
@@ -54,7 +54,7 @@ PUBLIC_KEY_BYTES: Mapping[StampScheme, int] = MappingProxyType(
         StampScheme.API_ED25519: 32,
     }
 )
-"""Length of the key a stamp names: a compressed SEC1 point, or the 32 bytes of an Ed25519 key."""
+"""The length of the public key in a stamp: a compressed SEC 1 point, or an Ed25519 key."""
 
 
 def eip191_digest(body: bytes) -> bytes:

@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.enums import ApiKeyCurve
 from keystead.primitives import secp256k1
+from keystead.primitives.p256 import ORDER as P256_ORDER
 from keystead.stamps.api_key import Stamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
@@ -38,7 +39,7 @@ _SCHEMES = {
     ApiKeyCurve.ED25519: StampScheme.API_ED25519,
 }
 _ORDERS = {
-    ApiKeyCurve.P256: 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
+    ApiKeyCurve.P256: P256_ORDER,
     ApiKeyCurve.SECP256K1: secp256k1.ORDER,
 }
 _ECDSA_SHA256 = ECDSA(SHA256())
@@ -132,10 +133,11 @@ class CallbackStamper:
 
 
 def generate_api_key(curve: ApiKeyCurve = ApiKeyCurve.P256, seed: bytes | None = None) -> ApiKeyPair:
-    """A new key pair, at random; or from `seed`, always the same one (HKDF-SHA256, one output per curve).
+    """A new key pair. Without `seed` it is random; from one seed it is always the same (HKDF-SHA256, one output for
+    each curve).
 
-    A seeded key is as hard to guess as its seed: use it for fixtures and development, or with 32 secret bytes.
-    Raises ValueError for an empty seed.
+    A key from a seed is as easy to guess as its seed: use a seed for fixtures and development, or use 32 secret
+    bytes. Raises ValueError for an empty seed.
     """
     curve = ApiKeyCurve(curve)
     secret = _random_secret(curve) if seed is None else _seeded_secret(curve, seed)
@@ -144,7 +146,7 @@ def generate_api_key(curve: ApiKeyCurve = ApiKeyCurve.P256, seed: bytes | None =
 
 
 def api_key_of(private_key: str) -> ApiKeyPair:
-    """The P-256 key pair with this private half, 32 bytes of hex. Raises ValueError if it is no private key."""
+    """The P-256 key pair with this private half, 32 bytes of hex. Raises ValueError if it is not a private key."""
     secret = _private_key_bytes(private_key)
     public_key, _ = _signer(StampScheme.API_P256, secret)
     return ApiKeyPair(public_key, secret.hex(), ApiKeyCurve.P256)

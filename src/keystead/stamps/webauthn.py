@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from keystead.api.decoding import in_words
+from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
 from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.ceremony import (
@@ -75,7 +75,7 @@ def read_assertion(header_value: str | bytes) -> Assertion:
     try:
         wire = _decoder.decode(header_value)
     except msgspec.ValidationError as exc:
-        raise Unauthenticated(f"could not extract webauthn stamp: {in_words(exc, _Wire)}") from exc
+        raise Unauthenticated(f"could not extract webauthn stamp: {explain_invalid(exc, _Wire)}") from exc
     except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("could not extract webauthn stamp: the header is not a JSON object") from exc
     if len(wire.credential_id) > CREDENTIAL_ID_CHARS_MAX:
@@ -111,14 +111,15 @@ def verify_assertion(
     *,
     rp_id_hash: bytes | None = None,
 ) -> None:
-    """Return if `assertion` was made over exactly the bytes `body` with the registered key.
+    """Raise Unauthenticated unless `assertion` was made over exactly the bytes `body` with the registered key.
 
     The challenge is the 64 characters of the body's SHA-256 in lower-case hex, as bytes. The user must have been
-    present; verification of the user (PIN, finger) is not required. `origins` empty: any origin; `rp_id_hash`
-    None: any relying party. Unknown members of clientDataJSON are ignored. Follows WebAuthn Level 2 section 7.2,
+    present; verification of the user (PIN, finger) is not required. `cose_public_key_b64url`: the COSE key in
+    base64url. `origins`: the accepted origins; empty accepts any. `rp_id_hash`: the accepted relying party, 32
+    bytes; None accepts any. Unknown members of clientDataJSON are ignored. Follows WebAuthn Level 2 section 7.2,
     except that the counter is not checked.
 
-    Raises Unauthenticated ("could not verify WebAuthN signature: ...").
+    The message of the error starts with "could not verify WebAuthN signature".
     """
     try:
         _verify(assertion, body, cose_public_key_b64url, origins, rp_id_hash)

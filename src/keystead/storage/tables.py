@@ -33,9 +33,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     the primary key. `is_merged`: if several commits share a transaction, only the last row of each key is written.
     `has_revision`: rows are changed by compare-and-swap of the column `revision`, the first after the key.
     `if_skipped`: the result of a commit whose row a unique index skips; None if the row need not be written.
-    `is_deleted_with_organization`: False for the tables whose rows stay. `goes_at_once`: rows are deleted in the
-    transaction that deletes their organization, not afterwards in steps. `expires`: a purge deletes the rows whose
-    time has passed.
+    `is_deleted_with_organization`: False for the tables whose rows stay. `is_deleted_at_once`: rows are deleted in
+    the transaction that deletes their organization, not afterwards in steps. `expires`: a purge deletes the rows
+    whose time has passed.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     has_revision: bool = False
     if_skipped: CommitResult | None = None
     is_deleted_with_organization: bool = False
-    goes_at_once: bool = False
+    is_deleted_at_once: bool = False
     expires: bool = False
 
     @property
@@ -76,7 +76,7 @@ def table_of(table: AttachedTable) -> Table:
         has_revision=table.has_revision,
         if_skipped=CommitResult.CONFLICT if table.has_revision else None,
         is_deleted_with_organization=not table.outlives_organization,
-        goes_at_once=table.goes_at_once,
+        is_deleted_at_once=table.is_deleted_at_once,
         expires=table.expires,
     )
 

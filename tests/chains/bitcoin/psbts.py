@@ -1,4 +1,4 @@
-"""PSBTs for tests: their maps written out record by record; inputs of each kind, and how each is spent in the end.
+"""PSBTs for tests: their maps record by record, inputs of each kind, and how each is spent in the end.
 
 The transactions are btclib's, and so is the script engine that judges what was signed.
 """
@@ -110,7 +110,7 @@ def bitcoin_party(kind: str, network: str = "MAINNET", private: bytes = KEY) -> 
     return Party(
         curve=Curve.SECP256K1,
         compressed=key_of(private),
-        uncompressed=secp256k1.uncompressed(key_of(private)),
+        uncompressed=secp256k1.to_uncompressed(key_of(private)),
         address_format=AddressFormat(f"ADDRESS_FORMAT_BITCOIN_{network}_{kind}"),
         address=ScriptPubKey(script, network=NETWORKS[network]).address,
     )
@@ -150,16 +150,16 @@ class Spent:
     @property
     def records(self) -> list[Record]:
         assert self.script is not None
-        told: list[Record] = [
+        records_: list[Record] = [
             (b"\x00", self.funding.serialize(include_witness=True))
             if self.kind in ("P2PKH", "P2SH")
             else (b"\x01", self.output.serialize())
         ]
         if self.kind == "P2SH":
-            told.append((b"\x04", self.script))
+            records_.append((b"\x04", self.script))
         if self.kind == "P2WSH":
-            told.append((b"\x05", self.script))
-        return sorted([*told, *self.extra])
+            records_.append((b"\x05", self.script))
+        return sorted([*records_, *self.extra])
 
 
 def transaction(spent: Sequence[Spent], outputs: Sequence[TxOut], version: int = 2, locktime: int = 0) -> Tx:

@@ -1,4 +1,4 @@
-"""Reading PSBTs: what has a second reading is refused; what policies see of the rest."""
+"""Reading PSBTs: a PSBT that could be read in two ways is refused; what policies see of any other."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def given_tx(tx: bytes, *, outputs: int = 1) -> bytes:
     return psbt(tx, [SPENT.records], outputs)
 
 
-def foreign(*told: Record) -> bytes:
-    """The good input behind one of somebody else, of which this is told."""
-    return psbt(BOTH, [told, SPENT.records], 1)
+def foreign(*utxo_records: Record) -> bytes:
+    """A PSBT with an input of somebody else, which has these records, and then the valid input."""
+    return psbt(BOTH, [utxo_records, SPENT.records], 1)
 
 
 PREVIOUS = FOREIGN.funding.serialize(include_witness=True)
@@ -63,12 +63,12 @@ REFUSED = [
     ("nothing", b"", "not a PSBT"),
     ("another magic", b"psbt\0" + GOOD[5:], "not a PSBT"),
     ("base 64", b"cHNidP8", "not a PSBT"),
-    ("only the magic", GOOD[:5], "the PSBT: ends"),
-    ("a trailing byte", GOOD + b"\0", "1 bytes behind its end"),
-    ("a missing byte", GOOD[:-1], "the PSBT: ends"),
-    ("a map too few", GOOD[:-2], "the PSBT: ends"),
+    ("only the magic", GOOD[:5], "the PSBT: it ends"),
+    ("a trailing byte", GOOD + b"\0", "1 bytes after its end"),
+    ("a missing byte", GOOD[:-1], "the PSBT: it ends"),
+    ("a map too few", GOOD[:-2], "the PSBT: it ends"),
     ("a length not in its shortest form", GOOD[:5] + b"\xfd\x01\0" + GOOD[6:], "not in its shortest form"),
-    ("a length beyond the end", GOOD[:5] + b"\xff" + b"\xff" * 8 + GOOD[6:], "more were to come"),
+    ("a length beyond the end", GOOD[:5] + b"\xff" + b"\xff" * 8 + GOOD[6:], "more bytes are expected"),
     ("no transaction", b"psbt\xff" + records((b"\xfc\x01", b"")), "no unsigned transaction"),
     ("two transactions", psbt(TX, [SPENT.records], 1, extra=[(b"\0", TX)]), "the key 00 occurs twice"),
     ("version 2", psbt(TX, [SPENT.records], 1, extra=[(b"\xfb", b"\x02\0\0\0")]), "only version 0"),
@@ -90,17 +90,21 @@ REFUSED = [
         "sighash_type has key data",
     ),
     ("a signature of no key", psbt(TX, [[*SPENT.records, (b"\x02\x02", b"")]], 1), "not a public key"),
-    ("a transaction cut short", given_tx(TX[:-1]), "the unsigned transaction: ends"),
-    ("a transaction with more behind it", given_tx(TX + b"\0"), "the unsigned transaction: 1 bytes behind"),
-    ("a transaction with witnesses", given_tx(MARKED), "the unsigned transaction: no inputs; or"),
+    ("a transaction cut short", given_tx(TX[:-1]), "the unsigned transaction: it ends"),
+    ("a transaction with more behind it", given_tx(TX + b"\0"), "the unsigned transaction: 1 bytes after"),
+    ("a transaction with witnesses", given_tx(MARKED), "the unsigned transaction: it has no inputs; or"),
     ("a script filled in", given_tx(TX[:41] + b"\x01\x51" + TX[42:]), "script of input 0 is not empty"),
     ("no inputs", psbt(TX[:4] + b"\0" + TX[46:], [], 1), "no inputs"),
     ("no outputs", given_tx(TX[:46] + b"\0" + TX[-4:], outputs=0), "no outputs"),
-    ("an output spent twice", psbt(TX[:4] + b"\x02" + INPUT * 2 + TX[46:], [SPENT.records] * 2, 1), "spent twice"),
+    (
+        "an output spent twice",
+        psbt(TX[:4] + b"\x02" + INPUT * 2 + TX[46:], [SPENT.records] * 2, 1),
+        "spend the same output",
+    ),
     (
         "more than all coins",
         given_tx(TX[:47] + (21 * 10**14 + 1).to_bytes(8, "little") + TX[55:]),
-        "more than there are",
+        "are at most 2100000000000000",
     ),
     (
         "a transaction too large",
@@ -112,11 +116,11 @@ REFUSED = [
     (
         "a witness_utxo cut short",
         foreign((b"\x01", FOREIGN.output.serialize()[:-1])),
-        "input 0: witness_utxo: ends",
+        "input 0: witness_utxo: it ends",
     ),
     ("more behind a witness_utxo", foreign((b"\x01", FOREIGN.output.serialize() + b"\0")), "witness_utxo: 1 bytes"),
-    ("another transaction than is spent", foreign((b"\0", PREVIOUS[:-1] + b"\x01")), "but .* is spent"),
-    ("more behind a previous transaction", foreign((b"\0", PREVIOUS + b"\0")), "non_witness_utxo: 1 bytes behind"),
+    ("another transaction than is spent", foreign((b"\0", PREVIOUS[:-1] + b"\x01")), "but it spends"),
+    ("more behind a previous transaction", foreign((b"\0", PREVIOUS + b"\0")), "non_witness_utxo: 1 bytes after"),
     (
         "witnesses announced and not given",
         foreign((b"\0", PREVIOUS[:4] + b"\0\x01" + PREVIOUS[4:-4] + b"\0" + PREVIOUS[-4:])),
@@ -139,7 +143,7 @@ def test_refused(unsigned: bytes, why: str) -> None:
 
 def test_an_output_that_the_previous_transaction_does_not_have() -> None:
     beyond = BOTH[:37] + b"\x02" + BOTH[38:]
-    with pytest.raises(InvalidRequest, match="input 0: output 2 is spent of a transaction that has 2"):
+    with pytest.raises(InvalidRequest, match="input 0: it spends output 2 of a transaction that has 2 outputs"):
         parse_bitcoin(psbt(beyond, [[(b"\0", PREVIOUS)], SPENT.records], 1), SIGNER)
 
 
@@ -294,8 +298,8 @@ def test_legacy_inputs_are_hashed_within_a_budget(count: int) -> None:
     output = TxOut(1000, script_for("P2PKH", key_of(KEY)))
     fundings = [Tx(2, 0, [TxIn(OutPoint(b"\x07" * 32, number))], [output]) for number in range(count)]
     spending = Tx(2, 0, [TxIn(OutPoint(funding.id, 0)) for funding in fundings], paying(1))
-    told = [[(b"\0", funding.serialize(include_witness=True))] for funding in fundings]
-    unsigned = psbt(spending.serialize(include_witness=False), told, 1)
+    input_records = [[(b"\0", funding.serialize(include_witness=True))] for funding in fundings]
+    unsigned = psbt(spending.serialize(include_witness=False), input_records, 1)
     if count == 675:
         assert len(parse_bitcoin(unsigned, bitcoin_party("P2PKH")).messages) == count
     else:

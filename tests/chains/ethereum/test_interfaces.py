@@ -1,4 +1,4 @@
-"""Calldata read by an ABI: names and arguments for policies, at a bounded cost, and nothing that is not there."""
+"""Calldata decoded by an ABI: names and arguments for policies, at a bounded cost."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_what_the_interface_does_not_know_has_no_fields() -> None:
     assert call_facts("[]", TRANSFER) == {}
 
 
-def test_bytes_behind_the_arguments_are_no_concern_of_the_contract() -> None:
+def test_bytes_after_the_arguments_are_ignored() -> None:
     assert call_facts(ERC20, TRANSFER + b"referrer") == call_facts(ERC20, TRANSFER)
 
 

@@ -1,4 +1,4 @@
-"""RLP: every value has one spelling, and nothing costs more than its length. An independent library agrees."""
+"""RLP: every value has one encoding, and decoding is linear in the length. An independent library agrees."""
 
 from __future__ import annotations
 

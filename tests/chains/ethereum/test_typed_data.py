@@ -1,4 +1,4 @@
-"""EIP-712: digests as an independent library makes them, values for policies, and no text with two readings."""
+"""EIP-712: the digests of an independent library, values for policies, and no text that can be read in two ways."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_values_for_policies() -> None:
     assert data.message == {"owner": TOKEN.lower(), "value": 1000}
 
 
-def test_members_that_nobody_signs_are_seen_by_nobody() -> None:
+def test_undeclared_members_are_not_shown_to_policies() -> None:
     """The types say what is hashed. A policy that looked at more would judge what is not signed."""
     decoy = PERMIT | {
         "domain": PERMIT["domain"] | {"verifyingContract": TOKEN},
@@ -85,7 +85,7 @@ def test_members_that_nobody_signs_are_seen_by_nobody() -> None:
     assert parsed(decoy) == parsed(PERMIT)
 
 
-def test_a_domain_that_no_type_declares_is_what_its_members_make_it() -> None:
+def test_an_undeclared_domain_has_the_type_of_its_members() -> None:
     undeclared = PERMIT | {"types": {"Permit": PERMIT["types"]["Permit"]}}
     assert parsed(undeclared) == parsed(PERMIT)
     every = {"salt": "0x" + "ab" * 32, "verifyingContract": TOKEN, "chainId": "0x1", "version": "2", "name": "n"}
@@ -289,7 +289,7 @@ def test_refused(name: str, document: Any, says: str) -> None:
     assert says in refused.value.message
 
 
-def test_nothing_costs_more_than_its_length() -> None:
+def test_decoding_is_linear_in_the_length() -> None:
     deep: Any = {"name": "", "children": []}
     for _ in range(300):
         deep = {"name": "", "children": [deep]}

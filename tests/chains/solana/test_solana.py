@@ -142,7 +142,7 @@ def test_signer_of_another_transaction_is_refused() -> None:
         parse_solana(bytes.fromhex(vector["unsignedTransaction"]), account(vector["signWith"])[1])
 
 
-def test_an_account_that_does_not_sign_is_no_signer() -> None:
+def test_an_account_that_need_not_sign_is_not_a_signer() -> None:
     unsigned = legacy(Instruction(PROGRAM, b"", read(OTHER.pubkey())))
     with pytest.raises(InvalidRequest, match="not among its required signers"):
         parse_solana(unsigned, of(OTHER))
@@ -207,7 +207,7 @@ def test_spl_transfer_facts(program: Pubkey, tag: bytes, tail: bytes, names: lis
     ]
 
 
-def test_other_token_instructions_are_no_transfers() -> None:
+def test_other_token_instructions_are_not_transfers() -> None:
     approve, fee_config = b"\x04" + bytes(8), b"\x1a\x00" + bytes(17)
     tx = facts(
         legacy(Instruction(TOKEN, approve, read(A, B, C)), Instruction(TOKEN_2022, fee_config, read(A, B, C, D)))

@@ -153,7 +153,7 @@ def idl(*arguments: Any, name: str = "route", accounts: tuple[Any, ...] = (), **
 
 
 def read(text: str, data: bytes, accounts: list[str] | None = None) -> dict[str, Any] | None:
-    return ProgramIdl.read(text).parsed_instruction(data, accounts or [], ValueMeter())
+    return ProgramIdl.read(text).parse_instruction(data, accounts or [], ValueMeter())
 
 
 READ: list[tuple[Any, bytes, Any]] = [
@@ -313,7 +313,7 @@ def test_discriminators_that_are_written_out() -> None:
     assert read(idl("u8", discriminator=[7]), ROUTE + b"\x01") == {}
 
 
-def test_two_instructions_that_fit_are_none() -> None:
+def test_data_that_fits_two_instructions_is_not_decoded() -> None:
     instructions = [{"name": name, "accounts": [], "args": [], "discriminator": [1]} for name in "ab"]
     text = json.dumps({"instructions": instructions, "types": []})
     check_idl(text)
@@ -372,7 +372,7 @@ def test_values_are_counted(kind: Any, defined: dict[str, Any], count: int) -> N
 def test_instructions_of_one_transaction_are_counted_together() -> None:
     program, meter = ProgramIdl.read(idl({"vec": "u8"})), ValueMeter()
     data = ROUTE + (1_000).to_bytes(4, "little") + bytes(1_000)
-    read_ones = [program.parsed_instruction(data, [], meter) is not None for _ in range(20)]
+    read_ones = [program.parse_instruction(data, [], meter) is not None for _ in range(20)]
     assert read_ones == [True] * (VALUES_MAX // 1_001) + [False] * (20 - VALUES_MAX // 1_001)
 
 
@@ -394,9 +394,9 @@ def test_members_of_a_structure_are_counted_before_they_are_read() -> None:
     text = json.dumps({"instructions": instructions, "types": [wide]})
     check_idl(text)
     program, meter = ProgramIdl.read(text), ValueMeter()
-    assert program.parsed_instruction(b"\x02\x09", [], meter) is not None
-    assert program.parsed_instruction(b"\x01", [], meter) is None
-    assert program.parsed_instruction(b"\x02\x09", [], meter) is None
+    assert program.parse_instruction(b"\x02\x09", [], meter) is not None
+    assert program.parse_instruction(b"\x01", [], meter) is None
+    assert program.parse_instruction(b"\x02\x09", [], meter) is None
 
 
 def test_a_discriminator_longer_than_the_data_does_not_match() -> None:

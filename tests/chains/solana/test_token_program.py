@@ -1,4 +1,4 @@
-"""Instructions of the token programs: batches are opened before anything looks, what moves unseen is refused."""
+"""Instructions of the token programs: batches are expanded, and transfers that policies cannot see are refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_transfers_in_a_batch_are_transfers() -> None:
     assert [len(one["accounts"]) for one in tx["instructions"]] == [3, 0, 4]
 
 
-def test_a_batch_behind_a_small_good_transfer() -> None:
+def test_a_batch_after_a_small_valid_transfer() -> None:
     good = Instruction(TOKEN, b"\x03" + u64(1), read(A, B, C))
     bad = Instruction(TOKEN_2022, batch(inner(3, b"\x03" + u64(10**15))), read(A, D, C))
     assert [amount for *_, amount in moved(facts(legacy(good, bad)))] == [1, 10**15]
@@ -83,20 +83,20 @@ REFUSED: list[tuple[str, Pubkey, bytes, int, str]] = [
     ("a second instruction cut short", TOKEN, batch(inner(0, b"\x11"), b"\0"), 0, "instruction 1 is cut short"),
     ("more accounts than there are", TOKEN, batch(inner(4, b"\x03" + u64(1))), 3, "instruction 0 lacks accounts"),
     ("accounts left over", TOKEN, batch(inner(3, b"\x03" + u64(1))), 4, "1 accounts that no instruction takes"),
-    ("a batch in a batch", TOKEN, batch(inner(3, batch(inner(3, b"\x03" + u64(1))))), 3, "no batch in it"),
+    ("a batch in a batch", TOKEN, batch(inner(3, batch(inner(3, b"\x03" + u64(1))))), 3, "may not contain a batch"),
     ("a transfer cut short in a batch", TOKEN, batch(inner(3, b"\x03\x01")), 3, "9 bytes of data"),
     ("unwrapping everything", TOKEN, b"\x2d\0", 3, "UnwrapLamports without an amount"),
     ("unwrapping everything, in a batch", TOKEN_2022, batch(inner(3, b"\x2d\0")), 3, "without an amount"),
-    ("unwrapping nothing said", TOKEN, b"\x2d", 3, "UnwrapLamports without an amount"),
+    ("unwrapping without a choice", TOKEN, b"\x2d", 3, "UnwrapLamports without an amount"),
     ("unwrapping an amount cut short", TOKEN, b"\x2d\x01\x01", 3, "10 bytes of data"),
     ("excess lamports", TOKEN, b"\x26", 3, "WithdrawExcessLamports"),
     ("excess lamports, in a batch", TOKEN_2022, batch(inner(3, b"\x26")), 3, "WithdrawExcessLamports"),
     ("a confidential transfer", TOKEN_2022, b"\x1b\x07" + bytes(40), 4, "confidential Transfer"),
     ("a confidential transfer with fee", TOKEN_2022, b"\x1b\x0d" + bytes(40), 4, "confidential TransferWithFee"),
     ("no data", TOKEN, b"", 3, "without data"),
-    ("an instruction of Token-2022 alone", TOKEN, b"\x1a\x01" + bytes(17), 4, "lacks"),
-    ("an instruction of no version yet", TOKEN_2022, b"\x2f" + bytes(8), 3, "an instruction 2f"),
-    ("a hash that names nothing", TOKEN_2022, b"\xd2" + bytes(8), 3, "lacks"),
+    ("an instruction of Token-2022 alone", TOKEN, b"\x1a\x01" + bytes(17), 4, "has no instruction"),
+    ("an instruction of no version yet", TOKEN_2022, b"\x2f" + bytes(8), 3, "has no instruction 2f"),
+    ("a hash that names nothing", TOKEN_2022, b"\xd2" + bytes(8), 3, "has no instruction"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Tron's messages by Google's protobuf library, from the reader's table: to write them, and to compare readings."""
+"""Tron's messages with Google's protobuf library, from the reader's table: to write and to compare readings."""
 
 from __future__ import annotations
 

@@ -169,9 +169,9 @@ REFUSED = [
         "contract type 56",
     ),
     ("an unknown type", contract(-1), "contract type -1"),
-    ("another type in the parameter", contract(31), "a TriggerSmartContract whose parameter"),
+    ("another type in the parameter", contract(31), "the parameter of the TriggerSmartContract"),
     ("an unknown field in the parameter", contract(value=TRANSFER + b"\x20\x01"), "TransferContract .* is unknown"),
-    ("no parameter", b"\x5a\x02\x08\x01", "without a parameter"),
+    ("no parameter", b"\x5a\x02\x08\x01", "has no parameter"),
     ("garbage in the parameter", contract(value=b"\xff"), "not a Tron TransferContract"),
     ("no addresses", contract(value=b""), "not a Tron address: no bytes"),
     (

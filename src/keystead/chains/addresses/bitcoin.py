@@ -15,9 +15,9 @@ from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.text import (
     RIPPLE_ALPHABET,
     base58check,
-    base58check_decoded,
+    decode_base58check,
+    decode_segwit,
     segwit,
-    segwit_decoded,
 )
 from keystead.chains.curves import PublicKey
 from keystead.chains.taproot import taproot_public_key
@@ -44,9 +44,10 @@ NETWORKS: Final[Mapping[str, AddressPrefixes]] = {
 
 
 def network_of(address: str) -> AddressPrefixes:
-    """The network that writes this address; the main network for any other text. Test networks share prefixes."""
-    witness = segwit_decoded(address)
-    payload = base58check_decoded(address, 21) or b""
+    """The network of this address; the main network for any other text. Test networks share prefixes, so the first
+    of them is returned."""
+    witness = decode_segwit(address)
+    payload = decode_base58check(address, 21) or b""
     for network in NETWORKS.values():
         if witness[0] == network.prefix if witness else payload[:1] in (network.p2pkh, network.p2sh):
             return network
@@ -59,7 +60,7 @@ def hash160(data: bytes) -> bytes:
 
 
 def single_key_script(compressed: bytes) -> bytes:
-    """The script behind a P2SH or P2WSH address of one key: it pushes the key and checks its signature.
+    """The script of a P2SH or P2WSH address of one key: it pushes the key and checks its signature.
 
     The public API does not document the script (docs/divergences.md).
     """
@@ -83,7 +84,7 @@ def p2wsh(key: PublicKey, network: AddressPrefixes) -> str:
 
 
 def p2tr(key: PublicKey, network: AddressPrefixes) -> str:
-    """To the key tweaked as BIP-341 says for an output without scripts."""
+    """Pays to the key with the tweak of BIP-341 for an output without scripts."""
     return segwit(network.prefix, 1, taproot_public_key(key.compressed[1:])[1:])
 
 
@@ -97,7 +98,7 @@ _KINDS: Mapping[str, Callable[[PublicKey, AddressPrefixes], str]] = {
 
 
 def encoders() -> dict[AddressFormat, Callable[[PublicKey], str]]:
-    """By format, of every network and kind."""
+    """The encoder of each address format, for every network and kind."""
 
     def encoder(
         kind: Callable[[PublicKey, AddressPrefixes], str], network: AddressPrefixes

@@ -1,4 +1,4 @@
-"""Which texts name the same destination: policies compare destinations instead of the texts of addresses.
+"""Which texts name the same destination. Policies compare destinations, not the texts of addresses.
 
 Here: a Bitcoin address is the script that it pays to, so that it equals the address of that script on another
 network; a TON address is its account; hex and bech32 are the same in either case. Not here: other destinations of
@@ -13,14 +13,14 @@ from typing import Final
 
 from keystead.chains.addresses.bitcoin import NETWORKS
 from keystead.chains.addresses.stored_forms import ton_account
-from keystead.chains.addresses.text import base58check_decoded, segwit_decoded
+from keystead.chains.addresses.text import decode_base58check, decode_segwit
 
 _HASH_BYTES: Final = 20
 _CHARACTERS_MAX: Final = 130
-"""Of an address: public keys in hex are the longest."""
+"""The most characters of an address. Public keys in hex are the longest."""
 
 _HEX: Final = re.compile(r"0[xX][0-9a-fA-F]*|[0-9a-fA-F]{64}|[0-9a-fA-F]{66}|[0-9a-fA-F]{130}")
-"""With 0x; and public keys, which are written without."""
+"""Hex with 0x, and public keys, which are written without it."""
 _BECH32: Final = re.compile(r"(?:cosmos|sei|spark|sparkrt)1[02-9ac-hj-np-z]+", re.IGNORECASE)
 
 _PUBLIC_KEY_HASH_VERSIONS: Final = frozenset(network.p2pkh for network in NETWORKS.values())
@@ -33,10 +33,10 @@ def address_key(text: str) -> str:
 
     Text that is not an address of a known form stands for itself.
     """
-    return _short_key(text) if len(text) <= _CHARACTERS_MAX else _longer_key(text)
+    return _short_key(text) if len(text) <= _CHARACTERS_MAX else _long_key(text)
 
 
-def _longer_key(text: str) -> str:
+def _long_key(text: str) -> str:
     return text.lower() if _HEX.fullmatch(text) else text
 
 
@@ -49,11 +49,11 @@ def _short_key(text: str) -> str:
 
 def _bitcoin_script(text: str) -> str | None:
     """The script that a Bitcoin address of any network pays to; None for any other text."""
-    witness = segwit_decoded(text)
+    witness = decode_segwit(text)
     if witness is not None:
         prefix, version, program = witness
         return f"bitcoin:witness:{version}:{program.hex()}" if prefix in _SEGWIT_PREFIXES else None
-    payload = base58check_decoded(text, 1 + _HASH_BYTES)
+    payload = decode_base58check(text, 1 + _HASH_BYTES)
     if payload is None or len(payload) != 1 + _HASH_BYTES:
         return None
     if payload[:1] in _PUBLIC_KEY_HASH_VERSIONS:

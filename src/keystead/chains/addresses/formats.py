@@ -59,7 +59,7 @@ def address(key: PublicKey, address_format: AddressFormat) -> str:
 
 
 def caip2_prefix(address_format: AddressFormat) -> str | None:
-    """The CAIP-2 namespace of the network of an address; None if the public API has no name for it."""
+    """The CAIP-2 namespace of the network of this format; None if the public API does not give one."""
     return _CAIP2_PREFIXES.get(address_format)
 
 

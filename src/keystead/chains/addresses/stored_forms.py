@@ -28,14 +28,14 @@ _ANY_CASE = frozenset(
 )
 _EXACT_MARK, _ANY_CASE_MARK, _TON_MARK = "=", "~", "ton:"
 
-# Of TON: for the main or a test network, bounceable or not. All of them name one account.
+# The tags of TON addresses: for the main or a test network, bounceable or not. The tag does not change the account.
 _TON_TAGS = frozenset({0x11, 0x51, 0x91, 0xD1})
 _TON_FRIENDLY = re.compile(r"[A-Za-z0-9+/_-]{48}")
 _TON_RAW = re.compile(r"(-1|0):([0-9a-fA-F]{64})")
 
 
 def stored_form(address_format: AddressFormat, address: str) -> str:
-    """The form by which an address of this format is found."""
+    """The form under which an address of this format is stored and found."""
     if address_format in _ANY_CASE:
         return _ANY_CASE_MARK + address.lower()
     if address_format.startswith("ADDRESS_FORMAT_TON_"):
@@ -44,7 +44,7 @@ def stored_form(address_format: AddressFormat, address: str) -> str:
 
 
 def possible_forms(address: str) -> tuple[str, ...]:
-    """The stored forms that a text may be found by, of any format."""
+    """The stored forms that the text may have, as an address of any format."""
     forms = (_EXACT_MARK + address, _ANY_CASE_MARK + address.lower())
     ton_form = ton_account(address)
     return forms if ton_form is None else (*forms, ton_form)

@@ -24,7 +24,7 @@ _SEGWIT_LETTERS_MAX: Final = 90
 
 
 def base58(data: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
-    """Without checksum; each leading zero byte is a leading first letter of the alphabet."""
+    """Base 58 without checksum. Each leading zero byte becomes the first letter of the alphabet."""
     number = int.from_bytes(data)
     digits = ""
     while number:
@@ -33,7 +33,7 @@ def base58(data: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
     return alphabet[0] * (len(data) - len(data.lstrip(b"\0"))) + digits
 
 
-def base58_decoded(text: str, bytes_max: int, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
+def decode_base58(text: str, bytes_max: int, alphabet: str = BITCOIN_ALPHABET) -> bytes | None:
     """The bytes of base 58 without checksum; None for other letters, and for more than `bytes_max` bytes."""
     if len(text) > bytes_max * 7 // 5 + 1:  # a letter carries less than six bits: 256 is 58 to the power of 1.37
         return None
@@ -53,16 +53,16 @@ def base58check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
     return base58(payload + hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4], alphabet)
 
 
-def base58check_decoded(text: str, bytes_max: int) -> bytes | None:
+def decode_base58check(text: str, bytes_max: int) -> bytes | None:
     """The payload of a `base58check` text; None for another text, or for more than `bytes_max` bytes."""
-    data = base58_decoded(text, bytes_max + 4)
+    data = decode_base58(text, bytes_max + 4)
     if data is None or len(data) < 4:
         return None
     payload, checksum = data[:-4], data[-4:]
     return payload if hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4] == checksum else None
 
 
-def segwit_decoded(text: str) -> tuple[str, int, bytes] | None:
+def decode_segwit(text: str) -> tuple[str, int, bytes] | None:
     """Prefix in lower case, version and witness program of a SegWit address; None for any other text."""
     if len(text) > _SEGWIT_LETTERS_MAX or text not in (text.lower(), text.upper()):
         return None
@@ -82,17 +82,17 @@ def segwit_decoded(text: str) -> tuple[str, int, bytes] | None:
 
 
 def bech32(prefix: str, data: bytes) -> str:
-    """BIP-173, of bytes: the last group of five bits is filled with zeros. `prefix` is lower case."""
+    """Bech32 (BIP-173) of bytes. The last group of five bits is filled with zeros. `prefix` is lower case."""
     return _bech32(prefix, _groups_of_five(data), _BECH32_CONSTANT)
 
 
 def bech32m(prefix: str, data: bytes) -> str:
-    """BIP-350, of bytes."""
+    """Bech32m (BIP-350) of bytes, as in `bech32`."""
     return _bech32(prefix, _groups_of_five(data), _BECH32M_CONSTANT)
 
 
 def segwit(prefix: str, version: int, program: bytes) -> str:
-    """The address of a witness program: bech32 for version 0, bech32m for those after it (BIP-350)."""
+    """The address of a witness program: bech32 for version 0, bech32m for later versions (BIP-350)."""
     constant = _BECH32M_CONSTANT if version else _BECH32_CONSTANT
     return _bech32(prefix, [version, *_groups_of_five(program)], constant)
 
@@ -107,7 +107,7 @@ def eip55(digits: str) -> str:
 
 
 def crc16(data: bytes) -> int:
-    """CRC-16/XMODEM: polynomial 0x1021, from zero."""
+    """CRC-16/XMODEM: polynomial 0x1021, initial value 0."""
     return binascii.crc_hqx(data, 0)
 
 

@@ -22,7 +22,7 @@ _SUBWALLET: Final = 698_983_191
 """The wallet id of versions 3 and 4 in the basic workchain."""
 
 _V5_WALLET_ID: Final = 0x8000_0000 ^ (-239 & 0xFFFF_FFFF)
-"""Of version 5: subwallet 0 of the basic workchain, for the main network, whose id is -239."""
+"""The wallet id of version 5: subwallet 0 of the basic workchain, on the main network, whose id is -239."""
 
 
 class _Cell(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ def v3r2(key: PublicKey) -> str:
 
 
 def v4r2(key: PublicKey) -> str:
-    """Version 3's data, and no plugins."""
+    """The data of version 3, and no plugins."""
     return _address(_V4R2, _bits(0, 32) + _bits(_SUBWALLET, 32) + _key(key) + "0")
 
 
@@ -73,8 +73,8 @@ def _cell(bits: str, *references: _Cell) -> _Cell:
     if rest:
         bits += "1" + "0" * (7 - rest)
     content = int(bits, 2).to_bytes(len(bits) // 8)
-    described = bytes([len(references), whole + len(content)])
-    depths = b"".join(each.depth.to_bytes(2) for each in references)
-    hashes = b"".join(each.hash for each in references)
-    depth = max((each.depth + 1 for each in references), default=0)
-    return _Cell(hashlib.sha256(described + content + depths + hashes).digest(), depth)
+    descriptor = bytes([len(references), whole + len(content)])
+    depths = b"".join(reference.depth.to_bytes(2) for reference in references)
+    hashes = b"".join(reference.hash for reference in references)
+    depth = max((reference.depth + 1 for reference in references), default=0)
+    return _Cell(hashlib.sha256(descriptor + content + depths + hashes).digest(), depth)

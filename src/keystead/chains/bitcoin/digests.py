@@ -1,4 +1,4 @@
-"""The digests that signatures of Bitcoin inputs sign: those that commit to the whole transaction.
+"""The digests that signatures of Bitcoin inputs sign, of the types that commit to the whole transaction.
 
 Here: the digests of SIGHASH_ALL before and with SegWit (BIP-143), and of taproot's key path with SIGHASH_DEFAULT
 (BIP-341). Other types are not signed. Not here: which input needs which digest (`transaction`).
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
-from keystead.chains.bitcoin.encoding import Output, Transaction, compact_size, double_sha256, sized
+from keystead.chains.bitcoin.encoding import Output, Transaction, compact_size, double_sha256, with_length
 
 SIGHASH_DEFAULT: Final = 0
 SIGHASH_ALL: Final = 1
@@ -23,27 +23,28 @@ class Digests:
     """The digests of one transaction's inputs. The parts that inputs share are hashed once, not once for each."""
 
     def __init__(self, transaction: Transaction, spent: Sequence[Output]) -> None:
-        """`spent`: the output that each input spends."""
+        """`spent`: the output that each input spends, in the order of the inputs."""
         self._spent = spent
         self._inputs = transaction.inputs
         self._version = transaction.version.to_bytes(4, "little")
         self._locktime = transaction.locktime.to_bytes(4, "little")
         self._count = compact_size(len(transaction.inputs))
-        self._outputs = b"".join(output.serialized() for output in transaction.outputs)
+        self._outputs = b"".join(output.serialize() for output in transaction.outputs)
         self._output_count = compact_size(len(transaction.outputs))
 
     def legacy(self, index: int, script_code: bytes) -> bytes:
-        """SIGHASH_ALL before SegWit: the transaction with this one input script filled in, by `script_code`."""
-        made, at = self._inputs[index], index * _BLANK_INPUT_BYTES
+        """SIGHASH_ALL before SegWit: the transaction with `script_code` as the script of this input, and all other
+        input scripts empty."""
+        spending, at = self._inputs[index], index * _BLANK_INPUT_BYTES
         return double_sha256(
             b"".join(
                 (
                     self._version,
                     self._count,
                     self._blank_inputs[:at],
-                    made.outpoint,
-                    sized(script_code),
-                    made.sequence.to_bytes(4, "little"),
+                    spending.outpoint,
+                    with_length(script_code),
+                    spending.sequence.to_bytes(4, "little"),
                     self._blank_inputs[at + _BLANK_INPUT_BYTES :],
                     self._output_count,
                     self._outputs,
@@ -55,17 +56,17 @@ class Digests:
 
     def segwit(self, index: int, script_code: bytes) -> bytes:
         """SIGHASH_ALL of version 0 (BIP-143)."""
-        made = self._inputs[index]
+        spending = self._inputs[index]
         return double_sha256(
             b"".join(
                 (
                     self._version,
                     hashlib.sha256(self._sha_outpoints).digest(),
                     hashlib.sha256(self._sha_sequences).digest(),
-                    made.outpoint,
-                    sized(script_code),
+                    spending.outpoint,
+                    with_length(script_code),
                     self._spent[index].satoshis.to_bytes(8, "little"),
-                    made.sequence.to_bytes(4, "little"),
+                    spending.sequence.to_bytes(4, "little"),
                     hashlib.sha256(self._sha_outputs).digest(),
                     self._locktime,
                     SIGHASH_ALL.to_bytes(4, "little"),
@@ -97,15 +98,19 @@ class Digests:
 
     @cached_property
     def _blank_inputs(self) -> bytes:
-        return b"".join(made.outpoint + b"\0" + made.sequence.to_bytes(4, "little") for made in self._inputs)
+        return b"".join(
+            spending.outpoint + b"\0" + spending.sequence.to_bytes(4, "little") for spending in self._inputs
+        )
 
     @cached_property
     def _sha_outpoints(self) -> bytes:
-        return hashlib.sha256(b"".join(made.outpoint for made in self._inputs)).digest()
+        return hashlib.sha256(b"".join(spending.outpoint for spending in self._inputs)).digest()
 
     @cached_property
     def _sha_sequences(self) -> bytes:
-        return hashlib.sha256(b"".join(made.sequence.to_bytes(4, "little") for made in self._inputs)).digest()
+        return hashlib.sha256(
+            b"".join(spending.sequence.to_bytes(4, "little") for spending in self._inputs)
+        ).digest()
 
     @cached_property
     def _sha_outputs(self) -> bytes:
@@ -113,14 +118,14 @@ class Digests:
 
     @cached_property
     def _sha_amounts(self) -> bytes:
-        return hashlib.sha256(b"".join(one.satoshis.to_bytes(8, "little") for one in self._spent)).digest()
+        return hashlib.sha256(b"".join(output.satoshis.to_bytes(8, "little") for output in self._spent)).digest()
 
     @cached_property
     def _sha_scripts(self) -> bytes:
-        return hashlib.sha256(b"".join(sized(one.script) for one in self._spent)).digest()
+        return hashlib.sha256(b"".join(with_length(output.script) for output in self._spent)).digest()
 
 
 def _tagged_hash(tag: str, data: bytes) -> bytes:
-    """BIP-340: SHA-256 with the tag's own hash twice in front."""
+    """The tagged hash of BIP-340: SHA-256 of the tag's hash, twice, and the data."""
     prefix = hashlib.sha256(tag.encode()).digest()
     return hashlib.sha256(prefix + prefix + data).digest()

@@ -1,4 +1,4 @@
-"""Bitcoin's serialization, read strictly: no bytes behind a transaction, every length in its shortest form.
+"""Bitcoin's serialization, read strictly: no bytes after a transaction, every length in its shortest form.
 
 Here: bytes to values, transaction ids. Not here: PSBTs (`psbt`), what scripts mean (`scripts`).
 """
@@ -18,7 +18,7 @@ _LONGER_SIZES = {0xFD: (2, 0xFD), 0xFE: (4, 0x1_0000), 0xFF: (8, 0x1_0000_0000)}
 
 
 class Input(msgspec.Struct, frozen=True):
-    """`txid` in the order of the wire; explorers show it in the reverse order."""
+    """`txid` is in the order of the wire; explorers show it in the reverse order."""
 
     txid: bytes
     vout: int
@@ -33,12 +33,12 @@ class Output(msgspec.Struct, frozen=True):
     satoshis: int
     script: bytes
 
-    def serialized(self) -> bytes:
-        return self.satoshis.to_bytes(8, "little") + sized(self.script)
+    def serialize(self) -> bytes:
+        return self.satoshis.to_bytes(8, "little") + with_length(self.script)
 
 
 class Transaction(msgspec.Struct, frozen=True):
-    """Without its input scripts and witnesses. `version` is the unsigned reading of its four bytes."""
+    """A transaction without its input scripts and witnesses. `version`: its four bytes as an unsigned integer."""
 
     version: int
     inputs: tuple[Input, ...]
@@ -47,19 +47,21 @@ class Transaction(msgspec.Struct, frozen=True):
 
 
 class Reader:
-    """Reads from the front of `data`. Raises InvalidRequest, naming `what` is read."""
+    """Reads from the front of `data`. Its methods raise InvalidRequest, whose message begins with `what`."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self.data = data
         self.at = 0
         self._what = what
 
-    def refuse(self, why: str) -> Exception:
+    def refusal(self, why: str) -> Exception:
         return unparsable(f"{self._what}: {why}")
 
     def take(self, size: int) -> bytes:
         if size > len(self.data) - self.at:
-            raise self.refuse(f"ends at byte {len(self.data)} although {size} more were to come at {self.at}")
+            raise self.refusal(
+                f"it ends at byte {len(self.data)}, but {size} more bytes are expected at byte {self.at}"
+            )
         taken = self.data[self.at : self.at + size]
         self.at += size
         return taken
@@ -74,7 +76,7 @@ class Reader:
         size, least = _LONGER_SIZES[first]
         value = self.unsigned(size)
         if value < least:
-            raise self.refuse(f"a length at byte {self.at - size - 1} is not in its shortest form")
+            raise self.refusal(f"a length at byte {self.at - size - 1} is not in its shortest form")
         return value
 
     def sized(self) -> bytes:
@@ -83,22 +85,24 @@ class Reader:
     def output(self) -> Output:
         satoshis = self.unsigned(8)
         if satoshis > SATOSHIS_MAX:
-            raise self.refuse(f"{satoshis} satoshis are more than there are")
+            raise self.refusal(f"{satoshis} satoshis; all bitcoins together are at most {SATOSHIS_MAX}")
         return Output(satoshis, self.sized())
 
     def finish(self) -> None:
         if self.at != len(self.data):
-            raise self.refuse(f"{len(self.data) - self.at} bytes behind its end")
+            raise self.refusal(f"{len(self.data) - self.at} bytes after its end")
 
 
 def compact_size(value: int) -> bytes:
+    """A length in its shortest form."""
     if value < 0xFD:
         return bytes([value])
     marker, size = next((marker, size) for marker, (size, _) in _LONGER_SIZES.items() if value < 1 << 8 * size)
     return bytes([marker]) + value.to_bytes(size, "little")
 
 
-def sized(data: bytes) -> bytes:
+def with_length(data: bytes) -> bytes:
+    """The data after its length, as `Reader.sized` reads it."""
     return compact_size(len(data)) + data
 
 
@@ -107,29 +111,30 @@ def double_sha256(data: bytes) -> bytes:
 
 
 def read_unsigned(data: bytes) -> Transaction:
-    """The transaction that a PSBT is about: in the old serialization, no input script filled in (BIP-174)."""
+    """The transaction of a PSBT: in the serialization without witnesses, all input scripts empty (BIP-174)."""
     reader = Reader(data, "the unsigned transaction")
     version = reader.unsigned(4)
     count = reader.compact_size()
     if not count:
-        raise reader.refuse("no inputs; or it is written with witnesses, which do not belong there")
+        raise reader.refusal("it has no inputs; or it is serialized with witnesses: leave them out")
     inputs = []
     for number in range(count):
         inputs.append(_input(reader))
         if inputs[-1][1]:
-            raise reader.refuse(f"the script of input {number} is not empty")
+            raise reader.refusal(f"the script of input {number} is not empty")
     outputs = [reader.output() for _ in range(reader.compact_size())]
     locktime = reader.unsigned(4)
     reader.finish()
     if not outputs:
-        raise reader.refuse("no outputs")
-    if len({made.outpoint for made, _ in inputs}) != len(inputs):
-        raise reader.refuse("an output is spent twice")
-    return Transaction(version, tuple(made for made, _ in inputs), tuple(outputs), locktime)
+        raise reader.refusal("it has no outputs")
+    if len({spending.outpoint for spending, _ in inputs}) != len(inputs):
+        raise reader.refusal("two inputs spend the same output")
+    return Transaction(version, tuple(spending for spending, _ in inputs), tuple(outputs), locktime)
 
 
 def read_previous(data: bytes, what: str) -> tuple[bytes, tuple[Output, ...]]:
-    """The id, in the order of the wire, and the outputs of a transaction with or without witnesses (BIP-144)."""
+    """The id, in the order of the wire, and the outputs of a transaction with or without witnesses (BIP-144).
+    `what`: its name in errors."""
     reader = Reader(data, what)
     reader.take(4)
     witnesses = data[4:6] == b"\0\x01"
@@ -142,11 +147,11 @@ def read_previous(data: bytes, what: str) -> tuple[bytes, tuple[Output, ...]]:
     outputs = tuple(reader.output() for _ in range(reader.compact_size()))
     body_end = reader.at
     if not inputs or not outputs:
-        raise reader.refuse("no inputs or no outputs")
+        raise reader.refusal("it has no inputs or no outputs")
     if witnesses:
         stacks = [[reader.sized() for _ in range(reader.compact_size())] for _ in range(inputs)]
         if not any(stacks):
-            raise reader.refuse("it announces witnesses and has none")
+            raise reader.refusal("it announces witnesses and has none")
     locktime = reader.take(4)
     reader.finish()
     return double_sha256(data[:4] + data[body:body_end] + locktime), outputs

@@ -18,7 +18,7 @@ from keystead.chains.bitcoin.encoding import (
     Transaction,
     read_previous,
     read_unsigned,
-    sized,
+    with_length,
 )
 from keystead.chains.transaction import unparsable
 
@@ -26,7 +26,7 @@ _MAGIC: Final = b"psbt\xff"
 _GLOBAL_TRANSACTION, _GLOBAL_VERSION = b"\x00", b"\xfb"
 
 TRANSACTION_BYTES_MAX: Final = 100_000
-"""Of the unsigned transaction: nodes relay no more than 400,000 units of weight, four for each of these bytes."""
+"""The most bytes of the unsigned transaction. Nodes relay at most 400,000 units of weight, four for each byte."""
 
 
 class InputKeyType(IntEnum):
@@ -59,8 +59,8 @@ _OUTPUT_LATER = range(0x03, 0x05)
 
 
 class _Map(msgspec.Struct, frozen=True):
-    """Values by full key, and where each record begins and ends in the PSBT; `end` is the place of the
-    separator."""
+    """The records of a map. `values`: by full key. `spans`: where each record begins and ends in the PSBT. `end`:
+    the position of the separator."""
 
     values: Mapping[bytes, bytes]
     spans: Mapping[bytes, tuple[int, int]]
@@ -74,7 +74,7 @@ class PsbtInput:
         self.number = number
         self._records = records
 
-    def refuse(self, why: str) -> Exception:
+    def refusal(self, why: str) -> Exception:
         return unparsable(f"input {self.number}: {why}")
 
     def get(self, field: InputKeyType) -> bytes | None:
@@ -87,12 +87,13 @@ class PsbtInput:
     def check_keys(self) -> None:
         for key in self._records.values:
             if key[0] in _KEYLESS and len(key) != 1:
-                raise self.refuse(f"field {InputKeyType(key[0]).name.lower()} has key data")
+                raise self.refusal(f"field {InputKeyType(key[0]).name.lower()} has key data")
             if key[0] == InputKeyType.PARTIAL_SIG and len(key) not in (34, 66):
-                raise self.refuse("the key of a partial signature is not a public key")
+                raise self.refusal("the key of a partial signature is not a public key")
 
     def place(self, key: bytes) -> tuple[int, int]:
-        """The stretch of the PSBT that a record of this key replaces; if it is new, an empty one, by order."""
+        """The start and the end of the bytes of the PSBT that a record of this key replaces. For a new record they
+        are equal: the position that keeps the keys in order."""
         spans = self._records.spans
         if key in spans:
             return spans[key]
@@ -101,7 +102,7 @@ class PsbtInput:
 
 
 class Psbt(msgspec.Struct, frozen=True):
-    """A PSBT that was read whole. `transaction_bytes`: the size of the unsigned transaction.
+    """A PSBT that was read to its end. `transaction_bytes`: the size of the unsigned transaction.
 
     `spent`: the output that each input spends, as the PSBT says. It is certain only if the whole previous
     transaction is given, whose txid is checked; for SegWit inputs the signature commits to it.
@@ -119,13 +120,13 @@ class Psbt(msgspec.Struct, frozen=True):
         for number in sorted(records):
             key, value = records[number]
             start, end = self.inputs[number].place(key)
-            written += [self.data[at:start], sized(key), sized(value)]
+            written += [self.data[at:start], with_length(key), with_length(value)]
             at = end
         return b"".join([*written, self.data[at:]])
 
 
 def read_psbt(data: bytes) -> Psbt:
-    """Raises InvalidRequest unless the bytes are a PSBT of version 0 that says what each input spends."""
+    """The PSBT in `data`. Raises InvalidRequest unless it is of version 0 and says what each input spends."""
     if not data.startswith(_MAGIC):
         raise unparsable("not a PSBT: it does not begin with 70736274ff")
     reader = Reader(data, "the PSBT")
@@ -135,7 +136,7 @@ def read_psbt(data: bytes) -> Psbt:
         raise unparsable("only version 0 of PSBT is supported")
     unsigned = overall.values.get(_GLOBAL_TRANSACTION)
     if unsigned is None:
-        raise unparsable("the global map: no unsigned transaction")
+        raise unparsable("the global map has no unsigned transaction")
     if len(unsigned) > TRANSACTION_BYTES_MAX:
         raise unparsable(
             f"the unsigned transaction: {len(unsigned)} bytes, at most {TRANSACTION_BYTES_MAX} are allowed"
@@ -148,9 +149,10 @@ def read_psbt(data: bytes) -> Psbt:
     for number in range(len(transaction.outputs)):
         _read_map(reader, f"output {number}", _OUTPUT_LATER)
     reader.finish()
-    for each in inputs:
-        each.check_keys()
-    return Psbt(data, transaction, len(unsigned), inputs, tuple(_spent(each, transaction) for each in inputs))
+    for psbt_input in inputs:
+        psbt_input.check_keys()
+    spent = tuple(_spent_output(psbt_input, transaction) for psbt_input in inputs)
+    return Psbt(data, transaction, len(unsigned), inputs, spent)
 
 
 def _read_map(reader: Reader, what: str, later: range) -> _Map:
@@ -169,26 +171,30 @@ def _read_map(reader: Reader, what: str, later: range) -> _Map:
         values[key], spans[key] = value, (start, reader.at)
 
 
-def _spent(each: PsbtInput, transaction: Transaction) -> Output:
+def _spent_output(psbt_input: PsbtInput, transaction: Transaction) -> Output:
     """The output that an input spends, from non_witness_utxo or witness_utxo; if both are given, they must
     agree."""
-    spends = transaction.inputs[each.number]
-    told = []
-    if (witness_utxo := each.get(InputKeyType.WITNESS_UTXO)) is not None:
-        reader = Reader(witness_utxo, f"input {each.number}: witness_utxo")
-        told.append(reader.output())
+    spends = transaction.inputs[psbt_input.number]
+    spent_outputs = []
+    if (witness_utxo := psbt_input.get(InputKeyType.WITNESS_UTXO)) is not None:
+        reader = Reader(witness_utxo, f"input {psbt_input.number}: witness_utxo")
+        spent_outputs.append(reader.output())
         reader.finish()
-    if (non_witness_utxo := each.get(InputKeyType.NON_WITNESS_UTXO)) is not None:
-        txid, outputs = read_previous(non_witness_utxo, f"input {each.number}: non_witness_utxo")
+    if (non_witness_utxo := psbt_input.get(InputKeyType.NON_WITNESS_UTXO)) is not None:
+        txid, outputs = read_previous(non_witness_utxo, f"input {psbt_input.number}: non_witness_utxo")
         if txid != spends.txid:
-            raise each.refuse(
-                f"non_witness_utxo is transaction {txid[::-1].hex()}, but {spends.txid[::-1].hex()} is spent"
+            raise psbt_input.refusal(
+                f"non_witness_utxo is transaction {txid[::-1].hex()}, but it spends {spends.txid[::-1].hex()}"
             )
         if spends.vout >= len(outputs):
-            raise each.refuse(f"output {spends.vout} is spent of a transaction that has {len(outputs)}")
-        told.append(outputs[spends.vout])
-    if not told:
-        raise each.refuse("neither witness_utxo nor non_witness_utxo says what it spends, so the fee is unknown")
-    if told[0] != told[-1]:
-        raise each.refuse("witness_utxo and non_witness_utxo contradict each other")
-    return told[0]
+            raise psbt_input.refusal(
+                f"it spends output {spends.vout} of a transaction that has {len(outputs)} outputs"
+            )
+        spent_outputs.append(outputs[spends.vout])
+    if not spent_outputs:
+        raise psbt_input.refusal(
+            "neither witness_utxo nor non_witness_utxo says what it spends, so the fee is unknown"
+        )
+    if spent_outputs[0] != spent_outputs[-1]:
+        raise psbt_input.refusal("witness_utxo and non_witness_utxo contradict each other")
+    return spent_outputs[0]

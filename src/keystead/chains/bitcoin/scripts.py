@@ -44,7 +44,7 @@ def p2wsh(witness_script: bytes) -> bytes:
 
 
 def p2tr(compressed: bytes) -> bytes:
-    """To the key tweaked as BIP-341 says for an empty script tree."""
+    """Pays to the key with the tweak of BIP-341 for an empty script tree."""
     return b"\x51\x20" + taproot_public_key(compressed[1:])[1:]
 
 
@@ -65,12 +65,12 @@ def address_of(script: bytes, network: AddressPrefixes) -> str:
     if kind == P2SH:
         return base58check(network.p2sh + script[2:22])
     version, size = _witness_shape(script)
-    # Version 0 with another length than the two is unspendable, and has no address (BIP-173).
+    # A program of version 0 with another length is unspendable, and has no address (BIP-173).
     return segwit(network.prefix, version, script[2:]) if version or size in (20, 32) else ""
 
 
 def operations(script: bytes) -> Iterator[int]:
-    """The opcodes in order, without the data that they push; ends where the script is cut short."""
+    """The opcodes in order, without the data that they push. It stops where the script is cut short."""
     at = 0
     while at < len(script):
         opcode = script[at]

@@ -50,17 +50,19 @@ _LOCKTIME_SECONDS_FROM: Final = 500_000_000
 """A locktime below this is a block height, else seconds since the epoch."""
 
 PSBT_BYTES_MAX: Final = 500_000
-"""Previous transactions make PSBTs large. In hex, this many bytes fit a request of one MiB."""
+"""The most bytes of a PSBT. Previous transactions make PSBTs large. In hex, this many bytes fit a request of one
+MiB."""
 
 LEGACY_BYTES_HASHED_MAX: Final = 32_000_000
-"""Before SegWit, each input's digest is over the whole transaction. The 675 inputs that nodes relay need 19 MB."""
+"""The most bytes that all digests of one transaction hash. Before SegWit, the digest of each input is over the
+whole transaction. The 675 inputs that nodes relay need 19 MB."""
 
 _REDEEM_SCRIPT_BYTES_MAX: Final = 520
 _WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
 
 
-class _Rules(msgspec.Struct, frozen=True):
-    """The records that an own input of one kind must have and must not have."""
+class _InputRules(msgspec.Struct, frozen=True):
+    """The records that an input of the account must have and must not have, for one kind of script."""
 
     must: tuple[InputKeyType, ...]
     must_not: tuple[InputKeyType, ...]
@@ -69,16 +71,19 @@ class _Rules(msgspec.Struct, frozen=True):
 
 _FINAL = (InputKeyType.FINAL_SCRIPTSIG, InputKeyType.FINAL_SCRIPTWITNESS)
 _SCRIPTS = (InputKeyType.REDEEM_SCRIPT, InputKeyType.WITNESS_SCRIPT)
-_RULES: Final[Mapping[str, _Rules]] = {
-    P2PKH: _Rules((InputKeyType.NON_WITNESS_UTXO,), (InputKeyType.WITNESS_UTXO, *_SCRIPTS, *_FINAL)),
-    P2SH: _Rules(
+_RULES: Final[Mapping[str, _InputRules]] = {
+    P2PKH: _InputRules((InputKeyType.NON_WITNESS_UTXO,), (InputKeyType.WITNESS_UTXO, *_SCRIPTS, *_FINAL)),
+    P2SH: _InputRules(
         (InputKeyType.NON_WITNESS_UTXO, InputKeyType.REDEEM_SCRIPT),
         (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT, *_FINAL),
     ),
-    # Wallets give the previous transaction too, since the signature does not vouch for other inputs' amounts.
-    P2WPKH: _Rules((InputKeyType.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
-    P2WSH: _Rules((InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
-    P2TR: _Rules(
+    # NON_WITNESS_UTXO is allowed: wallets include it, because the signature does not commit to the amounts of other
+    # inputs.
+    P2WPKH: _InputRules((InputKeyType.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
+    P2WSH: _InputRules(
+        (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT), (InputKeyType.REDEEM_SCRIPT, *_FINAL)
+    ),
+    P2TR: _InputRules(
         (InputKeyType.WITNESS_UTXO,),
         (
             InputKeyType.NON_WITNESS_UTXO,
@@ -111,11 +116,11 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     require_curve(party, Curve.SECP256K1, "Bitcoin")
     account = _account(party)
     psbt = _read(unsigned)
-    own = [each for each in psbt.inputs if _is_own(account, each, psbt)]
+    own = [psbt_input for psbt_input in psbt.inputs if _is_own(account, psbt_input, psbt)]
     if not own:
-        raise unparsable(f"no input of {party.address or account.kind}")
-    for each in own:
-        _check_own(account, each)
+        raise unparsable(f"it has no input of {party.address or account.kind}")
+    for psbt_input in own:
+        _check_own(account, psbt_input)
     if account.kind in (P2PKH, P2SH) and len(own) * psbt.transaction_bytes > LEGACY_BYTES_HASHED_MAX:
         raise unparsable(
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
@@ -126,12 +131,15 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
         return psbt.with_records(
-            {each.number: _record(account, one) for each, one in zip(own, signatures, strict=True)}
+            {
+                psbt_input.number: _record(account, signature)
+                for psbt_input, signature in zip(own, signatures, strict=True)
+            }
         )
 
     return UnsignedTransaction(
         scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind == P2TR else SignatureScheme.ECDSA,
-        messages=tuple(_digest(account, each, psbt, digests) for each in own),
+        messages=tuple(_digest(account, psbt_input, psbt, digests) for psbt_input in own),
         describe=view.describe,
         assemble=assemble,
     )
@@ -147,12 +155,14 @@ def view_bitcoin(unsigned: bytes, network: AddressPrefixes) -> TransactionView:
 
 def _read(unsigned: bytes) -> Psbt:
     if len(unsigned) > PSBT_BYTES_MAX:
-        raise unparsable(f"{len(unsigned)} bytes; a PSBT has at most {PSBT_BYTES_MAX}")
+        raise unparsable(f"it has {len(unsigned)} bytes; a PSBT has at most {PSBT_BYTES_MAX}")
     return read_psbt(unsigned)
 
 
 def _view(psbt: Psbt, network: AddressPrefixes) -> TransactionView:
-    fee = sum(one.satoshis for one in psbt.spent) - sum(one.satoshis for one in psbt.transaction.outputs)
+    fee = sum(output.satoshis for output in psbt.spent) - sum(
+        output.satoshis for output in psbt.transaction.outputs
+    )
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
@@ -163,13 +173,13 @@ def _view(psbt: Psbt, network: AddressPrefixes) -> TransactionView:
 
 
 def _account(party: Party) -> _Account:
-    found = network_and_kind(party.address_format)
-    if found is None:
+    network_kind = network_and_kind(party.address_format)
+    if network_kind is None:
         raise InvalidRequest(
             "invalid request: field `parameters.signWith`: Bitcoin transactions are signed with a Bitcoin address, "
             f"not with {party.address_format or 'the id of a private key'}"
         )
-    network, kind = found
+    network, kind = network_kind
     return _Account(party, kind, network, _SCRIPT_OF[kind](party.compressed))
 
 
@@ -182,20 +192,23 @@ _SCRIPT_OF: Final[Mapping[str, Callable[[bytes], bytes]]] = {
 }
 
 
-def _is_own(account: _Account, each: PsbtInput, psbt: Psbt) -> bool:
-    """Whether an input spends an output of the account.
+def _is_own(account: _Account, psbt_input: PsbtInput, psbt: Psbt) -> bool:
+    """Whether the input spends an output of the account.
 
     An account of P2SH or P2WSH also owns outputs that pay to a script in the PSBT that contains its compressed key.
     """
-    spent = psbt.spent[each.number].script
+    spent = psbt.spent[psbt_input.number].script
     if spent == account.script:
         return True
-    return account.kind in (P2SH, P2WSH) and kind_of(spent) == account.kind and _has_key(account, each, spent)
+    return account.kind in (P2SH, P2WSH) and kind_of(spent) == account.kind and _has_key(account, psbt_input, spent)
 
 
-def _has_key(account: _Account, each: PsbtInput, spent: bytes) -> bool:
+def _has_key(account: _Account, psbt_input: PsbtInput, spent: bytes) -> bool:
     key = account.party.compressed
-    redeem_script, witness_script = each.get(InputKeyType.REDEEM_SCRIPT), each.get(InputKeyType.WITNESS_SCRIPT)
+    redeem_script, witness_script = (
+        psbt_input.get(InputKeyType.REDEEM_SCRIPT),
+        psbt_input.get(InputKeyType.WITNESS_SCRIPT),
+    )
     if account.kind == P2WSH:
         return witness_script is not None and p2wsh(witness_script) == spent and key in witness_script
     nested = p2wpkh(hash160(key))
@@ -208,50 +221,52 @@ def _has_key(account: _Account, each: PsbtInput, spent: bytes) -> bool:
     return key in redeem_script
 
 
-def _check_own(account: _Account, each: PsbtInput) -> None:
+def _check_own(account: _Account, psbt_input: PsbtInput) -> None:
     rules = _RULES[account.kind]
     for field in rules.must:
-        if not each.has(field):
-            raise each.refuse(f"a {account.kind} input needs {field.name.lower()}")
+        if not psbt_input.has(field):
+            raise psbt_input.refusal(f"a {account.kind} input needs {field.name.lower()}")
     for field in rules.must_not:
-        if each.has(field):
-            raise each.refuse(f"a {account.kind} input is not signed with {field.name.lower()}")
-    sighash = each.get(InputKeyType.SIGHASH_TYPE)
+        if psbt_input.has(field):
+            raise psbt_input.refusal(f"a {account.kind} input is not signed with {field.name.lower()}")
+    sighash = psbt_input.get(InputKeyType.SIGHASH_TYPE)
     if sighash is not None and sighash != rules.sighash.to_bytes(4, "little"):
-        raise each.refuse(f"sighash type {sighash[:8].hex()}; {account.kind} is signed with {rules.sighash} only")
+        raise psbt_input.refusal(
+            f"sighash type {sighash[:8].hex()}; {account.kind} is signed with {rules.sighash} only"
+        )
 
 
-def _digest(account: _Account, each: PsbtInput, psbt: Psbt, digests: Digests) -> bytes:
-    spent = psbt.spent[each.number].script
+def _digest(account: _Account, psbt_input: PsbtInput, psbt: Psbt, digests: Digests) -> bytes:
+    spent = psbt.spent[psbt_input.number].script
     match account.kind:
         case "P2PKH":
-            return digests.legacy(each.number, spent)
+            return digests.legacy(psbt_input.number, spent)
         case "P2WPKH":
-            return digests.segwit(each.number, p2pkh(spent[2:]))
+            return digests.segwit(psbt_input.number, p2pkh(spent[2:]))
         case "P2SH":
-            return digests.legacy(each.number, _script(each, InputKeyType.REDEEM_SCRIPT, spent))
+            return digests.legacy(psbt_input.number, _script(psbt_input, InputKeyType.REDEEM_SCRIPT, spent))
         case "P2WSH":
-            return digests.segwit(each.number, _script(each, InputKeyType.WITNESS_SCRIPT, spent))
+            return digests.segwit(psbt_input.number, _script(psbt_input, InputKeyType.WITNESS_SCRIPT, spent))
         case "P2TR":
-            return digests.taproot(each.number)
+            return digests.taproot(psbt_input.number)
         case _:
             raise AssertionError(account.kind)
 
 
-def _script(each: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
+def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
     """The script of an own input. Raises InvalidRequest unless it is the one paid to, of a form that is signed."""
-    script, name = each.get(field), field.name.lower()
+    script, name = psbt_input.get(field), field.name.lower()
     assert script is not None  # as the rules say
     legacy = field is InputKeyType.REDEEM_SCRIPT
     limit = _REDEEM_SCRIPT_BYTES_MAX if legacy else _WITNESS_SCRIPT_BYTES_MAX
     if len(script) > limit:
-        raise each.refuse(f"its {name} has {len(script)} bytes, at most {limit} are possible")
+        raise psbt_input.refusal(f"its {name} has {len(script)} bytes, at most {limit} are possible")
     if (p2sh if legacy else p2wsh)(script) != spent:
-        raise each.refuse(f"its {name} is not the script that is paid to")
+        raise psbt_input.refusal(f"its {name} is not the script that is paid to")
     if legacy and kind_of(script) in (P2WPKH, P2WSH):
-        raise each.refuse(f"SegWit nested in P2SH is not signed: its {name} is {kind_of(script)}")
+        raise psbt_input.refusal(f"SegWit nested in P2SH is not signed: its {name} is {kind_of(script)}")
     if OP_CODESEPARATOR in operations(script):
-        raise each.refuse(f"its {name} has an OP_CODESEPARATOR, which is not signed")
+        raise psbt_input.refusal(f"its {name} has an OP_CODESEPARATOR, which is not signed")
     return script
 
 
@@ -271,8 +286,8 @@ def _keywords(psbt: Psbt, network: AddressPrefixes, fee: int) -> dict[str, Any]:
     return {
         "version": str(transaction.version),
         "inputs": [
-            {"tx_id": made.txid[::-1].hex(), "vout": made.vout, "sequence": made.sequence}
-            for made in transaction.inputs
+            {"tx_id": spending.txid[::-1].hex(), "vout": spending.vout, "sequence": spending.sequence}
+            for spending in transaction.inputs
         ],
         "outputs": [
             {

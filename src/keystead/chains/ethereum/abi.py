@@ -18,10 +18,10 @@ import msgspec
 
 WORD: Final = 32
 NESTING_MAX: Final = 32
-"""Of tuples and arrays in one another."""
+"""How deep tuples and arrays may be nested."""
 
 STATIC_BYTES_MAX: Final = 1_048_576
-"""Bytes of a value of a fixed size. Calldata is never as long, so a larger type is of no use."""
+"""The most bytes of a value of a fixed size. Calldata is never as long, so a larger type is of no use."""
 
 READS_PER_BYTE: Final = 4
 """How often each byte of the arguments may be read on average. Few encoders share equal values by pointers."""
@@ -41,8 +41,8 @@ class NotDecodable(ValueError):
     """The arguments are not an encoding of the types, or would be read too often."""
 
 
-# `static_bytes` of a type: how many bytes a value has where it stands; None for a type whose values are behind a
-# pointer.
+# `static_bytes` of a type: how many bytes a value has in the head of its tuple; None for a type whose values are
+# behind a pointer.
 
 
 class Integer(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Integer(msgspec.Struct, frozen=True):
 
 
 class Fixed(msgspec.Struct, frozen=True):
-    """A fixed-point number: an integer of so many bits, divided by ten to the power of `places`."""
+    """A fixed-point number: an integer of `bits` bits, divided by ten to the power of `places`."""
 
     static_bytes: ClassVar[int] = WORD
 
@@ -114,7 +114,7 @@ _NAMED: Final[Mapping[str, AbiType]] = {
 }
 
 
-def elementary(word: str) -> AbiType | None:
+def elementary_type(word: str) -> AbiType | None:
     """The elementary type of this name; None for another word."""
     if word in _NAMED:
         return _NAMED[word]
@@ -131,8 +131,10 @@ def elementary(word: str) -> AbiType | None:
 
 
 def split_dimensions(written: str) -> tuple[str, list[int | None]]:
-    """The item of a type as it is written, and its array dimensions, the innermost first: `tuple[2][]` is `tuple`,
-    [2, None]. Raises NotAbiType."""
+    """The name of the item type, and the array dimensions, the innermost first; None is a dynamic length.
+
+    For `tuple[2][]`: "tuple" and [2, None]. Raises NotAbiType.
+    """
     item = _ITEM.match(written)
     at = item.end() if item else 0
     dimensions: list[int | None] = []
@@ -147,7 +149,7 @@ def split_dimensions(written: str) -> tuple[str, list[int | None]]:
 
 
 def array_of(item: AbiType, size: int | None) -> Array:
-    """Raises NotAbiType for a fixed size that no calldata can hold."""
+    """An array type; `size` None: of dynamic length. Raises NotAbiType for a size that no calldata can hold."""
     if size is None:
         return Array(item, None, None)
     _require_possible(size * _head_bytes(item))
@@ -155,7 +157,7 @@ def array_of(item: AbiType, size: int | None) -> Array:
 
 
 def tuple_of(members: Sequence[AbiType]) -> Tuple:
-    """Raises NotAbiType for a size that no calldata can hold."""
+    """A tuple type. Raises NotAbiType for a size that no calldata can hold."""
     head_bytes, is_static = 0, True
     for member in members:
         size = member.static_bytes
@@ -168,7 +170,7 @@ def tuple_of(members: Sequence[AbiType]) -> Tuple:
 
 def _require_possible(size: int) -> None:
     if size > STATIC_BYTES_MAX:
-        raise NotAbiType(f"a type whose values have {size} bytes; at most {STATIC_BYTES_MAX} are possible")
+        raise NotAbiType(f"the values of a type have {size} bytes; at most {STATIC_BYTES_MAX} are allowed")
 
 
 def decode(kind: Tuple, data: bytes) -> list[Any]:
@@ -189,17 +191,19 @@ class _Decoder:
 
     def _take(self, at: int, size: int) -> bytes:
         if at + size > len(self._data):
-            raise NotDecodable(f"ends at byte {len(self._data)}, but {size} bytes were to come at {at}")
+            raise NotDecodable(
+                f"the data ends at byte {len(self._data)}, but {size} bytes are expected at byte {at}"
+            )
         self._left -= size
         if self._left < 0:
-            raise NotDecodable("pointers share what they point to too often")
+            raise NotDecodable("too many pointers to the same bytes")
         return self._data[at : at + size]
 
     def _number(self, at: int) -> int:
         return int.from_bytes(self._take(at, WORD))
 
     def read(self, kind: AbiType, at: int) -> Any:
-        """The value that begins at this byte. Pointers to it were followed before."""
+        """The value that begins at this byte. The caller has followed a pointer to it."""
         match kind:
             case Integer():
                 return self._integer(kind.bits, kind.signed, at)
@@ -228,7 +232,7 @@ class _Decoder:
     def _tuple(self, kind: Tuple, at: int) -> list[Any]:
         if not kind.members:
             # It has no bytes: an array of a trillion of them fits in one number.
-            raise NotDecodable("a tuple without members")
+            raise NotDecodable("a tuple has no members")
         return self.sequence(kind.members, at)
 
     def _array(self, kind: Array, at: int) -> list[Any]:
@@ -236,11 +240,11 @@ class _Decoder:
         if size is None:
             size, at = self._number(at), at + WORD
         if size * max(_head_bytes(kind.item), 1) > len(self._data) - at:
-            raise NotDecodable(f"an array of {size} items is longer than what is left")
+            raise NotDecodable(f"an array of {size} items is longer than the rest of the data")
         return self.sequence([kind.item] * size, at)
 
     def sequence(self, kinds: Sequence[AbiType], begin: int) -> list[Any]:
-        """Values whose head begins at a byte; pointers in the head count from there."""
+        """The values whose head begins at the byte `begin`. Pointers in the head count from that byte."""
         head_end = begin + sum(map(_head_bytes, kinds))
         values, at = [], begin
         for kind in kinds:
@@ -248,7 +252,7 @@ class _Decoder:
             if size is None:
                 place = begin + self._number(at)
                 if place < head_end:
-                    raise NotDecodable("a pointer into the head that it is in")
+                    raise NotDecodable("a pointer points into its own head")
                 values.append(self.read(kind, place))
                 at += WORD
             else:
@@ -260,19 +264,19 @@ class _Decoder:
         number = int.from_bytes(self._take(at, WORD), signed=signed)
         low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
         if not low <= number < high:
-            raise NotDecodable(f"a number beyond {bits} bits")
+            raise NotDecodable(f"a number has more than {bits} bits")
         return number
 
     def _sized(self, at: int) -> bytes:
         size = self._number(at)
         if size > len(self._data):
-            raise NotDecodable("a length beyond the end")
+            raise NotDecodable("a length is larger than the data")
         return _unpadded(self._take(at + WORD, -(-size // WORD) * WORD), size)
 
 
 def _unpadded(data: bytes, size: int) -> bytes:
     if any(data[size:]):
-        raise NotDecodable("padding that is not zero")
+        raise NotDecodable("padding is not zero")
     return data[:size]
 
 

@@ -14,13 +14,15 @@ from keystead.chains.curves import PublicKey
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.transaction import Party, unparsable
-from keystead.primitives.keccak import keccak256
 
 TRANSACTION_BYTES_MAX: Final = 131_072
-"""The most that nodes accept: 128 KiB, for a transaction without its blobs."""
+"""Nodes accept at most 128 KiB for a transaction without its blobs."""
 
 Reader = Callable[[Item, str], Any]
+"""From an item and the name of its field to the value. Raises InvalidRequest, naming the field."""
+
 Fields = Sequence[tuple[str, Reader]]
+"""The fields of a transaction in order, each with its reader."""
 
 
 def read_list(payload: bytes, what: str) -> list[Item]:
@@ -71,7 +73,7 @@ address = octets(20)
 
 
 def destination(item: Item, name: str) -> bytes:
-    """An address, or nothing where a contract is created."""
+    """Reads an address; b"" if the transaction creates a contract."""
     return b"" if item == b"" else bytes(address(item, name))
 
 
@@ -81,13 +83,13 @@ def data(item: Item, name: str) -> bytes:
     return item
 
 
-def each(reads: Reader) -> Reader:
-    """Reads a list, each of its items by `reads`."""
+def list_of(read_item: Reader) -> Reader:
+    """Reads a list, and each of its items with `read_item`."""
 
     def read(item: Item, name: str) -> list[Any]:
         if isinstance(item, bytes):
             raise unparsable(f"`{name}`: expected a list")
-        return [reads(one, f"{name}[{index}]") for index, one in enumerate(item)]
+        return [read_item(part, f"{name}[{index}]") for index, part in enumerate(item)]
 
     return read
 
@@ -98,12 +100,15 @@ def record(**fields: Reader) -> Reader:
     def read(item: Item, name: str) -> dict[str, Any]:
         if isinstance(item, bytes) or len(item) != len(fields):
             raise unparsable(f"`{name}`: expected a list of {len(fields)} items: {', '.join(fields)}")
-        return {key: reads(one, f"{name}.{key}") for one, (key, reads) in zip(item, fields.items(), strict=True)}
+        return {
+            key: read_field(part, f"{name}.{key}")
+            for part, (key, read_field) in zip(item, fields.items(), strict=True)
+        }
 
     return read
 
 
-access_list = each(record(address=address, storage_keys=each(octets(32))))
+access_list = list_of(record(address=address, storage_keys=list_of(octets(32))))
 """EIP-2930."""
 
 
@@ -118,9 +123,5 @@ def hex_text(value: bytes) -> str:
 
 
 def address_text(value: bytes) -> str:
-    """An address in lower case, "" for none."""
+    """An address as 0x and lower-case hex; "" for b""."""
     return hex_text(value) if value else ""
-
-
-def digest(signed: bytes) -> bytes:
-    return keccak256(signed)

@@ -18,15 +18,15 @@ from keystead.chains.ethereum.abi import (
     Tuple,
     array_of,
     decode,
-    elementary,
+    elementary_type,
     split_dimensions,
     tuple_of,
 )
-from keystead.chains.interface_text import read_json, refused_interface
+from keystead.chains.interface_text import invalid_interface, read_json
 from keystead.primitives.keccak import keccak256
 
 ENTRIES_MAX: Final = 5_000
-"""Functions, events and so on of one ABI. Compiled contracts have some hundreds at most."""
+"""The most entries (functions, events and so on) of one ABI. Compiled contracts have at most some hundreds."""
 
 SELECTOR_BYTES: Final = 4
 """The first four bytes of calldata name the function: keccak-256 of its signature."""
@@ -58,20 +58,21 @@ def check_abi(text: str) -> None:
     """Raise InvalidRequest unless the text is a JSON array of entries whose types the ABI has."""
     entries: tuple[AbiEntry, ...] = read_json(_ABI, text, _WHAT)
     if len(entries) > ENTRIES_MAX:
-        raise refused_interface(_WHAT, f"{len(entries)} entries; at most {ENTRIES_MAX} are allowed")
+        raise invalid_interface(_WHAT, f"{len(entries)} entries; at most {ENTRIES_MAX} are allowed")
     known: dict[str, AbiType] = {}
     for index, entry in enumerate(entries):
         if not entry.name and entry.type in ("function", "event", "error"):
-            raise refused_interface(_WHAT, f"entry {index}: a {entry.type} needs a `name`")
+            raise invalid_interface(_WHAT, f"entry {index}: a {entry.type} needs a `name`")
         try:
             for parameters in (entry.inputs, entry.outputs):
                 tuple_of([_type(parameter, known) for parameter in parameters])
         except NotAbiType as refused:
-            raise refused_interface(_WHAT, f"entry {index} ({entry.name[:100]}): {refused}") from None
+            raise invalid_interface(_WHAT, f"entry {index} ({entry.name[:100]}): {refused}") from None
 
 
 def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) -> AbiType:
-    """Raises NotAbiType. `known`: elementary types by name, as they are met: nearly all parameters are of a few."""
+    """The type of a parameter. `known`: the elementary types that were met, by name; the function adds to it.
+    Nearly all parameters have one of a few types. Raises NotAbiType."""
     if parameter.type in known:
         return known[parameter.type]
     item, dimensions = split_dimensions(parameter.type)
@@ -81,7 +82,7 @@ def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) ->
     if item == "tuple":
         kind: AbiType = tuple_of([_type(component, known, depth + 1) for component in parameter.components])
     else:
-        plain = elementary(item)
+        plain = elementary_type(item)
         if plain is None:
             raise NotAbiType(f"unknown type {parameter.type[:100]!r}")
         kind = known[item] = plain
@@ -97,7 +98,7 @@ class ContractAbi(msgspec.Struct, frozen=True):
 
     @staticmethod
     def read(text: str) -> ContractAbi:
-        """Of a text that `check_abi` has accepted."""
+        """The functions of a text that `check_abi` has accepted."""
         functions: dict[bytes, AbiEntry | None] = {}
         for entry in _ABI.decode(text):
             if entry.type == "function":

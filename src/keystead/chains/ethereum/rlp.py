@@ -1,7 +1,8 @@
 """Recursive length prefix: Ethereum's nesting of byte strings, read so that each value has one encoding.
 
-Here: strict decoding in linear time and bounded depth, encoding. Not here: what the items mean. The usual library
-copies the input once for each level of nesting: half a megabyte of nested lists takes half a gigabyte.
+Here: strict decoding in linear time and bounded depth, and encoding. Not here: what the items mean. The usual
+library is not used, because it copies the input once for each level of nesting: half a megabyte of nested lists
+takes half a gigabyte of memory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final, TypeAlias
 Item: TypeAlias = "bytes | list[Item]"
 
 DEPTH_MAX: Final = 6
-"""Lists in lists; an access list inside a transaction makes four."""
+"""How deep lists may be nested. An access list inside a transaction makes four levels."""
 
 _STRING, _LIST, _SHORT_MAX = 0x80, 0xC0, 55
 
@@ -22,7 +23,7 @@ class NotRlp(ValueError):
 
 
 def decode(data: bytes) -> Item:
-    """The item that `data` encodes. Raises NotRlp for bytes behind it and for an encoding that is not the
+    """The item that `data` encodes. Raises NotRlp for bytes after the item, and for an encoding that is not the
     shortest."""
     item, end = _item(data, 0, len(data), 0)
     if end != len(data):
@@ -41,17 +42,17 @@ def _item(data: bytes, at: int, limit: int, depth: int) -> tuple[Item, int]:
     start = at + 1
     if size > _SHORT_MAX:
         width = size - _SHORT_MAX
-        written = data[start : min(start + width, limit)]
+        length_bytes = data[start : min(start + width, limit)]
         start += width
-        size = int.from_bytes(written)
-        if len(written) < width or written[0] == 0 or size <= _SHORT_MAX:
-            raise NotRlp(f"the length at byte {at} is not written the shortest way")
+        size = int.from_bytes(length_bytes)
+        if len(length_bytes) < width or length_bytes[0] == 0 or size <= _SHORT_MAX:
+            raise NotRlp(f"the length at byte {at} is not in its shortest form")
     end = start + size
     if end > limit:
-        raise NotRlp(f"the item at byte {at} is longer than what holds it")
+        raise NotRlp(f"the item at byte {at} ends after the list or the data that contains it")
     if not is_list:
         if size == 1 and data[start] < _STRING:
-            raise NotRlp(f"the byte at {at} is not written the shortest way")
+            raise NotRlp(f"the item at byte {at} is not in its shortest form")
         return data[start:end], end
     if depth == DEPTH_MAX:
         raise NotRlp(f"lists are nested more than {DEPTH_MAX} deep")
@@ -63,7 +64,7 @@ def _item(data: bytes, at: int, limit: int, depth: int) -> tuple[Item, int]:
 
 
 def encode(item: bytes | Sequence[Item]) -> bytes:
-    """The item as bytes."""
+    """The canonical encoding of the item."""
     if isinstance(item, bytes):
         if len(item) == 1 and item[0] < _STRING:
             return item
@@ -75,8 +76,8 @@ def encode(item: bytes | Sequence[Item]) -> bytes:
 def _prefix(size: int, base: int) -> bytes:
     if size <= _SHORT_MAX:
         return bytes([base + size])
-    written = integer(size)
-    return bytes([base + _SHORT_MAX + len(written)]) + written
+    length_bytes = integer(size)
+    return bytes([base + _SHORT_MAX + len(length_bytes)]) + length_bytes
 
 
 def integer(value: int) -> bytes:

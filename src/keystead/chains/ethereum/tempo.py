@@ -24,6 +24,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
+from keystead.primitives.keccak import keccak256
 
 TYPE_BYTE: Final = 0x76
 
@@ -31,7 +32,7 @@ _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
 
 
 def _fee_payer(item: Item, name: str) -> bool:
-    """Whether another account pays the fee: the sender signs an empty slot, or a zero byte in it."""
+    """Whether another account pays the fee: then the sender signs a zero byte in this field, otherwise no bytes."""
     if item not in (b"", b"\0"):
         raise unparsable(f"`{name}`: before the sender has signed, it is empty or 00")
     return item == b"\0"
@@ -47,7 +48,7 @@ _FIELDS: Final[envelope.Fields] = (
     ("max_priority_fee_per_gas", _UINT256),
     ("max_fee_per_gas", _UINT256),
     ("gas_limit", _UINT64),
-    ("calls", envelope.each(envelope.record(to=envelope.destination, value=_UINT256, input=envelope.data))),
+    ("calls", envelope.list_of(envelope.record(to=envelope.destination, value=_UINT256, input=envelope.data))),
     ("access_list", envelope.access_list),
     ("nonce_key", _UINT256),
     ("nonce", _UINT64),
@@ -75,7 +76,7 @@ def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
     view = _view(items, envelope.sender(party))
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
-        messages=(envelope.digest(unsigned),),
+        messages=(keccak256(unsigned),),
         describe=view.describe,
         assemble=partial(_assemble, items),
     )

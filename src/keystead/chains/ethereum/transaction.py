@@ -26,6 +26,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
+from keystead.primitives.keccak import keccak256
 
 _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
 
@@ -41,7 +42,7 @@ _EIP_2930: Final[envelope.Fields] = (("chain_id", _UINT64), *_LEGACY, ("access_l
 
 
 def _fee_market(to: envelope.Reader) -> envelope.Fields:
-    """The nine items of EIP-1559, with which its successors begin."""
+    """The nine items of EIP-1559. The transactions of later EIPs begin with the same items."""
     return (
         ("chain_id", _UINT64),
         ("nonce", _UINT64),
@@ -59,7 +60,7 @@ _EIP_1559: Final = _fee_market(envelope.destination)
 _EIP_4844: Final[envelope.Fields] = (
     *_fee_market(envelope.address),
     ("max_fee_per_blob_gas", _UINT256),
-    ("blob_versioned_hashes", envelope.each(envelope.octets(32))),
+    ("blob_versioned_hashes", envelope.list_of(envelope.octets(32))),
 )
 _AUTHORIZATION: Final = envelope.record(
     chain_id=_UINT256,
@@ -71,7 +72,7 @@ _AUTHORIZATION: Final = envelope.record(
 )
 _EIP_7702: Final[envelope.Fields] = (
     *_fee_market(envelope.address),
-    ("authorization_list", envelope.each(_AUTHORIZATION)),
+    ("authorization_list", envelope.list_of(_AUTHORIZATION)),
 )
 
 FIELDS_OF_SOME_KINDS: Final = frozenset({"max_fee_per_gas", "max_priority_fee_per_gas", "max_fee_per_blob_gas"})
@@ -86,8 +87,11 @@ _TYPED: Final[Mapping[int, tuple[str, envelope.Fields]]] = {
 _FIRST_LIST_BYTE = 0xC0
 
 
-class _Read(msgspec.Struct, frozen=True):
-    """A transaction's items, and their meaning. `kind`: the first byte of a typed transaction, None for legacy."""
+class _ParsedTransaction(msgspec.Struct, frozen=True):
+    """The items of a transaction, and the values of its fields by name.
+
+    `kind`: the first byte of a typed transaction; None for a legacy one. `name`: the type as policies see it.
+    """
 
     kind: int | None
     name: str
@@ -98,14 +102,14 @@ class _Read(msgspec.Struct, frozen=True):
 def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
     """Read an unsigned transaction. Raises InvalidRequest: `failed to parse transaction`, or the wrong curve."""
     require_curve(party, Curve.SECP256K1, "Ethereum")
-    read = _read(unsigned)
-    view = _view(read, envelope.sender(party))
+    parsed = _read(unsigned)
+    view = _view(parsed, envelope.sender(party))
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
-        messages=(envelope.digest(unsigned),),
+        messages=(keccak256(unsigned),),
         contracts=view.contracts,
         describe=view.describe,
-        assemble=partial(_assemble, read),
+        assemble=partial(_assemble, parsed),
         valid_on_every_chain=view.valid_on_every_chain,
     )
 
@@ -115,16 +119,16 @@ def view_ethereum(unsigned: bytes, sender: str) -> TransactionView:
     return _view(_read(unsigned), sender)
 
 
-def _view(read: _Read, sender: str) -> TransactionView:
-    to = envelope.address_text(read.fields["to"])
-    calls = bool(to) and len(read.fields["data"]) >= SELECTOR_BYTES
+def _view(parsed: _ParsedTransaction, sender: str) -> TransactionView:
+    to = envelope.address_text(parsed.fields["to"])
+    calls = bool(to) and len(parsed.fields["data"]) >= SELECTOR_BYTES
     return TransactionView(
         contracts=(to,) if calls else (),
-        describe=partial(_describe, read, sender),
-        valid_on_every_chain="chain_id" not in read.fields,
+        describe=partial(_describe, parsed, sender),
+        valid_on_every_chain="chain_id" not in parsed.fields,
         unseen=tuple(
-            _authorization_text(each["address"], each["chain_id"])
-            for each in read.fields.get("authorization_list", ())
+            _authorization_text(authorization["address"], authorization["chain_id"])
+            for authorization in parsed.fields.get("authorization_list", ())
         ),
     )
 
@@ -137,13 +141,13 @@ def _authorization_text(address: bytes, chain_id: int) -> str:
     )
 
 
-def _read(unsigned: bytes) -> _Read:
+def _read(unsigned: bytes) -> _ParsedTransaction:
     if not unsigned:
-        raise unparsable("it is empty")
-    return _legacy(unsigned) if unsigned[0] >= _FIRST_LIST_BYTE else _typed(unsigned)
+        raise unparsable("the transaction is empty")
+    return _read_legacy(unsigned) if unsigned[0] >= _FIRST_LIST_BYTE else _read_typed(unsigned)
 
 
-def _legacy(unsigned: bytes) -> _Read:
+def _read_legacy(unsigned: bytes) -> _ParsedTransaction:
     items = envelope.read_list(unsigned, "a legacy Ethereum transaction")
     chain: dict[str, int] = {}
     match items:
@@ -152,39 +156,41 @@ def _legacy(unsigned: bytes) -> _Read:
         case [*_, chain_id, b"", b""] if len(items) == len(_LEGACY) + 3:
             chain["chain_id"] = _UINT64(chain_id, "chain_id")
             if chain["chain_id"] == 0:
-                raise unparsable("`chain_id`: zero; a transaction for any chain has 6 items and names none")
+                raise unparsable(
+                    "`chain_id`: it is zero; a transaction that is valid on every chain has 6 items and no chain id"
+                )
         case _:
             raise unparsable(
-                f"a legacy Ethereum transaction of {len(items)} items; without its signature it has 6, "
-                "or 9 of which the last three are a chain id and two empty strings (EIP-155)"
+                f"a legacy Ethereum transaction of {len(items)} items; before it is signed, it has 6, or 9 with a "
+                "chain id and two empty strings at the end (EIP-155)"
             )
     fields = envelope.read_fields(items[: len(_LEGACY)], _LEGACY)
-    return _Read(None, "LEGACY", items[: len(_LEGACY)], fields | chain)
+    return _ParsedTransaction(None, "LEGACY", items[: len(_LEGACY)], fields | chain)
 
 
-def _typed(unsigned: bytes) -> _Read:
+def _read_typed(unsigned: bytes) -> _ParsedTransaction:
     kind = unsigned[0]
     if kind not in _TYPED:
         raise unparsable(f"Ethereum transaction type 0x{kind:02x}; supported are legacy and 0x01 to 0x04")
     name, fields = _TYPED[kind]
     items = envelope.read_list(unsigned[1:], f"an Ethereum transaction of type 0x{kind:02x}")
     if len(items) != len(fields):
-        signed = " (its signature must not be there yet)" if len(items) == len(fields) + 3 else ""
+        signed = " (leave its signature out)" if len(items) == len(fields) + 3 else ""
         raise unparsable(
             f"an Ethereum transaction of type 0x{kind:02x} has {len(fields)} items before it is signed, "
             f"not {len(items)}{signed}: {', '.join(name for name, _ in fields)}"
         )
-    return _Read(kind, name, items, envelope.read_fields(items, fields))
+    return _ParsedTransaction(kind, name, items, envelope.read_fields(items, fields))
 
 
-def _describe(read: _Read, sender: str, interfaces: Mapping[str, ParsedInterface]) -> Description:
+def _describe(parsed: _ParsedTransaction, sender: str, interfaces: Mapping[str, ParsedInterface]) -> Description:
     """The documented fields of eth.tx; fields that this kind of transaction does not have are absent."""
-    fields = read.fields
+    fields = parsed.fields
     numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")
     tx = {name: fields[name] for name in (*numbers, "max_fee_per_blob_gas") if name in fields}
     to = envelope.address_text(fields["to"])
     tx |= {
-        "type": read.name,
+        "type": parsed.name,
         "from": sender,
         "to": to,
         "data": envelope.hex_text(fields["data"]),
@@ -199,13 +205,13 @@ def _describe(read: _Read, sender: str, interfaces: Mapping[str, ParsedInterface
     return Description({"eth": {"tx": {**tx, **call}}})
 
 
-def _assemble(read: _Read, signatures: Sequence[Signature]) -> bytes:
+def _assemble(parsed: _ParsedTransaction, signatures: Sequence[Signature]) -> bytes:
     (signature,) = signatures
-    if read.kind is None:
-        chain_id = read.fields.get("chain_id")
+    if parsed.kind is None:
+        chain_id = parsed.fields.get("chain_id")
         v = 27 + signature.v if chain_id is None else 35 + 2 * chain_id + signature.v
     else:
         v = signature.v
     signed = [rlp.integer(v), rlp.integer(int.from_bytes(signature.r)), rlp.integer(int.from_bytes(signature.s))]
-    payload = rlp.encode([*read.items, *signed])
-    return payload if read.kind is None else bytes([read.kind]) + payload
+    payload = rlp.encode([*parsed.items, *signed])
+    return payload if parsed.kind is None else bytes([parsed.kind]) + payload

@@ -20,8 +20,8 @@ from keystead.primitives.keccak import keccak256
 BYTES_MAX: Final = 131_072
 TYPES_MAX, NESTING_MAX = 100, 32
 DELIMITERS_MAX: Final = 32_768
-"""Most commas and opening brackets of a text. They bound its values, whatever their types: an empty structure takes
-three characters and a hash."""
+"""The most commas and opening brackets of a text. Their number bounds the number of values, of any type: an empty
+structure takes three characters of text and one hash."""
 
 DOMAIN: Final = "EIP712Domain"
 _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
@@ -31,10 +31,11 @@ _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
     "verifyingContract": "address",
     "salt": "bytes32",
 }
-"""In this order, if the types do not declare the domain."""
+"""The members of the domain with their types, in this order, if the types do not declare the domain."""
 
 TYPE_TEXT_CHARACTERS_MAX: Final = 262_144
-"""Of the types as they are hashed: each struct's text repeats those that it refers to."""
+"""The most characters of all types as they are hashed. The text of a struct repeats the structs that it refers
+to."""
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$:.-]{0,199}\Z")
 _ARRAY = re.compile(r"(?P<item>.*)\[(?P<size>[0-9]{0,9})\]\Z", re.DOTALL)
@@ -50,7 +51,7 @@ Encode = Callable[[Any], tuple[bytes, Any]]
 
 
 class TypedData(msgspec.Struct, frozen=True):
-    """`digest` is what is signed, 32 bytes. In `domain` and `message`, integers are such and hex is lower case."""
+    """`digest`: the 32 bytes that are signed. In `domain` and `message`, integers are int and hex is lower case."""
 
     digest: bytes
     primary_type: str
@@ -73,15 +74,15 @@ class _TypedData(msgspec.Struct, frozen=True):
 def parse_typed_data(text: str, field: str) -> TypedData:
     """Read typed data. Raises InvalidRequest, naming the field of the request and the place in the text."""
     if len(text) > BYTES_MAX:
-        raise _refused(field, f"at most {BYTES_MAX} characters of typed data")
+        raise _refusal(field, f"at most {BYTES_MAX} characters of typed data")
     if sum(map(text.count, ",[{")) > DELIMITERS_MAX:
-        raise _refused(field, f"at most {DELIMITERS_MAX} commas and opening brackets")
+        raise _refusal(field, f"at most {DELIMITERS_MAX} commas and opening brackets")
     try:
         return _read(_document(text))
     except _Malformed as refused:
-        raise _refused(field, str(refused)) from None
+        raise _refusal(field, str(refused)) from None
     except RecursionError:
-        raise _refused(field, "nested too deeply") from None
+        raise _refusal(field, "nested too deeply") from None
 
 
 def _read(document: _TypedData) -> TypedData:
@@ -89,10 +90,10 @@ def _read(document: _TypedData) -> TypedData:
     declared.setdefault(DOMAIN, _domain_members(document.domain))
     _check_domain(declared[DOMAIN])
     if document.primary_type == DOMAIN:
-        raise _Malformed(f"`primaryType`: {DOMAIN} is part of what is signed, not what is signed")
+        raise _Malformed(f"`primaryType`: {DOMAIN} is the domain and cannot be the message")
     types = _Types(declared)
-    domain_hash, domain = _at(".domain", types.struct(DOMAIN), document.domain)
-    message_hash, message = _at(".message", types.struct(document.primary_type), document.message)
+    domain_hash, domain = _encode_at(".domain", types.struct(DOMAIN), document.domain)
+    message_hash, message = _encode_at(".message", types.struct(document.primary_type), document.message)
     return TypedData(keccak256(b"\x19\x01" + domain_hash + message_hash), document.primary_type, domain, message)
 
 
@@ -107,9 +108,9 @@ def _domain_members(domain: Mapping[str, Any]) -> tuple[_Member, ...]:
 
 
 def _check_domain(members: Sequence[_Member]) -> None:
-    """Refuse a member of the domain that is declared as something else than EIP-712 has it.
+    """Refuse a member of the domain that is declared with another type than EIP-712 gives it.
 
-    Policies compare these members: an address that is declared as a number would be no address to them.
+    Policies compare these members, and would not recognize an address that is declared as a number.
     """
     for member in members:
         expected = _DOMAIN_MEMBERS.get(member.name, member.type)
@@ -120,7 +121,8 @@ def _check_domain(members: Sequence[_Member]) -> None:
 
 
 class _Malformed(ValueError):
-    """Why a text is not typed data. `place`: the steps from the root to the value, found while the error rises."""
+    """Why a text is not typed data. `place`: the steps from the root to the value; each caller adds its step in
+    front."""
 
     def __init__(self, why: str, place: str = "") -> None:
         super().__init__(why)
@@ -131,8 +133,8 @@ class _Malformed(ValueError):
         return f"`{place}`: {self.args[0]}" if place else str(self.args[0])
 
 
-def _at(step: str, encode: Encode, value: Any) -> tuple[bytes, Any]:
-    """What `encode` returns; a refusal tells that it was at this step."""
+def _encode_at(step: str, encode: Encode, value: Any) -> tuple[bytes, Any]:
+    """The result of `encode`. A _Malformed that it raises gets `step` in front of its place."""
     try:
         return encode(value)
     except _Malformed as refused:
@@ -140,7 +142,7 @@ def _at(step: str, encode: Encode, value: Any) -> tuple[bytes, Any]:
         raise
 
 
-def _refused(field: str, why: str) -> InvalidRequest:
+def _refusal(field: str, why: str) -> InvalidRequest:
     return InvalidRequest(f"invalid request body: field `{field}`: not EIP-712 typed data: {why}")
 
 
@@ -153,11 +155,11 @@ def _document(text: str) -> _TypedData:
         raise _Malformed(f"not valid JSON: {refused}") from None
 
 
-def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) != len(members):
+def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(members)
+    if len(unique) != len(members):
         raise _Malformed("a member appears twice in an object")
-    return found
+    return unique
 
 
 def _integer_literal(digits: str) -> int:
@@ -171,7 +173,10 @@ def _no_fraction(literal: str) -> None:
 
 
 _JSON = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_int=_integer_literal, parse_float=_no_fraction, parse_constant=_no_fraction
+    object_pairs_hook=_unique_members,
+    parse_int=_integer_literal,
+    parse_float=_no_fraction,
+    parse_constant=_no_fraction,
 )
 
 
@@ -200,10 +205,10 @@ class _Types:
             raise _Malformed(f"`types.{name}`: two members have the same name")
 
     def struct(self, name: str) -> Encode:
-        """How a struct is hashed: keccak-256 of the type's hash and a word for each member."""
+        """The encoder of a struct: keccak-256 of the type's hash and a word for each member."""
         known = self._structs.get(name)
         if known is None:
-            # Put there before its members are looked at: they may be of this type again.
+            # Stored before its members are read, because a member may be of this type again.
             text = self._text(name)
             self._text_left -= len(text)
             if self._text_left < 0:
@@ -222,19 +227,20 @@ class _Types:
 
     def _text(self, name: str) -> str:
         """The type as it is hashed: itself, then the structs that it refers to, in order of their names."""
-        found: dict[str, None] = {}
-        self._find(name, found)
+        structs: set[str] = set()
+        self._collect_structs(name, structs)
         return "".join(
-            f"{one}({','.join(f'{member.type} {member.name}' for member in self._declared[one])})"
-            for one in (name, *sorted(found.keys() - {name}))
+            f"{struct}({','.join(f'{member.type} {member.name}' for member in self._declared[struct])})"
+            for struct in (name, *sorted(structs - {name}))
         )
 
-    def _find(self, name: str, found: dict[str, None]) -> None:
-        if name in found:
+    def _collect_structs(self, name: str, structs: set[str]) -> None:
+        """Add this struct and those that it refers to, at any depth."""
+        if name in structs:
             return
         if name not in self._declared:
             raise _Malformed(f"type {name[:100]!r} is not declared in `types`")
-        found[name] = None
+        structs.add(name)
         for member in self._declared[name]:
             kind, dimensions = member.type, 0
             while array := _ARRAY.match(kind):
@@ -242,7 +248,7 @@ class _Types:
                 if dimensions > NESTING_MAX:
                     raise _Malformed(f"arrays are nested more than {NESTING_MAX} deep")
             if _elementary(kind) is None:
-                self._find(kind, found)
+                self._collect_structs(kind, structs)
 
 
 def _struct(
@@ -254,7 +260,7 @@ def _struct(
     for member, encode in members:
         if member not in value:
             raise _Malformed(f"missing, but {name} declares it", f".{member}")
-        word, seen[member] = _at(f".{member}", encode, value[member])
+        word, seen[member] = _encode_at(f".{member}", encode, value[member])
         words.append(word)
     return keccak256(b"".join(words)), seen
 
@@ -276,7 +282,7 @@ def _array(encode: Encode, size: str, value: Any) -> tuple[bytes, list[Any]]:
 
 @functools.lru_cache(maxsize=256)
 def _elementary(kind: str) -> Encode | None:
-    """How values of an elementary type are written in 32 bytes; None for another type."""
+    """The encoder of an elementary type, which writes 32 bytes; None for another type."""
     if kind in _NAMED:
         return _NAMED[kind]
     if integer := _INTEGER_TYPE.match(kind):
@@ -341,7 +347,8 @@ def _integer(bits: int, signed: bool, value: Any) -> tuple[bytes, int]:
 
 
 def integer_of(value: Any) -> int | None:
-    """An integer as clients write it: a JSON number, its decimal digits as a string, or 0x and hex digits."""
+    """An integer as clients write it: a JSON number, its decimal digits as a string, or 0x and hex digits. None for
+    any other value."""
     match value:
         case bool():
             return None

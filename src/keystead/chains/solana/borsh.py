@@ -1,6 +1,6 @@
 """Values of IDL types, read from the data of a Solana instruction, at a cost bounded by the data and a budget.
 
-Here: Borsh, generic definitions, options of C. Not here: which instruction it is (`interfaces`), what types
+Here: Borsh, generic definitions, `coption`. Not here: which instruction it is (`interfaces`), what types
 an IDL may name (`idl`).
 """
 
@@ -30,7 +30,8 @@ class _Undecodable(Exception):
 
 
 class _OptionLayout(msgspec.Struct, frozen=True):
-    """How a `coption` is written: bytes of its tag, 0 or 1, and whether an absent value is there as zeros."""
+    """How a `coption` is written. `tag_bytes`: the size of its tag, which is 0 or 1. `padded`: an absent value is
+    written as zeros."""
 
     tag_bytes: int
     padded: bool
@@ -42,7 +43,7 @@ _OPTION_LAYOUTS: Final = (
     _OptionLayout(4, padded=False),  # an enum in bincode
     _OptionLayout(4, padded=True),  # accounts of SPL Token: `pack_coption_key`; for Codama, any `coption`
 )
-"""An IDL does not tell which of them its program reads."""
+"""The layouts that programs use. An IDL does not say which of them its program reads."""
 
 
 class ValueMeter:
@@ -60,30 +61,31 @@ class ValueMeter:
 def read_arguments(
     arguments: Sequence[tuple[str, Any]], data: bytes, at: int, types: Mapping[str, IdlType], meter: ValueMeter
 ) -> dict[str, Any] | None:
-    """Arguments by name, given as names and IDL types, from `data` from position `at` on; None without a single
-    exact reading, and when the transaction has more values than `meter` has left. `types` are those that the IDL
-    defines, by name.
+    """The values of the arguments by name, read from `data`, beginning at position `at`.
 
-    Programs may ignore bytes behind their arguments. So if options of C are among the arguments, a reading that
-    leaves bytes counts as well: if it differs, the program could act on other values than a policy has seen.
+    `arguments`: names and IDL types. `types`: the types that the IDL defines, by name. None if there is not exactly
+    one reading, or if the transaction has more values than `meter` has left.
+
+    Programs may ignore bytes after their arguments. So if a `coption` is among the arguments, a reading that leaves
+    bytes counts as well: if it differs, the program could act on other values than a policy has seen.
     """
     readings: list[dict[str, Any]] = []
     is_exact = False
     for layout in _OPTION_LAYOUTS:
         reader = _BorshReader(data, at, types, layout, meter)
         try:
-            readings.append(reader.named(arguments, {}))
+            readings.append(reader.read_members(arguments, {}))
             is_exact = is_exact or reader.is_finished
         except _Undecodable:
             pass
         if not reader.met_coption:
             break
-    return readings[0] if is_exact and all(one == readings[0] for one in readings) else None
+    return readings[0] if is_exact and all(reading == readings[0] for reading in readings) else None
 
 
 class _Meaning(msgspec.Struct, frozen=True):
-    """The value of a generic parameter: a type, to be read with the parameters of the place where it is written; or
-    the text of a constant."""
+    """The value of a generic parameter: a type (`kind`), whose own parameters `scope` resolves; or the text of a
+    constant."""
 
     kind: Any = None
     scope: Mapping[str, _Meaning] = {}
@@ -93,8 +95,9 @@ class _Meaning(msgspec.Struct, frozen=True):
 _Scope = Mapping[str, _Meaning]
 
 
-def _bound(parameters: Sequence[IdlGeneric | str], arguments: Any, scope: _Scope) -> _Scope:
-    """The parameters of a definition with what they stand for, given the arguments and the scope of its use."""
+def _bind_generics(parameters: Sequence[IdlGeneric | str], arguments: Any, scope: _Scope) -> _Scope:
+    """The scope inside a definition: each of its parameters with its meaning. `arguments` and `scope` are those of
+    the place that uses the definition."""
     if not isinstance(arguments, list) or len(arguments) != len(parameters):
         raise _Undecodable
     inside = {}
@@ -109,8 +112,8 @@ def _bound(parameters: Sequence[IdlGeneric | str], arguments: Any, scope: _Scope
 
 
 def _meaning(argument: Any, scope: _Scope) -> _Meaning:
-    """Of a generic argument. A parameter that is passed on keeps its meaning; Anchor writes a parameter that is a
-    constant as if it were a type."""
+    """The meaning of a generic argument. A parameter that is passed on keeps its meaning. Anchor writes a parameter
+    that is a constant as if it were a type."""
     match argument:
         case {"type": {"generic": str(name)}} | {"kind": "const", "value": str(name)} if name in scope:
             return scope[name]
@@ -123,7 +126,7 @@ def _meaning(argument: Any, scope: _Scope) -> _Meaning:
 
 
 def _length(written: Any, scope: _Scope) -> int:
-    """Of an array: a number, or a generic constant."""
+    """The length of an array: a number, or a generic constant."""
     match written:
         case int():
             return written
@@ -155,10 +158,10 @@ class _BorshReader:
     def is_finished(self) -> bool:
         return self._at == len(self._data)
 
-    def named(self, members: Sequence[tuple[str, Any]], scope: _Scope, depth: int = 0) -> dict[str, Any]:
+    def read_members(self, members: Sequence[tuple[str, Any]], scope: _Scope, depth: int = 0) -> dict[str, Any]:
         values = {name: self.read(kind, scope, depth) for name, kind in members}
         if len(values) != len(members):
-            raise _Undecodable  # two of one name: a policy could mean either
+            raise _Undecodable  # two members have one name: a policy could mean either
         return values
 
     def read(self, kind: Any, scope: _Scope, depth: int = 0) -> Any:
@@ -179,9 +182,9 @@ class _BorshReader:
             case {"generic": str(name)} if name in scope and scope[name].constant is None:
                 return self.read(scope[name].kind, scope[name].scope, depth + 1)
             case {"defined": str(name)}:
-                return self._defined(name, [], scope, depth)
+                return self._read_defined(name, [], scope, depth)
             case {"defined": {"name": str(name)}}:
-                return self._defined(name, kind["defined"].get("generics", []), scope, depth)
+                return self._read_defined(name, kind["defined"].get("generics", []), scope, depth)
             case _:
                 raise _Undecodable
 
@@ -196,12 +199,12 @@ class _BorshReader:
                 raise _Undecodable
         return None
 
-    def _defined(self, name: str, arguments: Any, scope: _Scope, depth: int) -> Any:
+    def _read_defined(self, name: str, arguments: Any, scope: _Scope, depth: int) -> Any:
         kind = self._types.get(name)
         if kind is None or kind.serialization != "borsh":
             raise _Undecodable
         self._meter.count(len(kind.generics))
-        inside = _bound(kind.generics, arguments, scope)
+        inside = _bind_generics(kind.generics, arguments, scope)
         match kind.type.kind:
             case "struct":
                 return self._members(kind.type.fields, inside, depth)
@@ -217,14 +220,14 @@ class _BorshReader:
                 assert_never(kind.type.kind)
 
     def _members(self, fields: Sequence[Any], scope: _Scope, depth: int) -> Any:
-        """Members with names as a map, members without names as a list.
+        """The members of a struct or variant: a map if they have names, otherwise a list.
 
-        They are counted before they are looked at: a structure may have thousands, and a transaction may name it
-        hundreds of times.
+        They are counted before they are read, because a struct may have thousands of members, and a transaction may
+        use it hundreds of times.
         """
         self._meter.count(len(fields))
         if all(isinstance(field, dict) and "name" in field and "type" in field for field in fields):
-            return self.named([(field["name"], field["type"]) for field in fields], scope, depth + 1)
+            return self.read_members([(field["name"], field["type"]) for field in fields], scope, depth + 1)
         return [self.read(field, scope, depth + 1) for field in fields]
 
     def _scalar(self, kind: str) -> Any:

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from keystead.chains.interface_text import read_json, refused_interface
+from keystead.chains.interface_text import invalid_interface, read_json
 
 _WHAT = "a Solana IDL"
 NESTING_MAX = 32
 DISCRIMINATOR_BYTES_MAX = 64
-"""Anchor's have 8 bytes, those of other frameworks 1 or 4."""
+"""The most bytes of a discriminator. Anchor uses 8 bytes, other frameworks 1 or 4."""
 
 
 class IdlAccount(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class IdlVariant(msgspec.Struct, frozen=True):
 
 
 class IdlTypeBody(msgspec.Struct, frozen=True):
-    """What an alias stands for is under `value` in the old specification and under `alias` in the new one."""
+    """The target of an alias is `value` in the old specification and `alias` in the new one."""
 
     kind: Literal["struct", "enum", "alias", "type"]
     fields: tuple[Any, ...] = ()
@@ -65,7 +65,8 @@ class IdlGeneric(msgspec.Struct, frozen=True):
 
 
 class IdlType(msgspec.Struct, frozen=True):
-    """`serialization` tells a layout other than Borsh. Parameters by name alone are of an older specification."""
+    """A type that the IDL defines. `serialization`: the layout, if it is not Borsh. `generics`: in an older
+    specification, the names of the parameters alone."""
 
     name: str
     type: IdlTypeBody
@@ -74,7 +75,7 @@ class IdlType(msgspec.Struct, frozen=True):
 
 
 class Idl(msgspec.Struct, frozen=True):
-    """`types` must be there, even if it is empty."""
+    """An IDL. `types` must be present, even if it is empty."""
 
     instructions: tuple[IdlInstruction, ...]
     types: tuple[IdlType, ...]
@@ -94,9 +95,9 @@ def check_idl(text: str) -> None:
     for instruction in idl.instructions:
         discriminator = instruction.discriminator
         if discriminator is not None and not all(0 <= byte <= 255 for byte in discriminator):
-            raise refused_interface(_WHAT, f"instruction {instruction.name!r}: a discriminator is a list of bytes")
+            raise invalid_interface(_WHAT, f"instruction {instruction.name!r}: a discriminator is a list of bytes")
         if discriminator is not None and len(discriminator) > DISCRIMINATOR_BYTES_MAX:
-            raise refused_interface(
+            raise invalid_interface(
                 _WHAT,
                 f"instruction {instruction.name!r}: a discriminator of {len(discriminator)} bytes; at most "
                 f"{DISCRIMINATOR_BYTES_MAX} are allowed",
@@ -108,7 +109,9 @@ def check_idl(text: str) -> None:
         members = [*kind.type.fields, *(field for variant in kind.type.variants for field in variant.fields)]
         if kind.type.target is not None:
             members.append(kind.type.target)
-        generics = frozenset(each if isinstance(each, str) else each.name for each in kind.generics)
+        generics = frozenset(
+            parameter if isinstance(parameter, str) else parameter.name for parameter in kind.generics
+        )
         for member in members:
             named = isinstance(member, dict) and "type" in member and "name" in member
             written = member["type"] if named else member
@@ -130,7 +133,7 @@ class _Names(msgspec.Struct, frozen=True):
 
 def _check_idl_type(written: Any, names: _Names, where: str, depth: int = 0) -> None:
     if depth > NESTING_MAX:
-        raise refused_interface(_WHAT, f"{where}: types are nested more than {NESTING_MAX} deep")
+        raise invalid_interface(_WHAT, f"{where}: types are nested more than {NESTING_MAX} deep")
     match written:
         case str() if written in _IDL_SCALARS:
             return
@@ -144,14 +147,15 @@ def _check_idl_type(written: Any, names: _Names, where: str, depth: int = 0) -> 
             return
         case {"defined": str(name)} | {"defined": {"name": str(name)}}:
             if name not in names.defined:
-                raise refused_interface(_WHAT, f"{where}: type {name[:100]!r} is not defined in `types`")
+                raise invalid_interface(_WHAT, f"{where}: type {name[:100]!r} is not defined in `types`")
             _check_generic_arguments(written["defined"], names, where, depth)
         case _:
-            raise refused_interface(_WHAT, f"{where}: unknown type {str(written)[:100]}")
+            raise invalid_interface(_WHAT, f"{where}: unknown type {str(written)[:100]}")
 
 
 def _check_generic_arguments(defined: Any, names: _Names, where: str, depth: int) -> None:
-    """Of a defined type; whether they are as many as it has parameters is not asked, Rust has defaults for some."""
+    """Check the generic arguments of a defined type. Their number is not checked, because parameters may have
+    defaults."""
     arguments = defined.get("generics", []) if isinstance(defined, dict) else []
     for argument in arguments if isinstance(arguments, list) else [arguments]:
         match argument:
@@ -160,4 +164,4 @@ def _check_generic_arguments(defined: Any, names: _Names, where: str, depth: int
             case {"kind": "const", "value": str()}:
                 pass
             case _:
-                raise refused_interface(_WHAT, f"{where}: unknown generic argument {str(argument)[:100]}")
+                raise invalid_interface(_WHAT, f"{where}: unknown generic argument {str(argument)[:100]}")

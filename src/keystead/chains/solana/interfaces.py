@@ -33,30 +33,30 @@ class ProgramIdl(msgspec.Struct, frozen=True):
 
     @staticmethod
     def read(text: str) -> ProgramIdl:
-        """Of a text that `check_idl` has accepted."""
+        """The instructions of a text that `check_idl` has accepted."""
         idl = read_idl(text)
         instructions: dict[bytes, list[_Instruction]] = {}
-        for each in idl.instructions:
+        for declared in idl.instructions:
             instruction = _Instruction(
-                each.name,
-                _discriminator(each),
-                tuple(_account_names(each.accounts)),
-                tuple((argument.name, argument.type) for argument in each.args),
+                declared.name,
+                _discriminator(declared),
+                tuple(_account_names(declared.accounts)),
+                tuple((argument.name, argument.type) for argument in declared.args),
             )
             instructions.setdefault(instruction.discriminator, []).append(instruction)
-        defined = Counter(kind.name for kind in idl.types)
-        return ProgramIdl(instructions, {kind.name: kind for kind in idl.types if defined[kind.name] == 1})
+        definitions = Counter(kind.name for kind in idl.types)
+        return ProgramIdl(instructions, {kind.name: kind for kind in idl.types if definitions[kind.name] == 1})
 
-    def parsed_instruction(self, data: bytes, accounts: Sequence[str], meter: ValueMeter) -> dict[str, Any] | None:
-        """`parsed_instruction_data` of an instruction: empty if the data names no instruction of the IDL; None if
-        it names one and the IDL has no single exact reading of it.
+    def parse_instruction(self, data: bytes, accounts: Sequence[str], meter: ValueMeter) -> dict[str, Any] | None:
+        """The keyword `parsed_instruction_data` of an instruction. Empty if the data names no instruction of the
+        IDL. None if it names one and there is not exactly one reading of it by the IDL.
 
         `accounts` are the keys that the instruction names, in its order. Integers become int; public keys base 58;
         bytes hexadecimal digits; floats their decimal text; an absent option None; a struct a map; a variant of an
         enum a map of its name to its fields, or to an empty map.
         """
         lengths = range(min(len(data), DISCRIMINATOR_BYTES_MAX) + 1)
-        matching = (one for length in lengths for one in self.instructions.get(data[:length], ()))
+        matching = (known for length in lengths for known in self.instructions.get(data[:length], ()))
         instruction = next(matching, None)
         if instruction is None:
             return {}

@@ -17,7 +17,7 @@ TRANSACTION_BYTES_MAX: Final = 1232
 """The size of a packet of the network: IPv6's minimum of 1,280 bytes without the headers."""
 
 LOOKED_UP: Final = "ADDRESS_TABLE_LOOKUP"
-"""How an account reads whose key is in an address lookup table, on the chain."""
+"""Policies see this in place of the key of an account that an address lookup table on the chain names."""
 
 SIGNATURE_BYTES: Final = 64
 KEY_BYTES: Final = 32
@@ -27,7 +27,8 @@ _UPGRADEABLE_LOADER = "BPFLoaderUpgradeab1e11111111111111111111111"
 
 
 class Account(msgspec.Struct, frozen=True):
-    """An account as instructions point to it. `table`: the lookup table it is in, and its index there."""
+    """An account of an instruction. `table`: the lookup table that has it, and its index there; None if the
+    transaction has its key."""
 
     key: str
     signer: bool
@@ -92,7 +93,7 @@ class _MessageReader:
 
     def take(self, size: int) -> bytes:
         if size > len(self._data) - self.at:
-            raise unparsable(f"not a Solana transaction: ends at byte {len(self._data)}, within a value")
+            raise unparsable(f"not a Solana transaction: it ends at byte {len(self._data)}, within a value")
         taken = self._data[self.at : self.at + size]
         self.at += size
         return taken
@@ -129,7 +130,7 @@ def read_message(unsigned: bytes) -> SolanaMessage:
     Raises InvalidRequest unless the bytes are that, in one spelling, and keep the rules of the network.
     """
     if len(unsigned) > TRANSACTION_BYTES_MAX:
-        raise unparsable(f"{len(unsigned)} bytes; a Solana transaction has at most {TRANSACTION_BYTES_MAX}")
+        raise unparsable(f"it has {len(unsigned)} bytes; a Solana transaction has at most {TRANSACTION_BYTES_MAX}")
     reader = _MessageReader(unsigned)
     signature_count = reader.count()
     reader.take(SIGNATURE_BYTES * signature_count)
@@ -170,13 +171,14 @@ def _check(
     tables: tuple[LookedUpAccounts, ...],
     signature_count: int,
 ) -> None:
-    """The rules of the network's own `sanitize`; and no key twice."""
+    """Raise InvalidRequest unless the message keeps the rules of the network's `sanitize`, and no key occurs
+    twice."""
     if signature_count != header.signers:
         raise unparsable(f"{signature_count} signature slots for {header.signers} required signers")
     if header.readonly_signers >= header.signers:
         raise unparsable("no writable signer to pay the fee")
     if header.signers + header.readonly_others > len(keys):
-        raise unparsable(f"its header speaks of more accounts than its {len(keys)} keys")
+        raise unparsable(f"its header counts more accounts than its {len(keys)} keys")
     if len(set(keys)) != len(keys):
         raise unparsable("an account key occurs twice")
     total = len(keys)
@@ -202,10 +204,11 @@ def _accounts(
     calls: tuple[_RawInstruction, ...],
     tables: tuple[LookedUpAccounts, ...],
 ) -> list[Account]:
-    """In the order of the indexes: the keys, the writable accounts of tables, the read-only ones of tables."""
+    """The accounts in the order of their indexes: the keys, the writable accounts of tables, the read-only accounts
+    of tables."""
     signed_writable = header.signers - header.readonly_signers
     unsigned_writable = len(keys) - header.readonly_others
-    # The network takes the right to write from accounts that are called as programs, unless a loader is among them.
+    # The network makes accounts that are called as programs read-only, unless a loader is among the keys.
     called = {call.program for call in calls} if _UPGRADEABLE_LOADER not in keys else set()
     accounts = []
     for index, key in enumerate(keys):

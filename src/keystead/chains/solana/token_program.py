@@ -29,7 +29,8 @@ _KNOWN: Final = {
     SPL: frozenset({*range(25), _WITHDRAW_EXCESS_LAMPORTS, _UNWRAP_LAMPORTS, _BATCH}),
     SPL_2022: frozenset({*range(47), _BATCH}),
 }
-"""The first byte of each instruction. A later version of a program may move value by another: it is refused."""
+"""The first byte of each known instruction, by program. A later version of a program may have further instructions
+that move value, so unknown ones are refused."""
 
 _KNOWN_BY_HASH: Final = frozenset(
     bytes.fromhex(discriminator)
@@ -45,13 +46,14 @@ _KNOWN_BY_HASH: Final = frozenset(
         "9820deb0dfed7486",  # token group: initialize a member
     )
 )
-"""Token-2022 has these too, by the first eight bytes of the SHA-256 of their names. They move no value."""
+"""Token-2022 also has these instructions, which begin with eight bytes of the SHA-256 of their names. They move no
+value."""
 
 _HIDDEN_AMOUNTS: Final = {7: "Transfer", 13: "TransferWithFee"}
-"""The instructions of confidential transfers that move tokens to another account."""
+"""The instructions of confidential transfers that move tokens to another account, by their second byte."""
 
 
-def expanded(instruction: Instruction) -> tuple[Instruction, ...]:
+def expand_batch(instruction: Instruction) -> tuple[Instruction, ...]:
     """The instruction itself, or the inner instructions of a batch of a token program.
 
     A batch is 0xff, then for each inner instruction: how many accounts it takes (one byte), the size of its data
@@ -69,7 +71,7 @@ def expanded(instruction: Instruction) -> tuple[Instruction, ...]:
         if used + count > len(accounts):
             raise unparsable(f"a batch of the token program: inner instruction {len(inner)} lacks accounts")
         if data[begin] == _BATCH:
-            raise unparsable("a batch of the token program has no batch in it")
+            raise unparsable("a batch of the token program: a batch may not contain a batch")
         inner.append(Instruction(instruction.program, accounts[used : used + count], data[begin:end]))
         at, used = end, used + count
     if used != len(accounts):
@@ -81,7 +83,7 @@ def token_transfer(instruction: Instruction) -> dict[str, Any] | None:
     """An entry of `spl_transfers`; None for an instruction that is not a transfer.
 
     Transfers are Transfer, TransferChecked, TransferCheckedWithFee, and UnwrapLamports of a stated amount, which
-    moves lamports out of a wrapped account. Behind the owner come the signers, if the owner is a multisig account.
+    moves lamports out of a wrapped account. The signers follow the owner, if the owner is a multisig account.
 
     Raises InvalidRequest for a transfer that is cut short, for an instruction that moves an amount which its data
     does not say (WithdrawExcessLamports, UnwrapLamports of everything, confidential transfers), and for an
@@ -118,11 +120,12 @@ def _require_known(program: str, data: bytes) -> None:
         return
     if program == SPL_2022 and data[:8] in _KNOWN_BY_HASH:
         return
-    raise unparsable(f"an instruction {data[:8].hex() or 'without data'} that the token program {program} lacks")
+    raise unparsable(f"the token program {program} has no instruction {data[:8].hex() or 'without data'}")
 
 
 def _transfer(instruction: Instruction, names: list[str], amount_at: int, size: int) -> dict[str, Any]:
-    """`names`: its accounts in order. The amount is 8 bytes, little-endian, in `size` bytes of data."""
+    """The entry of a transfer. `names`: the names of its accounts, in order. `amount_at`: the position of the
+    amount, 8 bytes, little-endian. `size`: the least bytes of data."""
     data, keys = instruction.data, instruction.keys()
     if len(data) < size or len(keys) < len(names):
         raise unparsable(f"a token transfer of this kind needs {size} bytes of data and {len(names)} accounts")

@@ -16,7 +16,7 @@ from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
-from keystead.chains.solana.token_program import expanded, token_transfer
+from keystead.chains.solana.token_program import expand_batch, token_transfer
 from keystead.chains.transaction import (
     Description,
     Party,
@@ -62,25 +62,30 @@ def view_solana(unsigned: bytes) -> TransactionView:
 
 
 def _view(message: SolanaMessage) -> TransactionView:
-    instructions = [inner for each in message.instructions for inner in expanded(each)]
-    programs = tuple(dict.fromkeys(each.program for each in instructions))
-    transfers = [_transfer(each) for each in instructions if _is_transfer(each)]
-    spl_transfers = [moved for each in instructions if (moved := token_transfer(each)) is not None]
+    instructions = [inner for outer in message.instructions for inner in expand_batch(outer)]
+    programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
+    transfers = [_transfer(instruction) for instruction in instructions if _is_transfer(instruction)]
+    spl_transfers = [
+        transfer for instruction in instructions if (transfer := token_transfer(instruction)) is not None
+    ]
     keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
 
     def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
         meter = ValueMeter()
         idls = {program: idl for program, idl in interfaces.items() if isinstance(idl, ProgramIdl)}
         calls = [
-            idls[each.program].parsed_instruction(each.data, each.keys(), meter) if each.program in idls else {}
-            for each in instructions
+            idls[instruction.program].parse_instruction(instruction.data, instruction.keys(), meter)
+            if instruction.program in idls
+            else {}
+            for instruction in instructions
         ]
         tx = {
             "account_keys": keys,
             "program_keys": [key for key in keys if key in programs],
             "recent_blockhash": message.recent_blockhash,
             "instructions": [
-                _instruction_keywords(each, call) for each, call in zip(instructions, calls, strict=True)
+                _instruction_keywords(instruction, call)
+                for instruction, call in zip(instructions, calls, strict=True)
             ],
             "transfers": transfers,
             "spl_transfers": spl_transfers,
@@ -109,7 +114,7 @@ def _transfer(instruction: Instruction) -> dict[str, Any]:
 
 
 def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | None) -> dict[str, Any]:
-    """`call`: what an interface says of it, if it says anything."""
+    """The keywords of one instruction. `call`: its `parsed_instruction_data`; empty or None if there is none."""
     looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
     keywords: dict[str, Any] = {
         "program_key": instruction.program,

@@ -104,8 +104,8 @@ _VARINT, _SIZED = 0, 2
 
 
 def read(name: str, data: bytes) -> Message:
-    """The message of this name. Raises InvalidRequest for unknown or repeated fields, and for any form but
-    the canonical one: fields in ascending order, the shortest numbers, defaults left out."""
+    """The message of the type `name`. Raises InvalidRequest for an unknown or repeated field, and for an encoding
+    that is not canonical: fields in ascending order, shortest numbers, defaults left out."""
     fields = _FIELDS[name]
     values: dict[str, Any] = {field.name: field.absent for field in fields.values()}
     reader, last = _ProtobufReader(data, name), 0
@@ -113,16 +113,16 @@ def read(name: str, data: bytes) -> Message:
         number, wire_type = divmod(reader.varint(), 8)
         field = fields.get(number)
         if field is None:
-            raise reader.refuse(f"field {number} is unknown")
+            raise reader.refusal(f"field {number} is unknown")
         if number < last or (number == last and not field.repeated):
-            raise reader.refuse(f"field {number} is repeated or out of order")
+            raise reader.refusal(f"field {number} is repeated or out of order")
         if wire_type != (_VARINT if field.kind in ("int32", "int64", "bool") else _SIZED):
-            raise reader.refuse(f"field {number} has wire type {wire_type}")
+            raise reader.refusal(f"field {number} has wire type {wire_type}")
         last, value = number, _value(field, reader)
         if field.repeated:
             values[field.name].append(value)
         elif value == field.absent:
-            raise reader.refuse(f"field {number} is written although it has its default")
+            raise reader.refusal(f"field {number} has its default value and must be left out")
         else:
             values[field.name] = value
     return values
@@ -135,7 +135,7 @@ def _value(field: _Field, reader: _ProtobufReader) -> Any:
         case "bool":
             number = reader.varint()
             if number > 1:
-                raise reader.refuse(f"{number} is not a truth value")
+                raise reader.refusal(f"{number} is not a boolean, which is 0 or 1")
             return number == 1
         case "bytes":
             return reader.sized()
@@ -143,7 +143,7 @@ def _value(field: _Field, reader: _ProtobufReader) -> Any:
             try:
                 return reader.sized().decode()
             except UnicodeDecodeError:
-                raise reader.refuse("a string is not UTF-8") from None
+                raise reader.refusal("a string is not UTF-8") from None
         case message:
             return read(message, reader.sized())
 
@@ -156,7 +156,7 @@ class _ProtobufReader:
         self._message = message
         self.at = 0
 
-    def refuse(self, why: str) -> Exception:
+    def refusal(self, why: str) -> Exception:
         return unparsable(f"not a Tron {self._message} in its canonical encoding: {why}")
 
     def varint(self) -> int:
@@ -164,7 +164,7 @@ class _ProtobufReader:
         value = 0
         for position in range(10):
             if self.at == len(self._data):
-                raise self.refuse("it ends within a number")
+                raise self.refusal("it ends within a number")
             byte = self._data[self.at]
             self.at += 1
             value |= (byte & 0x7F) << 7 * position
@@ -172,20 +172,20 @@ class _ProtobufReader:
                 if (position and not byte) or value >> 64:
                     break
                 return value
-        raise self.refuse(f"the number before byte {self.at} is not in its shortest form")
+        raise self.refusal(f"the number before byte {self.at} is not in its shortest form")
 
     def integer(self, bits: int) -> int:
         """A signed integer: a negative one is written as its 64-bit two's complement."""
         value = self.varint()
         value -= value >> 63 << 64
         if not -(1 << bits - 1) <= value < 1 << bits - 1:
-            raise self.refuse(f"{value} is beyond {bits} bits")
+            raise self.refusal(f"{value} is beyond {bits} bits")
         return value
 
     def sized(self) -> bytes:
         size = self.varint()
         if size > len(self._data) - self.at:
-            raise self.refuse(f"it ends at byte {len(self._data)}, within a value")
+            raise self.refusal(f"it ends at byte {len(self._data)}, within a value")
         self.at += size
         return self._data[self.at - size : self.at]
 

@@ -24,7 +24,8 @@ from keystead.chains.transaction import (
 from keystead.chains.tron.messages import Message, read, signed_transaction
 
 RAW_DATA_BYTES_MAX: Final = 65_536
-"""A node accepts 500 KiB, but only deployments of contracts need that, and they are not signed here."""
+"""The most bytes of `raw_data`. A node accepts 500 KiB, but only deployments of contracts need that, and they are
+not signed here."""
 
 _CONTRACT_TYPES: Final = {
     1: "TransferContract",
@@ -59,10 +60,10 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
 def view_tron(unsigned: bytes) -> TransactionView:
     """What a `raw_data` says. Raises InvalidRequest as `parse_tron` does."""
     if len(unsigned) > RAW_DATA_BYTES_MAX:
-        raise unparsable(f"{len(unsigned)} bytes; a Tron transaction has at most {RAW_DATA_BYTES_MAX}")
+        raise unparsable(f"it has {len(unsigned)} bytes; a Tron transaction has at most {RAW_DATA_BYTES_MAX}")
     raw = read("raw", unsigned)
     if len(raw["contract"]) != 1:
-        raise unparsable(f"{len(raw['contract'])} contracts; a Tron transaction has exactly one")
+        raise unparsable(f"it has {len(raw['contract'])} contracts; a Tron transaction has exactly one")
     keywords = {
         "tron": {
             "tx": {
@@ -82,12 +83,14 @@ def view_tron(unsigned: bytes) -> TransactionView:
 def _contract(contract: Message) -> dict[str, Any]:
     kind = _CONTRACT_TYPES.get(contract["type"])
     if kind is None:
-        raise unparsable(f"contract type {contract['type']}; supported are {', '.join(_CONTRACT_TYPES.values())}")
+        raise unparsable(
+            f"contract type {contract['type']} is not supported; expected {', '.join(_CONTRACT_TYPES.values())}"
+        )
     if contract["parameter"] is None:
-        raise unparsable(f"a {kind} without a parameter")
+        raise unparsable(f"the {kind} has no parameter")
     # Nodes read the type, other programs the URL: both must name the same contract.
     if contract["parameter"]["type_url"] != f"type.googleapis.com/protocol.{kind}":
-        raise unparsable(f"a {kind} whose parameter is of type {contract['parameter']['type_url'][:100]!r}")
+        raise unparsable(f"the parameter of the {kind} is of type {contract['parameter']['type_url'][:100]!r}")
     parameter = read(kind, contract["parameter"]["value"])
     return {
         "type": kind,
@@ -140,7 +143,7 @@ def _permissions(parameter: Message) -> dict[str, Any]:
 
 def _permission(permission: Message) -> dict[str, Any]:
     return {
-        "type": _named(_PERMISSION_TYPES, permission["type"], "permission type"),
+        "type": _name_of(_PERMISSION_TYPES, permission["type"], "permission type"),
         "id": permission["id"],
         "permission_name": permission["permission_name"],
         "threshold": permission["threshold"],
@@ -162,12 +165,12 @@ _CONTRACTS: Final[Mapping[str, Callable[[Message], dict[str, Any]]]] = {
 
 
 def _resource(parameter: Message) -> str:
-    return _named(_RESOURCES, parameter["resource"], "resource")
+    return _name_of(_RESOURCES, parameter["resource"], "resource")
 
 
-def _named(names: Sequence[str], number: int, what: str) -> str:
+def _name_of(names: Sequence[str], number: int, what: str) -> str:
     if not 0 <= number < len(names):
-        raise unparsable(f"{what} {number}; known are {', '.join(names)}")
+        raise unparsable(f"{what} {number} is unknown; 0 to {len(names) - 1} are {', '.join(names)}")
     return names[number]
 
 

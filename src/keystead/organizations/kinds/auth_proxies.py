@@ -1,7 +1,7 @@
-"""Authentication proxies: what an organization lets browsers do that hold no key of it.
+"""Authentication proxies: what an organization allows browsers that have no key of it.
 
-Here: a proxy's record and its settings. Not here: its endpoints (`operations.auth_proxy_endpoints`), what the
-user behind it may do: that is a policy like any other.
+Here: the record of a proxy and its settings. Not here: its endpoints (`operations.auth_proxy_endpoints`), and what
+the user of a proxy may do, which a policy decides.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ ANY_ORIGIN = "*"
 class AuthProxySettings(msgspec.Struct, frozen=True, kw_only=True):
     """What an operator sets. Times are in seconds.
 
-    `allowed_origins`: browser origins, or ANY_ORIGIN. `oauth_client_ids`: a client id by social provider; where
-    there are any, ID tokens must be for one of them. `social_linking_client_ids`: audiences of Google's tokens
+    `allowed_origins`: origins of browsers, or ANY_ORIGIN. `oauth_client_ids`: a client id by social provider; if
+    there are any, ID tokens must be for one of them. `social_linking_client_ids`: the audiences of Google's tokens
     whose verified e-mail address finds an account.
     """
 

@@ -41,7 +41,7 @@ class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
-    """`by_contract` maps a `contract_key` to the id of its interface. `text_bytes`: of all texts together."""
+    """`by_contract` maps a `contract_key` to the id of its interface. `text_bytes`: the size of all texts."""
 
     word = "contract_interface"
     called = "smart contract interface"
@@ -53,17 +53,17 @@ class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
     by_contract: PersistentMap[str, str] = PersistentMap()
     text_bytes: int = 0
 
-    def _indexed(self, record: ContractInterface) -> ContractInterfaces:
+    def _index(self, record: ContractInterface) -> ContractInterfaces:
         contract = contract_key(record.type, record.address)
         by_contract = self.by_contract.set(contract, record.id)
         return replace(self, by_contract=by_contract, text_bytes=self.text_bytes + record.text_bytes)
 
-    def _unindexed(self, record: ContractInterface) -> ContractInterfaces:
+    def _unindex(self, record: ContractInterface) -> ContractInterfaces:
         contract = contract_key(record.type, record.address)
         by_contract = self.by_contract.delete(contract)
         return replace(self, by_contract=by_contract, text_bytes=self.text_bytes - record.text_bytes)
 
 
 def contract_key(kind: SmartContractInterfaceType, address: str) -> str:
-    """One text for all spellings: Ethereum addresses are the same in any letter case, Solana's are not."""
+    """One text for all spellings of an address. Letter case matters for Solana, and not for Ethereum."""
     return f"{kind}:{address.lower() if kind is SmartContractInterfaceType.ETHEREUM else address}"

@@ -11,14 +11,15 @@ from keystead.organizations.record_map import RecordMap
 
 
 class Sealed(msgspec.Struct, frozen=True):
-    """Ciphertext at rest: AES-256-GCM, nonce first, under the key named by `key_id`."""
+    """A sealed value in the database. `ciphertext`: the nonce, then AES-256-GCM. `key_id`: the key that seals
+    it."""
 
     key_id: Annotated[str, Meta(max_length=64)]
     ciphertext: Annotated[bytes, Meta(max_length=65_536)]
 
 
 class SealedDataKey(msgspec.Struct, frozen=True):
-    """The key that seals this organization's secrets, itself sealed under the master key."""
+    """The key that seals this organization's secrets. It is sealed under the master key."""
 
     sealed: Sealed
 

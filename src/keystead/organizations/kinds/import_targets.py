@@ -21,8 +21,11 @@ class ImportKind(StrEnum):
 
 
 class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A key that its user may seal one import to. `sealed` is its private half; the first import that it opens
-    deletes it. `public_key`: lower-case hex of 65 bytes; only the import of a secret names its target by it."""
+    """A key that its user may seal one import to. The first import that it opens deletes it.
+
+    `sealed`: its private half. `public_key`: lower-case hex of 65 bytes; only the import of a secret names its
+    target by this key.
+    """
 
     id: Annotated[str, Meta(max_length=128)]
     kind: ImportKind

@@ -18,7 +18,7 @@ INVITATIONS = Limit(
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
-    """The user `sender_id` asked somebody to join."""
+    """An invitation that the user `sender_id` sent to somebody who may join the organization."""
 
     id: str
     receiver_user_name: str

@@ -25,11 +25,11 @@ IP_ALLOWLISTS = Limit(
 )
 
 _NETWORK_BYTES = 400
-"""Bytes of a network that was read from the text of a rule."""
+"""The bytes that the network of one rule takes in memory."""
 
 
 class IpAllowlist(msgspec.Struct, frozen=True, kw_only=True):
-    """The list of an API key, or of the whole organization where `public_key` is "".
+    """The list of an API key; of the whole organization if `public_key` is "".
 
     `enabled`: whether the organization's list is enforced. The list of a key is always enabled.
     """
@@ -55,9 +55,9 @@ class IpAllowlists(RecordMap[IpAllowlist], frozen=True):
     def _bytes(cls, record: IpAllowlist) -> int:
         return super()._bytes(record) + _NETWORK_BYTES * len(record.rules)
 
-    def _indexed(self, record: IpAllowlist) -> IpAllowlists:
+    def _index(self, record: IpAllowlist) -> IpAllowlists:
         networks = tuple(ipaddress.ip_network(rule.cidr) for rule in record.rules)
         return replace(self, networks=self.networks.set(record.public_key, networks))
 
-    def _unindexed(self, record: IpAllowlist) -> IpAllowlists:
+    def _unindex(self, record: IpAllowlist) -> IpAllowlists:
         return replace(self, networks=self.networks.delete(record.public_key))

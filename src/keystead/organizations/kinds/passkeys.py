@@ -1,4 +1,4 @@
-"""Data of an authenticator's registration that its record does not have."""
+"""Passkeys: data from an authenticator's registration that the record of the public API does not have."""
 
 from __future__ import annotations
 

@@ -37,13 +37,13 @@ class PrivateKeys(RecordMap[PrivateKey], frozen=True):
         ids = self.by_address.get(form)
         return ids[0] if ids else None
 
-    def _indexed(self, record: PrivateKey) -> PrivateKeys:
+    def _index(self, record: PrivateKey) -> PrivateKeys:
         by_address = self.by_address
         for form in _forms(record):
             by_address = with_id(by_address, form, record.private_key_id)
         return replace(self, by_address=by_address)
 
-    def _unindexed(self, record: PrivateKey) -> PrivateKeys:
+    def _unindex(self, record: PrivateKey) -> PrivateKeys:
         by_address = self.by_address
         for form in _forms(record):
             by_address = without_id(by_address, form, record.private_key_id)
@@ -51,4 +51,4 @@ class PrivateKeys(RecordMap[PrivateKey], frozen=True):
 
 
 def _forms(key: PrivateKey) -> set[str]:
-    return {stored_form(each.format, each.address) for each in key.addresses}
+    return {stored_form(address.format, address.address) for address in key.addresses}

@@ -10,7 +10,7 @@ from keystead.organizations.record_map import RecordMap
 
 
 class RootQuorum(msgspec.Struct, frozen=True):
-    """`threshold` of these users together may do anything."""
+    """The users of the root quorum. As many as `threshold` of them together may do everything."""
 
     threshold: int
     user_ids: tuple[str, ...]

@@ -1,4 +1,5 @@
-"""Read-only sessions: texts that open queries for a while. Their digests are on record, never the texts."""
+"""Read-only sessions. A caller with the text of one may send queries until it expires. Only a digest of the text is
+on record."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ SECRET_BYTES = Limit(
 
 
 class Secret(msgspec.Struct, frozen=True, kw_only=True):
-    """`name`: "" for a secret without a name. `static_properties`: what policies see of it; they never change."""
+    """A secret without its value. `name`: "" if it has none. `static_properties`: what policies see; they never
+    change."""
 
     id: Annotated[str, Meta(max_length=128)]
     name: str

@@ -58,14 +58,19 @@ MFA_POLICY_CHARACTERS = Limit(
 )
 
 _HOLDER_BYTES = 180
-"""Bytes of an entry of an index of credentials or contacts: the entry and its tuple."""
+"""Bytes of one entry in an index of credentials or contacts, with its tuple."""
 
 
 class Users(RecordMap[User], frozen=True):
-    """`by_public_key` maps the public key of an API key to its user's id and the key, `by_credential_id` a
-    passkey's credential id to its user's id and the passkey, `authenticators` an authenticator's id to it, and
-    `by_identity` issuer, audience and subject of an OAuth identity to its user's id and its record. `by_email` maps
-    an e-mail address in lower case to the ids of the users who have it, `by_phone_number` a phone number."""
+    """The users, with these indexes:
+
+    - `by_public_key`: from the public key of an API key to its user's id and the key;
+    - `by_credential_id`: from a passkey's credential id to its user's id and the passkey;
+    - `authenticators`: from an authenticator's id to the authenticator;
+    - `by_identity`: from issuer, audience and subject of an OAuth identity to its user's id and its record;
+    - `by_email`: from an e-mail address in lower case to the ids of the users who have it;
+    - `by_phone_number`: from a phone number to the ids of the users who have it.
+    """
 
     word = "user"
     record = User
@@ -99,7 +104,7 @@ class Users(RecordMap[User], frozen=True):
     def lookups(cls, record: User) -> frozenset[Lookup]:
         return user_lookups(record)
 
-    def _indexed(self, record: User) -> Users:
+    def _index(self, record: User) -> Users:
         keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators
         for api_key in record.api_keys:
             keys = keys.set(api_key.credential.public_key, (record.user_id, api_key))
@@ -107,8 +112,10 @@ class Users(RecordMap[User], frozen=True):
             holders = holders.set(authenticator.credential_id, (record.user_id, authenticator))
             authenticators = authenticators.set(authenticator.authenticator_id, authenticator)
         identities = self.by_identity
-        for held in record.oauth_providers:
-            identities = identities.set((held.issuer, held.audience, held.subject), (record.user_id, held))
+        for provider in record.oauth_providers:
+            identities = identities.set(
+                (provider.issuer, provider.audience, provider.subject), (record.user_id, provider)
+            )
         return replace(
             self._with_contacts(record, with_id),
             by_public_key=keys,
@@ -117,7 +124,7 @@ class Users(RecordMap[User], frozen=True):
             by_identity=identities,
         )
 
-    def _unindexed(self, record: User) -> Users:
+    def _unindex(self, record: User) -> Users:
         keys, holders, authenticators = self.by_public_key, self.by_credential_id, self.authenticators
         for api_key in record.api_keys:
             keys = keys.delete(api_key.credential.public_key)
@@ -125,8 +132,8 @@ class Users(RecordMap[User], frozen=True):
             holders = holders.delete(authenticator.credential_id)
             authenticators = authenticators.delete(authenticator.authenticator_id)
         identities = self.by_identity
-        for held in record.oauth_providers:
-            identities = identities.delete((held.issuer, held.audience, held.subject))
+        for provider in record.oauth_providers:
+            identities = identities.delete((provider.issuer, provider.audience, provider.subject))
         return replace(
             self._with_contacts(record, without_id),
             by_public_key=keys,
@@ -135,11 +142,11 @@ class Users(RecordMap[User], frozen=True):
             by_identity=identities,
         )
 
-    def _with_contacts(self, record: User, changed: Callable[[ValueIndex, str, str], ValueIndex]) -> Users:
-        """This map with its indexes of contacts `changed` for the contacts of the record."""
+    def _with_contacts(self, record: User, change: Callable[[ValueIndex, str, str], ValueIndex]) -> Users:
+        """This map after `change` of its indexes for each contact of the record."""
         emails, numbers = self.by_email, self.by_phone_number
         if record.user_email is not None:
-            emails = changed(emails, record.user_email.lower(), record.user_id)
+            emails = change(emails, record.user_email.lower(), record.user_id)
         if record.user_phone_number is not None:
-            numbers = changed(numbers, record.user_phone_number, record.user_id)
+            numbers = change(numbers, record.user_phone_number, record.user_id)
         return replace(self, by_email=emails, by_phone_number=numbers)

@@ -1,4 +1,4 @@
-"""Contacts of users that were proved to be theirs.
+"""Contacts that users have proved to be theirs.
 
 Not here: what proves them (`operations.verification_tokens`).
 """
@@ -27,9 +27,9 @@ class VerifiedContactsMap(RecordMap[VerifiedContacts], frozen=True):
 
     @classmethod
     def lookups(cls, record: VerifiedContacts) -> frozenset[Lookup]:
-        found = []
+        values = []
         if record.email:
-            found.append(Lookup(LookupKind.VERIFIED_EMAIL, record.email.lower(), record.user_id))
+            values.append(Lookup(LookupKind.VERIFIED_EMAIL, record.email.lower(), record.user_id))
         if record.phone_number:
-            found.append(Lookup(LookupKind.VERIFIED_PHONE_NUMBER, record.phone_number, record.user_id))
-        return frozenset(found)
+            values.append(Lookup(LookupKind.VERIFIED_PHONE_NUMBER, record.phone_number, record.user_id))
+        return frozenset(values)

@@ -1,4 +1,4 @@
-"""On which activities the condition of a DENY policy fails although the policy might apply, so that it denies
+"""The activities on which the condition of a DENY policy fails although the policy might apply. It then denies
 nothing.
 
 Not here: how that is found (`survey`), the setting that lets such a policy deny (`evaluator`).
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShapes
 from keystead.policies.grammar import parse
-from keystead.policies.linting.survey import Survey, Surveyed
+from keystead.policies.linting.survey import Survey, SurveyResult
 from keystead.policies.syntax import ExpressionRefused
 
 NAMED_MAX = 6
@@ -25,36 +25,37 @@ def is_settled_by_type(condition: str, activity_type: str) -> bool:
     except ExpressionRefused:
         return False
     of_type = ACTIVITY_SHAPES.known["activity.type"].get(activity_type, 0)
-    found = Survey(ACTIVITY_SHAPES, all_versions=True).of(tree)
-    return of_type != 0 and of_type & ~found.false == 0
+    result = Survey(ACTIVITY_SHAPES, all_versions=True).of(tree)
+    return of_type != 0 and of_type & ~result.false == 0
 
 
-def failing(survey: Survey, found: Surveyed) -> Iterator[str]:
+def failing_activities(survey: Survey, result: SurveyResult) -> Iterator[str]:
     """Where the surveyed condition fails and is not false, as text that continues "it denies nothing"."""
-    among = ACTIVITY_SHAPES
-    unsafe = found.fails & ~found.false
-    if unsafe == among.everywhere:
-        yield f", because its condition fails on every activity: {_listed(survey.absent)} is absent"
+    shapes = ACTIVITY_SHAPES
+    unsafe = result.fails & ~result.false
+    if unsafe == shapes.everywhere:
+        yield f", because its condition fails on every activity: {_join(survey.absent)} is absent"
         return
     for path, absent in survey.absent.items():
         if absent & unsafe:
-            yield f" where its condition fails because {path} is absent: {_described(among, absent & unsafe)}"
-    if survey.optional and found.false != among.everywhere:
-        yield f" where its condition fails because {_listed(survey.optional)} is absent or out of range"
+            yield f" where its condition fails because {path} is absent: {_kinds_text(shapes, absent & unsafe)}"
+    if survey.optional and result.false != shapes.everywhere:
+        yield f" where its condition fails because {_join(survey.optional)} is absent or out of range"
 
 
-def _listed(texts: Iterable[str]) -> str:
-    """The texts that are not the beginning of another one: of a.b and a.b[…], only the latter."""
-    given = list(texts)
-    listed = [text for text in given if not any(other.startswith(f"{text}[") for other in given)]
+def _join(texts: Iterable[str]) -> str:
+    """The texts joined by "or", without those that are the beginning of another text: of a.b and a.b[…], only
+    a.b[…]."""
+    all_texts = list(texts)
+    listed = [text for text in all_texts if not any(other.startswith(f"{text}[") for other in all_texts)]
     more = f" or {len(listed) - NAMED_MAX} more" if len(listed) > NAMED_MAX else ""
     return " or ".join(listed[:NAMED_MAX]) + more
 
 
-def _described(among: ActivityShapes, unsafe: int) -> str:
+def _kinds_text(shapes: ActivityShapes, unsafe: int) -> str:
     """The kinds of activity in a set of shapes, in few words."""
-    whole, partly = among.kinds_in(unsafe)
-    spared = frozenset(shape.kind for shape in among.each) - whole - partly
+    whole, partly = shapes.kinds_in(unsafe)
+    spared = frozenset(shape.kind for shape in shapes.shapes) - whole - partly
     some = [f"some forms of {kind}" for kind in sorted(partly)]
     if len(whole) > NAMED_MAX and len(spared) <= NAMED_MAX and len(some) <= NAMED_MAX:
         but = f" but {', '.join(sorted(spared))}" if spared else ""

@@ -25,7 +25,7 @@ from keystead.policies.syntax import (
 )
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class KnownIds(msgspec.Struct, frozen=True, kw_only=True):
     """The ids that exist in the organization; None if they are not known. `are_uuids`: they are ids of a server,
     not words of a test file."""
 
@@ -91,7 +91,7 @@ _FORMS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
 }
 """The form of the text in a field, by its path."""
 
-_IDS: Final[Mapping[str, tuple[Callable[[Known], frozenset[str] | None], str]]] = {
+_IDS: Final[Mapping[str, tuple[Callable[[KnownIds], frozenset[str] | None], str]]] = {
     "approvers[].id": (lambda known: known.users, "user"),
     "approvers[].tags[]": (lambda known: known.user_tags, "user tag"),
     "credentials[].user_id": (lambda known: known.users, "user"),
@@ -106,7 +106,7 @@ _IDS: Final[Mapping[str, tuple[Callable[[Known], frozenset[str] | None], str]]] 
 """The kind of record that the ids in a field name, by its path."""
 
 
-def impossible_literals(tree: Node, known: Known) -> Iterator[str]:
+def impossible_literals(tree: Node, known: KnownIds) -> Iterator[str]:
     """A sentence for each literal that can never equal the field it is compared with."""
     for path, literal in compared_literals(tree, {}):
         shown = f"{path} is compared with '{literal[:60]}'"

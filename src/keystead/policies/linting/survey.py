@@ -33,12 +33,12 @@ from keystead.policies.syntax import (
 )
 
 
-class Surveyed(NamedTuple):
-    """Of a boolean: the shapes for which it is certainly true, certainly false, and for which some part of it
+class SurveyResult(NamedTuple):
+    """Of a boolean node: the shapes for which it is certainly true, certainly false, and for which some part of it
     fails.
 
-    A part that fails is neither true nor false, but a junction that another operand decides may be. Lists are
-    assumed to have items: a predicate that fails, fails the whole.
+    A node that fails is neither true nor false. A junction with an operand that fails may be true or false, if
+    another operand decides it. Lists are assumed to have items: if a predicate fails, the list function fails.
     """
 
     true: int
@@ -51,55 +51,57 @@ class Survey:
     may fail in any shape. `all_versions`: as in a DENY policy, a literal that `activity.type` is compared with
     stands for every version of its kind if that makes the condition true for more activities."""
 
-    def __init__(self, among: ActivityShapes, *, all_versions: bool, optional: frozenset[str] = OPTIONAL) -> None:
-        self._among = among
+    def __init__(self, shapes: ActivityShapes, *, all_versions: bool, optional: frozenset[str] = OPTIONAL) -> None:
+        self._shapes = shapes
         self._optional = optional
         self._all_versions = all_versions
         self._negated = False
         self.absent: dict[str, int] = {}
         self.optional: dict[str, None] = {}
 
-    def of(self, node: Node, variables: frozenset[str] = frozenset()) -> Surveyed:
+    def of(self, node: Node, variables: frozenset[str] = frozenset()) -> SurveyResult:
         match node:
             case Literal(value=bool() as value):
-                return Surveyed(self._among.everywhere if value else 0, 0 if value else self._among.everywhere, 0)
+                return SurveyResult(
+                    self._shapes.everywhere if value else 0, 0 if value else self._shapes.everywhere, 0
+                )
             case Not(of=inner):
                 self._negated = not self._negated
-                found = self.of(inner, variables)
+                result = self.of(inner, variables)
                 self._negated = not self._negated
-                return Surveyed(found.false, found.true, found.fails)
+                return SurveyResult(result.false, result.true, result.fails)
             case Junction(operator=operator, operands=operands):
                 return self._junction(operator, [self.of(operand, variables) for operand in operands])
             case Comparison(operator=operator, left=left, right=right):
                 fails = self._fails(node, variables)
-                true, known = self._compared(operator, left, right, variables)
-                return Surveyed(true & ~fails, known & ~true & ~fails, fails)
+                true, known = self._compare(operator, left, right, variables)
+                return SurveyResult(true & ~fails, known & ~true & ~fails, fails)
             case Contains(of=of, value=value):
                 fails = self._fails(node, variables)
-                true, known = self._compared("in", value, of, variables)
-                return Surveyed(true & ~fails, known & ~true & ~fails, fails)
+                true, known = self._compare("in", value, of, variables)
+                return SurveyResult(true & ~fails, known & ~true & ~fails, fails)
             case ListFunction(of=of, function=function, variable=variable, predicate=predicate):
-                each = self.of(predicate, variables | {variable})
-                fails = each.fails | self._fails(of, variables)
+                result = self.of(predicate, variables | {variable})
+                fails = result.fails | self._fails(of, variables)
                 # Of an empty list, all is true and any is false.
-                return Surveyed(
-                    each.true if function == "all" else 0, each.false if function == "any" else 0, fails
+                return SurveyResult(
+                    result.true if function == "all" else 0, result.false if function == "any" else 0, fails
                 )
             case Literal() | ListLiteral() | Name() | Field() | Index() | Slice() | Count() | TimeFunction():
-                return Surveyed(0, 0, self._fails(node, variables))
+                return SurveyResult(0, 0, self._fails(node, variables))
             case _:
                 assert_never(node)
 
-    def _junction(self, operator: str, operands: list[Surveyed]) -> Surveyed:
-        true, false, fails = (self._among.everywhere,) * 2 + (0,)
+    def _junction(self, operator: str, operands: list[SurveyResult]) -> SurveyResult:
+        true, false, fails = (self._shapes.everywhere,) * 2 + (0,)
         some_true = some_false = 0
         for operand in operands:
             true, false = true & operand.true, false & operand.false
             some_true, some_false = some_true | operand.true, some_false | operand.false
             fails |= operand.fails
-        return Surveyed(some_true, false, fails) if operator == "||" else Surveyed(true, some_false, fails)
+        return SurveyResult(some_true, false, fails) if operator == "||" else SurveyResult(true, some_false, fails)
 
-    def _compared(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
+    def _compare(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
         """The shapes for which a comparison is true, and the shapes for which its value is known."""
         if not isinstance(left, Name | Field):
             left, right = right, left
@@ -125,7 +127,7 @@ class Survey:
 
     def _values(self, node: Node, variables: frozenset[str]) -> Mapping[str, int]:
         path = _path(node, variables)
-        return self._among.known.get(path, {}) if path else {}
+        return self._shapes.known.get(path, {}) if path else {}
 
     def _fails(self, node: Node, variables: frozenset[str]) -> int:
         """The shapes for which evaluating this node certainly fails."""
@@ -138,9 +140,9 @@ class Survey:
         if path in self._optional or (isinstance(node, Field) and node.name == "parsed_instruction_data"):
             self.optional[spelled(node)] = None
         if path:
-            present = self._among.present.get(path)
+            present = self._shapes.present.get(path)
             if present is not None:
-                fails = self._among.everywhere & ~present
+                fails = self._shapes.everywhere & ~present
                 self.absent[path] = self.absent.get(path, 0) | fails
         for part in parts(node):
             fails |= self._fails(part, variables)
@@ -148,5 +150,5 @@ class Survey:
 
 
 def _path(node: Node, variables: frozenset[str]) -> str:
-    """A keyword and the fields that lead from it, eth.tx.to; "" for anything else."""
-    return ".".join(each.name for each in keyword_path(node, variables))
+    """The path of a keyword and its fields, such as eth.tx.to; "" for any other node."""
+    return ".".join(step.name for step in keyword_path(node, variables))

@@ -19,9 +19,9 @@ from keystead.api.records import MfaPolicy, Policy
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, OPTIONAL
 from keystead.policies.expression import is_transaction_named
 from keystead.policies.grammar import parse
-from keystead.policies.linting.denials import failing
-from keystead.policies.linting.literals import Known, compared_literals, impossible_literals
-from keystead.policies.linting.survey import Survey, Surveyed
+from keystead.policies.linting.denials import failing_activities
+from keystead.policies.linting.literals import KnownIds, compared_literals, impossible_literals
+from keystead.policies.linting.survey import Survey, SurveyResult
 from keystead.policies.request import RAW_ENCODINGS, RAW_PAYLOAD_KINDS
 from keystead.policies.syntax import ExpressionRefused, Field, Name, Node, walk
 
@@ -31,7 +31,7 @@ DENY_RAW_PAYLOADS: Final = (
 """The condition that denies payloads that may be transactions."""
 
 MFA_CHARACTERS_MAX: Final = 200_000
-"""Characters of MFA conditions that are looked at for all warnings of an organization: some 2 s of work."""
+"""The most characters of MFA conditions that are analyzed for all warnings of an organization: some 2 s of work."""
 
 _SAME_EFFECT: Final = (
     RAW_PAYLOAD_KINDS,
@@ -43,7 +43,7 @@ _SAME_EFFECT: Final = (
     ("UPDATE_USER", "UPDATE_USER_PHONE_NUMBER"),
     ("EXPORT_WALLET", "EXPORT_WALLET_ACCOUNT"),
 )
-"""Pairs of kinds of which each can do what the other does."""
+"""Pairs of kinds of activity with the same effect."""
 
 
 class WarningCode(StrEnum):
@@ -84,50 +84,54 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Analyzed(msgspec.Struct, frozen=True):
-    """`policy`: for an MFA policy, one that denies under the same condition, which reads and misses the same."""
+    """A policy with the survey of its condition. For an MFA policy, `policy` is a DENY policy with the same
+    condition."""
 
     policy: Policy
     tree: Node | None
     survey: Survey
-    found: Surveyed
+    result: SurveyResult
     is_mfa: bool = False
 
 
 def policy_warnings(
     policies: Sequence[Policy],
-    known: Known,
+    known: KnownIds,
     settings: ServerSettings,
     of_policies: Collection[str] | None = None,
     mfa_policies: Iterable[Sequence[MfaPolicy]] = (),
 ) -> Iterator[list[PolicyWarning]]:
-    """The warnings of the policies of an organization, policy by policy; then those of its MFA policies, which are
-    given user by user, up to MFA_CHARACTERS_MAX. With `of_policies`, of the policies with these ids only.
+    """The warnings of the policies of an organization, policy by policy, and then of its MFA policies.
 
-    The caller may let other tasks run between two steps: a step takes some milliseconds for a long policy.
+    `mfa_policies`: the MFA policies of each user, which are analyzed up to MFA_CHARACTERS_MAX. `of_policies`: the
+    ids of the policies whose warnings are wanted; None for all. A step of the iterator takes some milliseconds for
+    a long policy, and may return no warnings, so that the caller can let other tasks run.
     """
     denials: list[_Analyzed] | None = None
 
-    def of_one(analyzed: _Analyzed, also: Sequence[_Analyzed]) -> Iterator[list[PolicyWarning]]:
+    def warnings_of(analyzed: _Analyzed, further_denials: Sequence[_Analyzed]) -> Iterator[list[PolicyWarning]]:
         nonlocal denials
         warnings = list(_own_warnings(analyzed, known, settings))
-        passed_by = list(_ways_past(analyzed, settings))
-        if passed_by and denials is None:
+        bypasses = list(_bypass_warnings(analyzed, settings))
+        if bypasses and denials is None:
             denials = []
             for other in policies:
                 if other.effect is Effect.DENY:
-                    denials += _readable(other, settings)
+                    denials += _analyze_readable(other, settings)
                     yield []
-        warnings += [warning for warning, shapes in passed_by if not _denied(shapes, [*(denials or ()), *also])]
+        warnings += [
+            warning for warning, shapes in bypasses if not _are_denied(shapes, [*(denials or ()), *further_denials])
+        ]
         yield warnings
 
     for policy in policies:
         if of_policies is None or policy.policy_id in of_policies:
             try:
-                analyzed = _analyzed(policy, settings)
+                analyzed = _analyze(policy, settings)
             except ExpressionRefused as refused:
                 yield [_unreadable(policy, refused)]
                 continue
-            yield from of_one(analyzed, ())
+            yield from warnings_of(analyzed, ())
     characters = 0
     for own in mfa_policies:
         if of_policies is not None and not any(policy.mfa_policy_id in of_policies for policy in own):
@@ -137,11 +141,11 @@ def policy_warnings(
             return
         of_user: list[_Analyzed] = []
         for mfa_policy in own:
-            of_user += _readable(_as_denial(mfa_policy), settings, is_mfa=True)
+            of_user += _analyze_readable(_as_denial(mfa_policy), settings, is_mfa=True)
             yield []
         for analyzed in of_user:
             if of_policies is None or analyzed.policy.policy_id in of_policies:
-                yield from of_one(analyzed, of_user)
+                yield from warnings_of(analyzed, of_user)
 
 
 def _as_denial(policy: MfaPolicy) -> Policy:
@@ -158,41 +162,42 @@ def _as_denial(policy: MfaPolicy) -> Policy:
     )
 
 
-def _analyzed(policy: Policy, settings: ServerSettings) -> _Analyzed:
-    """Raises ExpressionRefused."""
+def _analyze(policy: Policy, settings: ServerSettings) -> _Analyzed:
+    """The survey of the policy's condition. Raises ExpressionRefused if it does not compile."""
     optional = OPTIONAL | {"eth.tx.chain_id"} if settings.legacy_without_chain_id else OPTIONAL
     survey = Survey(ACTIVITY_SHAPES, all_versions=policy.effect is Effect.DENY, optional=optional)
     if not policy.condition:
-        return _Analyzed(policy, None, survey, Surveyed(ACTIVITY_SHAPES.everywhere, 0, 0))
+        return _Analyzed(policy, None, survey, SurveyResult(ACTIVITY_SHAPES.everywhere, 0, 0))
     tree = parse(policy.condition)
     return _Analyzed(policy, tree, survey, survey.of(tree))
 
 
-def _readable(policy: Policy, settings: ServerSettings, *, is_mfa: bool = False) -> list[_Analyzed]:
+def _analyze_readable(policy: Policy, settings: ServerSettings, *, is_mfa: bool = False) -> list[_Analyzed]:
+    """The survey of the policy's condition, as a list of one; empty if the condition does not compile."""
     try:
-        return [replace(_analyzed(policy, settings), is_mfa=is_mfa)]
+        return [replace(_analyze(policy, settings), is_mfa=is_mfa)]
     except ExpressionRefused:
         return []
 
 
-def _denied(shapes: int, denials: Sequence[_Analyzed]) -> bool:
+def _are_denied(shapes: int, denials: Sequence[_Analyzed]) -> bool:
     """Whether DENY policies without consensus and time certainly deny all of these shapes."""
     for denial in denials:
         if not denial.policy.consensus and not denial.policy.time:
-            shapes &= ~denial.found.true
+            shapes &= ~denial.result.true
     return shapes == 0
 
 
-def _own_warnings(analyzed: _Analyzed, known: Known, settings: ServerSettings) -> Iterator[PolicyWarning]:
-    policy, found = analyzed.policy, analyzed.found
+def _own_warnings(analyzed: _Analyzed, known: KnownIds, settings: ServerSettings) -> Iterator[PolicyWarning]:
+    policy, result = analyzed.policy, analyzed.result
     is_allow, everywhere = policy.effect is Effect.ALLOW, ACTIVITY_SHAPES.everywhere
-    never = found.false | (found.fails if is_allow else 0)
+    never = result.false | (result.fails if is_allow else 0)
     if never == everywhere:
-        how = "is false or fails" if is_allow and found.fails else "is false"
+        how = "is false or fails" if is_allow and result.fails else "is false"
         yield _warning(
             analyzed, WarningCode.NEVER_APPLIES, f"never applies: its condition {how} for every activity"
         )
-    if is_allow and found.true == everywhere and not policy.consensus:
+    if is_allow and result.true == everywhere and not policy.consensus:
         yield _warning(
             analyzed,
             WarningCode.ALLOWS_EVERYTHING,
@@ -203,21 +208,21 @@ def _own_warnings(analyzed: _Analyzed, known: Known, settings: ServerSettings) -
             yield _warning(analyzed, WarningCode.IMPOSSIBLE_LITERAL, f"may never apply: {sentence}")
     if not is_allow and not analyzed.is_mfa:  # an MFA condition may fail: it then asks for no proofs
         denies = "it denies everything" if settings.fails_closed else "it denies nothing"
-        for where in failing(analyzed.survey, found):
+        for where in failing_activities(analyzed.survey, result):
             yield PolicyWarning(
                 policy.policy_id,
                 policy.policy_name,
                 WarningCode.DENIES_NOTHING,
-                f"DENY policy {_called(policy)}: {denies}{where}",
+                f"DENY policy {_policy_label(policy)}: {denies}{where}",
             )
 
 
-def _ways_past(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[PolicyWarning, int]]:
+def _bypass_warnings(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[PolicyWarning, int]]:
     """Warnings about ways to bypass a DENY policy, each with the shapes of activities that must be denied too."""
     policy, tree = analyzed.policy, analyzed.tree
     if policy.effect is not Effect.DENY or tree is None:
         return
-    shapes, possible = ACTIVITY_SHAPES, ACTIVITY_SHAPES.everywhere & ~analyzed.found.false
+    shapes, possible = ACTIVITY_SHAPES, ACTIVITY_SHAPES.everywhere & ~analyzed.result.false
     kinds = shapes.known["activity.kind"]
     for pair in _SAME_EFFECT:
         for one, other in (pair, pair[::-1]):
@@ -231,13 +236,13 @@ def _ways_past(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[
     is_of_transactions_alone = bool(possible & kinds["SIGN_TRANSACTION"]) and not possible & raw
     if (is_transaction_named(names) or is_of_transactions_alone) and not settings.refuses_raw_payloads:
         sentence = (
-            "can be passed by: the same transaction can be signed as a raw payload. "
+            "can be bypassed: the same transaction can be signed as a raw payload. "
             f"{'Ask for proofs of' if analyzed.is_mfa else 'Deny'} those, too: {DENY_RAW_PAYLOADS}"
         )
         yield _warning(analyzed, WarningCode.RAW_PAYLOAD, sentence), raw
     if any(path == "wallet_account.address" for path, _ in compared_literals(tree, {})):
         sentence = (
-            "can be passed by: the key of this account may have addresses of other formats, or sign for other "
+            "can be bypassed: the key of this account may have addresses of other formats, or sign for other "
             "accounts. Name wallet.id instead"
         )
         yield _warning(analyzed, WarningCode.OTHER_ADDRESS, sentence), shapes.present["wallet_account"]
@@ -246,16 +251,18 @@ def _ways_past(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[
 def _warning(analyzed: _Analyzed, code: WarningCode, what: str) -> PolicyWarning:
     policy = analyzed.policy
     kind = "MFA" if analyzed.is_mfa else policy.effect.removeprefix("EFFECT_")
-    return PolicyWarning(policy.policy_id, policy.policy_name, code, f"{kind} policy {_called(policy)} {what}")
+    return PolicyWarning(
+        policy.policy_id, policy.policy_name, code, f"{kind} policy {_policy_label(policy)} {what}"
+    )
 
 
 def _unreadable(policy: Policy, refused: ExpressionRefused) -> PolicyWarning:
     effect, sentence = policy.effect.removeprefix("EFFECT_"), f"cannot be read: {refused}"
-    message = f"{effect} policy {_called(policy)} {sentence}"
+    message = f"{effect} policy {_policy_label(policy)} {sentence}"
     return PolicyWarning(policy.policy_id, policy.policy_name, WarningCode.UNREADABLE, message)
 
 
-def _called(policy: Policy) -> str:
-    """A policy in a file has no id of its own."""
+def _policy_label(policy: Policy) -> str:
+    """The name of a policy, with its id if it has one of its own: a policy in a file has none."""
     known = f" ({policy.policy_id})" if policy.policy_id != policy.policy_name else ""
     return f"{policy.policy_name!r}{known}"

@@ -1,4 +1,4 @@
-"""Test cases of policies: who submits what, who approves it, and the expected outcome.
+"""Test cases of policies: who submits an activity, who approves it, and the expected outcome.
 
 Here: from decoded TOML or JSON to a decision, vote by vote as in the life of an activity. Not here: files, servers
 and printing (`cli`), the decision (`authorize`), MFA policies, and approvals that lapse: no case lasts a day.
@@ -121,7 +121,7 @@ def read_cases(file: CaseFile, organization: OrganizationUnderTest, now_ms: int,
     cases: list[PolicyCase] = []
     malformed = MalformedTables()
     for number, table in enumerate(file.cases, 1):
-        with malformed.noted():
+        with malformed.collect():
             cases.append(_case(table, organization, default_ms, f"{where}, case {number}"))
     malformed.check()
     return cases
@@ -154,13 +154,15 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
         and organization.policies.reads_transactions
         and may_sign_transaction_unseen(activity),
     )
-    approvals = tuple(_approval(each, organization, now_ms, f"{where}.approvals") for each in written.approvals)
+    approvals = tuple(
+        _approval(approver, organization, now_ms, f"{where}.approvals") for approver in written.approvals
+    )
     return PolicyCase(table=written, request=request, policies=organization.policies, approvals=approvals)
 
 
 def run_case(case: PolicyCase) -> CaseResult:
-    """The submission, then the approvals one after the other while more are needed. A vote that would not count is
-    refused, as on a server."""
+    """The result of the submission and of its approvals, which are cast one after the other while more are needed.
+    A vote that would not count is refused, as on a server."""
     request, policies = case.request, case.policies
     decision = authorize(request, policies)
     uncounted = []
@@ -183,10 +185,12 @@ def run_case(case: PolicyCase) -> CaseResult:
 
 def _unsafe(request: AuthorizationRequest, policies: PolicySet, decision: Decision) -> tuple[str, ...]:
     """The DENY policies that did not deny and would deny if every failure denied."""
-    denied = {each.policy_id for each in decision.evaluations if each.failed_closed}
+    denied = {evaluation.policy_id for evaluation in decision.evaluations if evaluation.failed_closed}
     closed = authorize(replace(request, deny_policies_fail_closed=True), policies)
     return tuple(
-        each.policy_id for each in closed.evaluations if each.failed_closed and each.policy_id not in denied
+        evaluation.policy_id
+        for evaluation in closed.evaluations
+        if evaluation.failed_closed and evaluation.policy_id not in denied
     )
 
 
@@ -194,7 +198,7 @@ def _check_type(activity_type: str, where: str) -> None:
     if activity_type not in ACTIVITY_TYPES:
         raise MalformedTable(where, _unknown("type of activity", activity_type, ACTIVITY_TYPES))
     if activity_kind(activity_type) in _VOTES:
-        raise MalformedTable(where, "votes are decided with the activity voted on: list them as its `approvals`")
+        raise MalformedTable(where, "a vote is not a case of its own: list it in the `approvals` of the activity")
 
 
 def _unknown(what: str, given: str, known: Iterable[str]) -> str:
@@ -209,8 +213,8 @@ def _approval(
 
 
 def _owner(written: CaseTable, organization: OrganizationUnderTest, where: str) -> str | None:
-    """The user that the case names; else, of activities that users may submit about themselves, the parameters'
-    user."""
+    """The owner that the case names; otherwise, for an activity that users may submit about themselves, the user in
+    its parameters."""
     called = written.owner
     if not called and activity_kind(written.type) in OWN_RIGHTS:
         called = written.params.get("user_id", "")

@@ -24,8 +24,8 @@ from keystead.policies.testing.schema import MalformedTable, MalformedTables, To
 
 _UNDATED = Timestamp.from_ms(0)
 API_KEY, PASSKEY = "api-key", "passkey"
-"""Short words for a credential's type."""
-_OF_WORD = {API_KEY: CredentialType.API_KEY_P256, PASSKEY: CredentialType.WEBAUTHN_AUTHENTICATOR}
+"""Short names for types of credentials in test files."""
+_TYPE_OF_WORD = {API_KEY: CredentialType.API_KEY_P256, PASSKEY: CredentialType.WEBAUTHN_AUTHENTICATOR}
 _LASTING = frozenset(
     {
         CredentialType.WEBAUTHN_AUTHENTICATOR,
@@ -86,13 +86,17 @@ class OrganizationUnderTest(msgspec.Struct, frozen=True, kw_only=True):
         MalformedTable."""
         user = named_user(self.users, who, where)
         held = credential_values(user, now_ms)
-        for one in held:
-            if not with_credential or with_credential == one["id"] or _is_of_type(one["type"], with_credential):
+        for credential in held:
+            if (
+                not with_credential
+                or with_credential == credential["id"]
+                or _is_of_type(credential["type"], with_credential)
+            ):
                 used = CredentialUsed(
-                    id=one["id"],
-                    type=one["type"],
-                    public_key=one["public_key"],
-                    credential_id=one["credential_id"],
+                    id=credential["id"],
+                    type=credential["type"],
+                    public_key=credential["public_key"],
+                    credential_id=credential["credential_id"],
                 )
                 return Approval(user.user_id, used)
         wanted = with_credential or ("" if held else CredentialType.LOGIN)
@@ -123,17 +127,17 @@ def read_policies(documents: Iterable[tuple[str, Any]]) -> list[Policy]:
     """The policies in these documents, each with the name of its file: one policy, a list of them, or a table with
     `policies`, as create_policies takes it. Raises MalformedTable with every policy that is malformed, also for an
     expression that is refused."""
-    found: dict[str, Policy] = {}
+    policies: dict[str, Policy] = {}
     malformed = MalformedTables()
     for where, value in documents:
         for place, table in _tables(where, value):
-            with malformed.noted():
+            with malformed.collect():
                 policy = _read_policy(table, place)
-                if policy.policy_name in found:
+                if policy.policy_name in policies:
                     raise MalformedTable(place, f"there is another policy {policy.policy_name!r}: names are unique")
-                found[policy.policy_name] = policy
+                policies[policy.policy_name] = policy
     malformed.check()
-    return list(found.values())
+    return list(policies.values())
 
 
 def _tables(where: str, value: Any) -> list[tuple[str, Any]]:
@@ -165,13 +169,14 @@ def _read_policy(value: Any, where: str) -> Policy:
 
 
 def read_users(tables: Iterable[Any], where: str) -> list[User]:
-    """Raises MalformedTable with every user who is malformed, also for a name or an id that two users have."""
+    """The users in these tables. Raises MalformedTable, which names every malformed user, and every name or id that
+    two users have."""
     users: list[User] = []
     called: set[str] = set()
     malformed = MalformedTables()
     for number, table in enumerate(tables, 1):
         place = f"{where} {number}"
-        with malformed.noted():
+        with malformed.collect():
             written = read(table, UserTable, place)
             names = {written.name, written.id or written.name}
             if taken := called & names:
@@ -183,7 +188,7 @@ def read_users(tables: Iterable[Any], where: str) -> list[User]:
 
 
 def read_quorum(table: Any, users: Iterable[User], where: str) -> RootQuorum:
-    """Raises MalformedTable."""
+    """The root quorum in a table. `users`: the users of the file. Raises MalformedTable."""
     written = read(table, QuorumTable, where)
     known = {user.user_id: user for user in users}
     members = tuple(dict.fromkeys(named_user(known, who, where).user_id for who in written.users))
@@ -196,24 +201,24 @@ def named_user(users: Mapping[str, User], called: str, where: str) -> User:
     """The user of this id, else of this name. Raises MalformedTable unless exactly one user matches."""
     if called in users:
         return users[called]
-    found = [user for user in users.values() if user.user_name == called]
-    if len(found) > 1:
-        raise MalformedTable(where, f"{len(found)} users are called {called!r}: give an id")
-    if not found:
+    matching = [user for user in users.values() if user.user_name == called]
+    if len(matching) > 1:
+        raise MalformedTable(where, f"{len(matching)} users are called {called!r}: give an id")
+    if not matching:
         near = did_you_mean(called, (user.user_name for user in users.values()))
         raise MalformedTable(where, f"no user is called {called!r}{near}")
-    return found[0]
+    return matching[0]
 
 
 def _user(written: UserTable, where: str) -> User:
     user_id = written.id or written.name
     api_keys: list[ApiKey] = []
     passkeys: list[Authenticator] = []
-    for number, each in enumerate(written.credentials, 1):
-        held = CredentialTable(type=each) if isinstance(each, str) else each
-        kind = _OF_WORD.get(held.type, held.type)
+    for number, entry in enumerate(written.credentials, 1):
+        held = CredentialTable(type=entry) if isinstance(entry, str) else entry
+        kind = _TYPE_OF_WORD.get(held.type, held.type)
         if kind not in _LASTING:
-            expected = ", ".join([*_OF_WORD, *sorted(_LASTING)])
+            expected = ", ".join([*_TYPE_OF_WORD, *sorted(_LASTING)])
             raise MalformedTable(
                 where, f"not a type of credential that users register: {held.type!r}; expected one of {expected}"
             )
@@ -263,4 +268,4 @@ def _passkey(authenticator_id: str, credential: Credential, credential_id: str) 
 def _is_of_type(credential_type: str, word: str) -> bool:
     if word == API_KEY:
         return credential_type.startswith("CREDENTIAL_TYPE_API_KEY_")
-    return credential_type == _OF_WORD.get(word, word)
+    return credential_type == _TYPE_OF_WORD.get(word, word)

@@ -15,11 +15,11 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.choices import choices
+from keystead.api.choices import expected_words
 from keystead.api.spelling import did_you_mean
 from keystead.policies.closed_sets import WORDS
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type, named
+from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type, type_name
 from keystead.policies.values import is_integer
 
 _ANY = "a string, an integer, a boolean, a list or a table"
@@ -47,8 +47,8 @@ class MalformedTables:
         self._first: MalformedTable | None = None
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Note a MalformedTable that is raised within, and go on."""
+    def collect(self) -> Iterator[None]:
+        """Collect a MalformedTable that the block raises, instead of raising it."""
         try:
             yield
         except MalformedTable as refused:
@@ -77,7 +77,7 @@ def read(value: Any, kind: type[TableT], where: str) -> TableT:
         path = match["path"] if match else ""
         words = _in_words(_AT.sub("", message), "" if path else _fields(kind))
         if given := _WORD.fullmatch(message):
-            expected = choices(kind, path.lstrip("."), given["word"])
+            expected = expected_words(kind, path.lstrip("."), given["word"])
             words = f"{given['word']!r} is unknown: {expected}" if expected else words
         raise MalformedTable(where + path, words) from None
 
@@ -87,7 +87,8 @@ def _fields(kind: type[TomlTable]) -> str:
 
 
 def _in_words(message: str, fields: str) -> str:
-    """The known `fields`, if the unknown one is in the table itself and not in a table inside it."""
+    """The message for people. `fields`: the names of the table's fields; "" if the error is in a table inside
+    it."""
     if missing := _MISSING.fullmatch(message):
         return f"{missing['field']!r} is missing"
     if unknown := _UNKNOWN.fullmatch(message):
@@ -112,7 +113,7 @@ def check_resources(resources: Mapping[str, Any], where: str) -> None:
 
 
 def _check(value: Any, kind: Type, where: str, path: str) -> None:
-    """`path`: of the field, as `closed_sets` names it."""
+    """Raise MalformedTable unless the value is of this type. `path`: the path of the field, as in `closed_sets`."""
     match kind:
         case StructOf(fields=fields):
             for name, member in _members(value, where):
@@ -127,7 +128,7 @@ def _check(value: Any, kind: Type, where: str, path: str) -> None:
                 _check(member, item, f"{where}[{index}]", f"{path}[]")
         case Scalar():
             if not _is_scalar(value, kind):
-                raise MalformedTable(where, f"expected {_ANY if kind is Scalar.DYNAMIC else named(kind)}")
+                raise MalformedTable(where, f"expected {_ANY if kind is Scalar.DYNAMIC else type_name(kind)}")
             if path in WORDS and value not in WORDS[path]:
                 expected = did_you_mean(value, WORDS[path]) or f": expected {' or '.join(sorted(WORDS[path]))}"
                 raise MalformedTable(where, f"{value[:60]!r} is unknown{expected}")
