@@ -16,7 +16,7 @@ from bench.people import PERSON_CASES
 from bench.processes import exit_on_sigterm
 from bench.report import HEADER, row, verdicts, write_json
 from bench.run import Plan, run
-from bench.yardstick import openssl_version
+from bench.verification_rate import openssl_version
 
 ORGANIZATIONS = 100_000
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence, Set
 import msgspec
 
 from bench.cases import CREATE_INTERFACE, SIGN_RAW_PAYLOAD, Case
-from bench.gauge import Gauge
 from bench.installation import Installation
 from bench.load import Load, combined, send, send_beside
 from bench.measuring import Figures
@@ -22,8 +21,9 @@ from bench.organizations import Organization, Setup, SetupServer, empty, of_ten,
 from bench.processes import others_s, processor_s
 from bench.results import Result, StoreName
 from bench.server import Server, running
+from bench.slowdown import Slowdown
 from bench.stamping import Stamping
-from bench.yardstick import verifications_per_s
+from bench.verification_rate import verifications_per_s
 
 FLOODING = 32
 """Callers of the organization that floods."""
@@ -65,12 +65,12 @@ class _Part(msgspec.Struct, frozen=True):
     processor_s: float
     verifications_per_s: float
     others: float
-    gauge_s: float
+    work_s: float
 
 
 def beside_a_flood(store: StoreName, installation: Installation, cores: Set[int], rounds: int) -> Iterator[Result]:
     """The figures of the quiet organization, alone and beside the flood, of one server on these cores."""
-    gauge = Gauge()
+    slowdown = Slowdown()
     for pair in PAIRS:
         with running(installation.settings, installation.folder, cores) as server:
             quiet, flood = (
@@ -81,8 +81,8 @@ def beside_a_flood(store: StoreName, installation: Installation, cores: Set[int]
             alone: list[_Part] = []
             beside: list[_Part] = []
             for _ in range(rounds):
-                alone.append(_part(server, cores, gauge, quiet.requests(_ALONE), ()))
-                beside.append(_part(server, cores, gauge, quiet.requests(_FLOOD // 4), flood.requests(_FLOOD)))
+                alone.append(_part(server, cores, slowdown, quiet.requests(_ALONE), ()))
+                beside.append(_part(server, cores, slowdown, quiet.requests(_FLOOD // 4), flood.requests(_FLOOD)))
             for asked, parts, of_flood in (
                 ("of a quiet organization, alone", alone, False),
                 (f"of a quiet organization, beside {FLOODING} callers of another", beside, False),
@@ -94,34 +94,36 @@ def beside_a_flood(store: StoreName, installation: Installation, cores: Set[int]
                     workers=1,
                     organizations=2,
                     asked=asked,
-                    figures=_figures(server, gauge, parts, of_flood=of_flood),
+                    figures=_figures(server, slowdown, parts, of_flood=of_flood),
                 )
 
 
-def _part(server: Server, cores: Set[int], gauge: Gauge, quiet: Sequence[bytes], flood: Sequence[bytes]) -> _Part:
-    yardstick, gauge_s = verifications_per_s(cores), gauge.seconds(cores)
+def _part(
+    server: Server, cores: Set[int], slowdown: Slowdown, quiet: Sequence[bytes], flood: Sequence[bytes]
+) -> _Part:
+    verifications, work_s = verifications_per_s(cores), slowdown.seconds(cores)
     begun, used_s, others_before_s = time.perf_counter(), processor_s(server.pid), others_s()
     quiet_load, flood_load = send_beside(server.port, quiet, flood, callers=FLOODING, limit_s=_LIMIT_S)
     return _Part(
         quiet=quiet_load,
         flood=flood_load,
         processor_s=processor_s(server.pid) - used_s,
-        verifications_per_s=yardstick,
+        verifications_per_s=verifications,
         others=max(others_s() - others_before_s, 0.0) / (time.perf_counter() - begun),
-        gauge_s=gauge_s,
+        work_s=work_s,
     )
 
 
-def _figures(server: Server, gauge: Gauge, parts: Sequence[_Part], *, of_flood: bool) -> Figures:
+def _figures(server: Server, slowdown: Slowdown, parts: Sequence[_Part], *, of_flood: bool) -> Figures:
     """`processor_us` is for a request of either organization."""
     load = combined([part.flood if of_flood else part.quiet for part in parts])
     answered = sum(len(part.quiet.latencies) + len(part.flood.latencies) for part in parts)
     latencies = sorted(load.latencies)
-    yardstick = statistics.median(part.verifications_per_s for part in parts)
+    verifications = statistics.median(part.verifications_per_s for part in parts)
     return Figures(
         requests_per_s=load.rate,
-        verifications_per_s=yardstick,
-        share=load.rate / yardstick,
+        verifications_per_s=verifications,
+        share=load.rate / verifications,
         p50_ms=latencies[len(latencies) // 2] * 1000,
         p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
         processor_us=sum(part.processor_s for part in parts) / answered * 1e6,
@@ -129,6 +131,6 @@ def _figures(server: Server, gauge: Gauge, parts: Sequence[_Part], *, of_flood: 
         requests=len(latencies),
         failures=len(load.failures),
         others=statistics.median(part.others for part in parts),
-        slowed=statistics.median(gauge.slowed(part.gauge_s) for part in parts),
+        slowed=statistics.median(slowdown.factor(part.work_s) for part in parts),
         first_failure=load.failures[0].decode(errors="replace") if load.failures else "",
     )

@@ -1,4 +1,4 @@
-"""One measurement: blocks of requests between runs of the yardstick, and the figures of these blocks.
+"""One measurement: blocks of requests between runs of `openssl speed`, and the figures of these blocks.
 
 Two servers that are compared take turns within each block, so that other load on the machine affects both. Blocks
 in which other programs used much of the machine, or in which the machine itself was slow, are repeated a bounded
@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence, Set
 
 import msgspec
 
-from bench.gauge import Gauge
 from bench.load import Load, combined, send
 from bench.processes import others_s, processor_s
 from bench.server import Server
-from bench.yardstick import verifications_per_s
+from bench.slowdown import Slowdown
+from bench.verification_rate import verifications_per_s
 
 DISTURBED = 0.1
 """A block is repeated if other programs used more of a core than this."""
@@ -25,7 +25,7 @@ DISTURBED = 0.1
 SLOWED = 1.2
 """A block is repeated if the machine was slower than its best by more than this factor."""
 
-_GAUGE = Gauge()
+_SLOWDOWN = Slowdown()
 
 _PROBE = 400
 """Requests that measure roughly how fast a server is, to choose how many requests a block needs."""
@@ -65,12 +65,12 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The medians of all blocks and of the yardstick; `share` is their ratio. Latencies are of all requests, in
-    milliseconds. `processor_us` is the processor time of the servers' processes for one request, in microseconds;
-    other programs change it less than the share.
+    """The medians of all blocks and of the verification rate; `share` is their ratio. Latencies are of all
+    requests, in milliseconds. `processor_us` is the processor time of the servers' processes for one request, in
+    microseconds; other programs change it less than the share.
 
-    `others`: how much of a core other programs used. `slowed`: the time of the gauge's work divided by the
-    shortest one of this run.
+    `others`: how much of a core other programs used. `slowed`: the time of the fixed work (`slowdown`)
+    divided by its shortest time in this run.
     """
 
     requests_per_s: float
@@ -92,16 +92,16 @@ class _Block(msgspec.Struct, frozen=True):
     processor_us: float
     verifications_per_s: float
     others: float
-    gauge_s: float
+    work_s: float
 
     @property
-    def unrest(self) -> float:
+    def disturbance(self) -> float:
         """How disturbed a block was. It does not depend on the figures of the block."""
-        return self.others + _GAUGE.slowed(self.gauge_s)
+        return self.others + _SLOWDOWN.factor(self.work_s)
 
     @property
     def is_disturbed(self) -> bool:
-        return self.others > DISTURBED or _GAUGE.slowed(self.gauge_s) > SLOWED
+        return self.others > DISTURBED or _SLOWDOWN.factor(self.work_s) > SLOWED
 
 
 def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Figures]:
@@ -113,13 +113,13 @@ def measure(subjects: Sequence[Subject], cores: Set[int], pace: Pace) -> list[Fi
     for number in range(pace.blocks + pace.spare):
         if number >= pace.blocks and all(len(_undisturbed(some)) >= pace.blocks for some in blocks):
             break
-        loads, processor_us, others, gauge_s = _loaded(subjects, counts, turns, cores)
+        loads, processor_us, others, work_s = _loaded(subjects, counts, turns, cores)
         after = verifications_per_s(cores)
         for load, used_us, some in zip(loads, processor_us, blocks, strict=True):
-            some.append(_Block(load, used_us, (before + after) / 2, others, gauge_s))
+            some.append(_Block(load, used_us, (before + after) / 2, others, work_s))
         before = after
     return [
-        _figures(subject, sorted(some, key=lambda block: block.unrest)[: pace.blocks])
+        _figures(subject, sorted(some, key=lambda block: block.disturbance)[: pace.blocks])
         for subject, some in zip(subjects, blocks, strict=True)
     ]
 
@@ -135,13 +135,13 @@ def _loaded(
 ) -> tuple[list[Load], list[float], float, float]:
     """Send these numbers of requests to the subjects at each turn. Returns the loads, the processor time of a
     request to each subject in microseconds, how much of a core other programs used, and the seconds of the
-    gauge."""
+    fixed work."""
     made = [
         [subject.make(count + count // 10) for _ in range(turns)]
         for subject, count in zip(subjects, counts, strict=True)
     ]
     loads: list[list[Load]] = [[] for _ in subjects]
-    gauge_before_s = _GAUGE.seconds(cores)
+    work_before_s = _SLOWDOWN.seconds(cores)
     used_s = [0.0] * len(subjects)
     begun, others_before = time.perf_counter(), others_s()
     for turn in range(turns):
@@ -152,7 +152,7 @@ def _loaded(
     others = max((others_s() - others_before) / (time.perf_counter() - begun), 0.0)
     sent = [sum(map(len, requests)) for requests in made]
     processor_us = [used / count * 1e6 for used, count in zip(used_s, sent, strict=True)]
-    return [combined(some) for some in loads], processor_us, others, (gauge_before_s + _GAUGE.seconds(cores)) / 2
+    return [combined(some) for some in loads], processor_us, others, (work_before_s + _SLOWDOWN.seconds(cores)) / 2
 
 
 def _undisturbed(blocks: Sequence[_Block]) -> list[_Block]:
@@ -163,11 +163,11 @@ def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
     latencies = sorted(latency for block in blocks for latency in block.load.latencies)
     failures = [failure for block in blocks for failure in block.load.failures]
     rate = statistics.median(block.load.rate for block in blocks)
-    yardstick = statistics.median(block.verifications_per_s for block in blocks)
+    verifications = statistics.median(block.verifications_per_s for block in blocks)
     return Figures(
         requests_per_s=rate,
-        verifications_per_s=yardstick,
-        share=rate / yardstick,
+        verifications_per_s=verifications,
+        share=rate / verifications,
         p50_ms=latencies[len(latencies) // 2] * 1000,
         p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
         processor_us=statistics.median(block.processor_us for block in blocks),
@@ -175,6 +175,6 @@ def _figures(subject: Subject, blocks: Sequence[_Block]) -> Figures:
         requests=len(latencies),
         failures=len(failures),
         others=statistics.median(block.others for block in blocks),
-        slowed=statistics.median(_GAUGE.slowed(block.gauge_s) for block in blocks),
+        slowed=statistics.median(_SLOWDOWN.factor(block.work_s) for block in blocks),
         first_failure=failures[0].decode(errors="replace") if failures else "",
     )

@@ -1,4 +1,4 @@
-"""People who log in and sign: each the root user of a sub-organization with a wallet, one of very many.
+"""People who log in and sign. Each is the root user of one of very many sub-organizations, with a wallet.
 
 Here: their rows, written straight to the database, since making a hundred thousand through the API would take
 hours; what they ask for. All wallets have the same mnemonic, sealed for each: nothing that the server keeps of one

@@ -19,7 +19,7 @@ text{font:13px system-ui,sans-serif;fill:#1f2328}.small{font-size:11px}.dim{fill
 
 
 class Picture:
-    """Shapes in the order in which they are drawn. `title` is what a reader hears who does not see it."""
+    """Shapes in the order in which they are drawn. `title` is the text for screen readers."""
 
     def __init__(self, title: str) -> None:
         self._title = title

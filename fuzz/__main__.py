@@ -14,7 +14,7 @@ from pathlib import Path
 from fuzz.decoders import fuzz_decoders
 from fuzz.delays import fuzz_delays
 from fuzz.findings import Findings
-from fuzz.mail_server import taking_mail
+from fuzz.mail_server import accepting_mail
 from fuzz.properties import fuzz_properties
 from fuzz.requests import fuzz_requests
 from keystead.storage.schema import migrate
@@ -72,7 +72,7 @@ def _run(part: str, findings: Findings, chance: random.Random, seconds: float) -
 def server_to_attack() -> Iterator[Server]:
     """A server process over a new SQLite database, with the default settings, that takes ID tokens and
     sends e-mails."""
-    with tempfile.TemporaryDirectory(prefix="keystead-fuzz-") as folder, taking_mail() as mail:
+    with tempfile.TemporaryDirectory(prefix="keystead-fuzz-") as folder, accepting_mail() as mail:
         path = Path(folder) / "keystead.db"
         migrate(f"sqlite:///{path}")
         installation = bootstrap_installation(SqliteDatabase(path))

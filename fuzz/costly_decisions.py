@@ -1,4 +1,4 @@
-"""Requests whose cost is in the rules of the organization: the most expensive policies, evaluated for every
+"""Requests whose cost is in the policies of the organization: the most expensive policies, evaluated for every
 activity of users who are not members of the root quorum.
 
 Here: the organizations that this needs, and the requests. Not here: making such policies (`worst_requests`).

@@ -162,7 +162,8 @@ def decoders() -> list[Decoder]:
 
 
 def fuzz_decoders(findings: Findings, chance: random.Random, *, until: float, limit: int) -> list[Decoder]:
-    """Until `until` (`time.monotonic`), and for at most `limit` inputs. The decoders, with their slowest input."""
+    """Run until `until` (`time.monotonic`), with at most `limit` inputs. Returns the decoders and their slowest
+    inputs."""
     every = decoders()
     while findings.tried < limit and time.monotonic() < until:
         decoder = chance.choice(every)

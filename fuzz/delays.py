@@ -54,13 +54,13 @@ class Wait:
 
     @property
     def ms(self) -> float:
-        """What counts. The process has several threads, so that it may have used more than the whole wait."""
+        """The time that counts: at most the whole wait, because several threads may have used more."""
         return min(self.whole_ms, self.server_ms)
 
 
 @dataclass(frozen=True)
 class Delay:
-    """`longest`: the wait of which most counts."""
+    """`longest`: the longest wait."""
 
     case: Case
     sent: int

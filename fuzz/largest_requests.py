@@ -31,7 +31,7 @@ DISTINCT = 100
 """How many elements of a list differ from each other, if it is long enough."""
 
 EACH = "*"
-"""Stands in a path for every element of a list."""
+"""In a path: every element of a list."""
 
 Path = tuple[str, ...]
 Make = Callable[[], dict[str, Any]]

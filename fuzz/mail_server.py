@@ -1,4 +1,4 @@
-"""A mail server that takes every message and keeps none, so that what a server under attack sends is soon sent.
+"""A mail server that accepts every message and stores none, so that a server under attack can send its messages.
 
 Not here: what the server does between two requests (`tables`).
 """
@@ -15,7 +15,7 @@ from aiosmtpd.smtp import SMTP
 
 
 @contextmanager
-def taking_mail() -> Iterator[dict[str, object]]:
+def accepting_mail() -> Iterator[dict[str, object]]:
     """Settings of a server that sends its e-mails to a new mail server on loopback, which runs in a thread."""
     loop = asyncio.new_event_loop()
     listening = loop.run_until_complete(loop.create_server(lambda: SMTP(Sink()), "127.0.0.1", 0))

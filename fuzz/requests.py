@@ -30,13 +30,14 @@ REQUESTS_OF_A_TENANT = 300
 of the last one. Every other one has no parent, and operations that sub-organizations are refused."""
 
 _NOT_IMPLEMENTED = 501
-"""A typed refusal of what the public API has and Keystead has not."""
+"""The status of operations of the public API that Keystead does not implement."""
 
 Target = tuple[Operation, str]
 
 
 def fuzz_requests(server: Server, findings: Findings, chance: random.Random, *, until: float, limit: int) -> None:
-    """Until `until` (`time.monotonic`), and for at most `limit` requests. The server's mail must find takers."""
+    """Send until `until` (`time.monotonic`), at most `limit` requests. The server needs a mail server that accepts
+    its messages."""
     targets: list[Target] = [
         (operation, activity_type)
         for operation in CATALOGUE

@@ -1,4 +1,4 @@
-"""What every table of a server holds between two requests, and what a refusal changed of it.
+"""The content of every table of a server between two requests, and the tables that a refused request changed.
 
 Here: the state, and which changes a refusal may make. Not here: the requests (`requests`).
 """
@@ -49,7 +49,7 @@ _DONE_WITHIN_S: Final = 60.0
 
 
 def state(database: Database) -> State:
-    """The tables, once everything is done that waits for the server. Raises TimeoutError if it is not."""
+    """The tables, after the server has finished its background work. Raises TimeoutError if it does not finish."""
     _wait_for_background(database)
     found: dict[str, frozenset[tuple[Any, ...]]] = {}
     for table in TABLES:
@@ -59,7 +59,7 @@ def state(database: Database) -> State:
 
 
 def changed_by_refusal(operation: str, status: int, before: State, after: State) -> list[str]:
-    """The tables that a refusal of this operation with this status should have left alone and did not."""
+    """The tables that changed although a refusal of this operation with this status must not change them."""
     allowed: frozenset[str] = frozenset()
     if status == _DENIED_STATUS:
         allowed = _DENIAL
@@ -70,7 +70,7 @@ def changed_by_refusal(operation: str, status: int, before: State, after: State)
 
 
 def _wait_for_background(database: Database) -> None:
-    """Between requests a server sends, and writes down what it sent; and it deletes rows of what is deleted."""
+    """Wait: between requests a server sends messages, records them, and deletes rows of deleted records."""
     deadline = time.monotonic() + _DONE_WITHIN_S
     for waiting in _WAITING:
         while database.rows(waiting) != [(0,)]:

@@ -1,4 +1,4 @@
-"""What every test can ask for: empty databases of both engines, and servers over them."""
+"""Fixtures for every test: empty databases of both engines, and servers over them."""
 
 from __future__ import annotations
 

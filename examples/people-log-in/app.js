@@ -1,4 +1,4 @@
-// Sign-up, log-in and a wallet, with @turnkey/core as it is published. serve.mjs fills in SERVER.
+// Sign-up, login and a wallet, with the published @turnkey/core. serve.mjs fills in SERVER.
 import { TurnkeyClient } from "@turnkey/core";
 
 const client = new TurnkeyClient({ ...SERVER, passkeyConfig: { rpId: location.hostname } });
@@ -23,7 +23,7 @@ const actions = {
   "sign-up": () => client.signUpWithPasskey(),
   "log-in": () => client.loginWithPasskey(),
   "log-out": () => client.logout(),
-  refresh: () => client.refreshSession({ invalidateExisitng: true }), // so the package spells it
+  refresh: () => client.refreshSession({ invalidateExisitng: true }), // the spelling of the package
   create: () => client.createWallet({ walletName: "Savings", accounts: ["ADDRESS_FORMAT_ETHEREUM"] }),
   async sign() {
     const [wallet] = await client.fetchWallets();

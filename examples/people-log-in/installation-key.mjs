@@ -1,5 +1,5 @@
-// @turnkey/core encrypts one-time codes to a key that the public service signs, and knows that one service only: it
-// has no option for another. This esbuild plugin puts your installation's key in the place of that one constant.
+// @turnkey/core encrypts one-time codes to a key that the public service signs, and has no option for another service.
+// This esbuild plugin replaces the constant with that signing key by the key of your installation.
 import { readFile } from "node:fs/promises";
 
 const PUBLIC_SERVICE =
@@ -16,7 +16,7 @@ export const installationKey = (verificationKey) => ({
     }),
 });
 
-/** The key of the installation at this address. In production write it down in place of asking: see docs/logins.md. */
+/** The key of the installation at this address. In production copy it into your build instead (docs/logins.md). */
 export async function verificationKeyOf(baseUrl) {
   const { keys } = await (await fetch(`${baseUrl}/installation-keys`)).json();
   return keys.find(({ name }) => name === "verification_key").publicKey;

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from keystead import AsyncClient, Client
-from tests.support.stand_in_server import Driven, StandIn
+from tests.support.stub_server import ClientUnderTest, StubServer
 
 
 @pytest.fixture(params=[Client, AsyncClient], ids=["Client", "AsyncClient"])
-def driven(request: pytest.FixtureRequest) -> Callable[..., Driven]:
-    def make(server: StandIn, **options: Any) -> Driven:
-        return Driven(request.param, server, **options)
+def driven(request: pytest.FixtureRequest) -> Callable[..., ClientUnderTest]:
+    def make(server: StubServer, **options: Any) -> ClientUnderTest:
+        return ClientUnderTest(request.param, server, **options)
 
     return make

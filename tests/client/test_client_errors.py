@@ -29,9 +29,9 @@ from keystead.api import errors
 from keystead.api.rendering import error_answer
 from keystead.client import errors as client_errors
 from keystead.client.answers import refusal
-from tests.support.stand_in_server import Driven, StandIn, ok
+from tests.support.stub_server import ClientUnderTest, StubServer, ok
 
-Make = Callable[..., Driven]
+Make = Callable[..., ClientUnderTest]
 
 BY_SERVER: dict[type[errors.ServiceError], type[ApiError]] = {
     errors.InvalidRequest: InvalidRequest,
@@ -118,7 +118,7 @@ def test_retry_after(header: str, seconds: float | None) -> None:
 
 
 def test_a_redirect_is_not_followed(driven: Make) -> None:
-    server = StandIn(httpx.Response(308, headers={"Location": "https://elsewhere.example/"}))
+    server = StubServer(httpx.Response(308, headers={"Location": "https://elsewhere.example/"}))
     with pytest.raises(ProtocolError, match=r"HTTP 308\) to https://elsewhere\.example/.*base URL"):
         driven(server).call(lambda c: c.whoami())
     assert len(server.requests) == 1
@@ -138,7 +138,7 @@ def test_a_redirect_is_not_followed(driven: Make) -> None:
     ],
 )
 def test_an_answer_that_cannot_be_read(driven: Make, body: bytes, says: str) -> None:
-    server = StandIn(httpx.Response(200, content=body))
+    server = StubServer(httpx.Response(200, content=body))
     with pytest.raises(ProtocolError, match=says) as raised:
         driven(server, retries=Retries(tries=1)).call(lambda c: c.list_wallets())
     assert len(str(raised.value)) < 1000
@@ -154,7 +154,7 @@ def test_members_of_a_newer_server_are_skipped(driven: Make) -> None:
         "imported": True,
         "color": {"hue": 7},
     }
-    answer = driven(StandIn(ok({"wallets": [wallet], "total": 1}))).call(lambda c: c.list_wallets())
+    answer = driven(StubServer(ok({"wallets": [wallet], "total": 1}))).call(lambda c: c.list_wallets())
     assert [(wallet.wallet_id, wallet.imported) for wallet in answer.wallets] == [("w", True)]
 
 

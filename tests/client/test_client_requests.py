@@ -18,7 +18,7 @@ from keystead.client.shapes import AddressFormat, Curve, Pagination, PathFormat,
 from keystead.primitives.secp256k1 import public_key
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from tests.support import secp256k1
-from tests.support.stand_in_server import BASE_URL, KEY, ORGANIZATION, Driven, StandIn, activity, ok
+from tests.support.stub_server import BASE_URL, KEY, ORGANIZATION, ClientUnderTest, StubServer, activity, ok
 
 OTHER = "0199a8f2-0000-7000-8000-000000000002"
 ETHEREUM = WalletAccountParams(
@@ -27,7 +27,7 @@ ETHEREUM = WalletAccountParams(
     path="m/44'/60'/0'/0/0",
     address_format=AddressFormat.ETHEREUM,
 )
-Make = Callable[..., Driven]
+Make = Callable[..., ClientUnderTest]
 
 
 def client(**options: Any) -> Client:
@@ -35,7 +35,7 @@ def client(**options: Any) -> Client:
 
 
 def test_a_query(driven: Make) -> None:
-    server = StandIn(ok({"accounts": []}))
+    server = StubServer(ok({"accounts": []}))
     page = Pagination(limit="2")
     answer = driven(server).call(lambda c: c.list_wallet_accounts(wallet_id="w", pagination_options=page))
     assert answer.accounts == ()
@@ -64,7 +64,7 @@ def test_objects_in_snake_case_go_out_as_the_wire_spells_them(driven: Make) -> N
     ]
     sent = []
     for accounts in spellings:
-        server = StandIn(ok(activity()))
+        server = StubServer(ok(activity()))
         driven(server).call(partial(create_wallet, accounts=accounts))
         sent.append(json.loads(server.requests[0].content)["parameters"])
     assert sent[0] == sent[1] == sent[2]
@@ -72,7 +72,7 @@ def test_objects_in_snake_case_go_out_as_the_wire_spells_them(driven: Make) -> N
 
 
 def test_a_submission(driven: Make) -> None:
-    server = StandIn(ok(activity()))
+    server = StubServer(ok(activity()))
     before_ms = int(time.time() * 1000)
     driven(server).call(
         lambda c: c.create_wallet(
@@ -109,7 +109,7 @@ def test_equal_submissions_are_different_bytes() -> None:
 
 
 def test_names_unknown_to_this_client(driven: Make) -> None:
-    server = StandIn(ok({"privateKeys": []}))
+    server = StubServer(ok({"privateKeys": []}))
     assert driven(server).call(lambda c: c.query("list_private_keys", tag="p")) == {"privateKeys": []}
     driven(server).call(
         lambda c: c.submit("execute_swap", {"payload": "p"}, activity_type="ACTIVITY_TYPE_EXECUTE_SWAP_V2")
@@ -125,7 +125,7 @@ def test_names_unknown_to_this_client(driven: Make) -> None:
 
 
 def test_a_request_fills_in_what_is_left_out_and_nothing_else(driven: Make) -> None:
-    server = StandIn(ok(activity("CONSENSUS_NEEDED")))
+    server = StubServer(ok(activity("CONSENSUS_NEEDED")))
     given = {"type": "ACTIVITY_TYPE_CREATE_USERS_V2", "timestampMs": "7", "organizationId": OTHER, "parameters": {}}
     answer = driven(server).call(lambda c: c.request("/public/v1/submit/create_users", given))
     assert answer["activity"]["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED"
@@ -165,7 +165,7 @@ def test_any_sequence_is_a_list_on_the_wire() -> None:
 @pytest.mark.parametrize("curve", list(ApiKeyCurve))
 def test_keys_of_every_curve(driven: Make, curve: ApiKeyCurve) -> None:
     key = generate_api_key(curve, seed=b"any")
-    server = StandIn(ok({"wallets": []}))
+    server = StubServer(ok({"wallets": []}))
     driven(server, stamper=ApiKeyStamper(key.public_key, key.private_key, curve)).call(lambda c: c.list_wallets())
     assert read_stamp(server.requests[0].headers["X-Stamp"]).public_key == key.public_key
     by_halves = Client(BASE_URL, key.public_key, key.private_key, ORGANIZATION, curve=curve)
@@ -182,6 +182,6 @@ def test_a_key_that_is_stored_elsewhere(driven: Make) -> None:
         return secp256k1.sign_der(device, digest)
 
     stamper = CallbackStamper(public_key(device).hex(), StampScheme.API_SECP256K1, sign)
-    server = StandIn(ok({"wallets": []}))
+    server = StubServer(ok({"wallets": []}))
     driven(server, stamper=stamper).call(lambda c: c.list_wallets())
     assert digests == [hashlib.sha256(server.requests[0].content).digest()]

@@ -19,9 +19,9 @@ from keystead import (
     UsageError,
 )
 from keystead.client.retries import Tries
-from tests.support.stand_in_server import Answer, Driven, StandIn, activity, ok, refused
+from tests.support.stub_server import Answer, ClientUnderTest, StubServer, activity, ok, refused
 
-Make = Callable[..., Driven]
+Make = Callable[..., ClientUnderTest]
 
 PASSING: list[tuple[str, Answer, type[KeysteadError]]] = [
     ("connection refused", httpx.ConnectError("refused"), ConnectionFailed),
@@ -41,14 +41,14 @@ class TestAFailureThatMayPass:
     def test_is_tried_again_with_the_same_bytes(
         self, driven: Make, failure: Answer, raised: type[KeysteadError]
     ) -> None:
-        server = StandIn(failure, failure, ok(activity()))
+        server = StubServer(failure, failure, ok(activity()))
         made = driven(server).call(lambda c: c.create_wallet(wallet_name="w", accounts=[]))
         assert made.wallet_id == "wallet-1"
         assert len(server.requests) == 3
         assert len({(request.content, request.headers["X-Stamp"]) for request in server.requests}) == 1
 
     def test_is_raised_after_the_last_try(self, driven: Make, failure: Answer, raised: type[KeysteadError]) -> None:
-        server = StandIn(failure)
+        server = StubServer(failure)
         with pytest.raises(raised):
             driven(server).call(lambda c: c.list_wallets())
         assert len(server.requests) == 3
@@ -56,7 +56,7 @@ class TestAFailureThatMayPass:
     def test_is_raised_without_repetition_if_one_try_is_allowed(
         self, driven: Make, failure: Answer, raised: type[KeysteadError]
     ) -> None:
-        server = StandIn(failure)
+        server = StubServer(failure)
         with pytest.raises(raised):
             driven(server, retries=Retries(tries=1)).call(lambda c: c.list_wallets())
         assert len(server.requests) == 1
@@ -64,14 +64,14 @@ class TestAFailureThatMayPass:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 408, 409, 413, 431, 500, 501])
 def test_other_refusals_are_final(driven: Make, status: int) -> None:
-    server = StandIn(refused(status))
+    server = StubServer(refused(status))
     with pytest.raises(ApiError):
         driven(server).call(lambda c: c.list_wallets())
     assert len(server.requests) == 1
 
 
 def test_an_unreadable_answer_is_final(driven: Make) -> None:
-    server = StandIn(httpx.Response(200, text="<html>"))
+    server = StubServer(httpx.Response(200, text="<html>"))
     with pytest.raises(ProtocolError):
         driven(server).call(lambda c: c.create_wallet(wallet_name="w", accounts=[]))
     assert len(server.requests) == 1
@@ -80,12 +80,12 @@ def test_an_unreadable_answer_is_final(driven: Make) -> None:
 def test_the_cause_is_kept(driven: Make) -> None:
     cause = httpx.ConnectError("refused")
     with pytest.raises(ConnectionFailed, match=r"keystead\.test:8080.*refused") as raised:
-        driven(StandIn(cause)).call(lambda c: c.whoami())
+        driven(StubServer(cause)).call(lambda c: c.whoami())
     assert raised.value.__cause__ is cause
 
 
 def test_each_try_has_no_more_time_than_is_left(driven: Make) -> None:
-    server = StandIn(ok({"wallets": []}))
+    server = StubServer(ok({"wallets": []}))
     driven(server, retries=Retries(deadline_s=2)).call(lambda c: c.list_wallets())
     timeouts = server.requests[0].extensions["timeout"]
     assert all(1 < seconds <= 2 for seconds in timeouts.values())

@@ -27,7 +27,7 @@ from keystead.api import enums
 from keystead.api.enums import ApiKeyCurve
 from keystead.client.credentials import Credentials
 from tests.conftest import LiveServer
-from tests.support.stand_in_server import BASE_URL, KEY, ORGANIZATION
+from tests.support.stub_server import BASE_URL, KEY, ORGANIZATION
 
 Kind = type[Client] | type[AsyncClient]
 either = pytest.mark.parametrize("kind", [Client, AsyncClient])

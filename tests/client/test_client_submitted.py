@@ -11,9 +11,9 @@ import pytest
 from keystead import ActivityFailed, ActivityNotCompleted, ProtocolError, Submitted
 from keystead.api.enums import ActivityStatus, AddressFormat
 from keystead.client.shapes import CreateWalletResult, CreateWalletSubmitted
-from tests.support.stand_in_server import Driven, StandIn, activity, ok
+from tests.support.stub_server import ClientUnderTest, StubServer, activity, ok
 
-Make = Callable[..., Driven]
+Make = Callable[..., ClientUnderTest]
 
 
 def create_wallet(client: Any) -> Any:
@@ -21,7 +21,7 @@ def create_wallet(client: Any) -> Any:
 
 
 def test_a_completed_activity_is_its_result(driven: Make) -> None:
-    made = driven(StandIn(ok(activity()))).call(create_wallet)
+    made = driven(StubServer(ok(activity()))).call(create_wallet)
     assert isinstance(made, CreateWalletSubmitted)
     assert (made.wallet_id, made.addresses) == ("wallet-1", ("0xa",))
     assert made.result == CreateWalletResult(wallet_id="wallet-1", addresses=("0xa",))
@@ -34,7 +34,7 @@ def test_a_completed_activity_is_its_result(driven: Make) -> None:
 
 @pytest.mark.parametrize("status", ["CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED"])
 def test_an_activity_that_needs_approval_says_so(driven: Make, status: str) -> None:
-    made = driven(StandIn(ok(activity(status)))).call(create_wallet)
+    made = driven(StubServer(ok(activity(status)))).call(create_wallet)
     assert made.needs_approval
     assert not made.completed
     assert made.activity.fingerprint.startswith("sha256:")
@@ -47,7 +47,7 @@ def test_an_activity_that_needs_approval_says_so(driven: Make, status: str) -> N
 
 @pytest.mark.parametrize("status", ["CREATED", "PENDING", "OF_TOMORROW"])
 def test_an_activity_under_way_is_neither(driven: Make, status: str) -> None:
-    made = driven(StandIn(ok(activity(status)))).call(create_wallet)
+    made = driven(StubServer(ok(activity(status)))).call(create_wallet)
     assert not made.needs_approval
     assert not made.completed
     assert made.activity.status == f"ACTIVITY_STATUS_{status}"
@@ -65,14 +65,14 @@ def test_an_activity_under_way_is_neither(driven: Make, status: str) -> None:
 )
 def test_an_activity_that_failed_raises(driven: Make, status: str, failure: Any, says: str) -> None:
     with pytest.raises(ActivityFailed, match=says) as raised:
-        driven(StandIn(ok(activity(status, failure=failure)))).call(create_wallet)
+        driven(StubServer(ok(activity(status, failure=failure)))).call(create_wallet)
     assert raised.value.activity.id == "0199a8f2-0000-7000-8000-0000000000ac"
 
 
 def test_a_vote_may_end_the_activity_of_another_kind(driven: Make) -> None:
     """A rejection that was asked for is no failure: votes are answered with the activity voted on."""
     rejected = activity("REJECTED", type="ACTIVITY_TYPE_CREATE_USERS_V4")
-    made = driven(StandIn(ok(rejected))).call(create_wallet)
+    made = driven(StubServer(ok(rejected))).call(create_wallet)
     assert made.activity.status is ActivityStatus.REJECTED
 
 
@@ -80,7 +80,7 @@ def test_refresh_finds_the_result(driven: Make) -> None:
     def wait(client: Any) -> Any:
         return client.refresh(waiting)
 
-    server = StandIn(ok(activity("CONSENSUS_NEEDED")), ok(activity("CONSENSUS_NEEDED")), ok(activity()))
+    server = StubServer(ok(activity("CONSENSUS_NEEDED")), ok(activity("CONSENSUS_NEEDED")), ok(activity()))
     client = driven(server)
     waiting = client.call(create_wallet)
     assert client.call(wait).needs_approval
@@ -94,7 +94,7 @@ def test_refresh_finds_the_result(driven: Make) -> None:
 
 
 def test_refresh_raises_the_failure_of_the_activity(driven: Make) -> None:
-    server = StandIn(ok(activity("CONSENSUS_NEEDED")), ok(activity("REJECTED")))
+    server = StubServer(ok(activity("CONSENSUS_NEEDED")), ok(activity("REJECTED")))
     client = driven(server)
     waiting = client.call(create_wallet)
     with pytest.raises(ActivityFailed):
@@ -111,7 +111,7 @@ def test_refresh_raises_the_failure_of_the_activity(driven: Make) -> None:
     ],
 )
 def test_the_activity_stays_readable_if_its_result_is_not(driven: Make, result: dict[str, Any], says: str) -> None:
-    made: Submitted[Any] = driven(StandIn(ok(activity(result=result)))).call(create_wallet)
+    made: Submitted[Any] = driven(StubServer(ok(activity(result=result)))).call(create_wallet)
     assert made.activity.result == result
     with pytest.raises(ProtocolError, match=says):
         _ = made.result
@@ -132,7 +132,7 @@ def test_words_of_a_newer_server_are_kept(driven: Make) -> None:
         "updatedAt": moment,
         "walletDetails": None,
     }
-    (found,) = driven(StandIn(ok({"accounts": [account]}))).call(lambda c: c.list_wallet_accounts()).accounts
+    (found,) = driven(StubServer(ok({"accounts": [account]}))).call(lambda c: c.list_wallet_accounts()).accounts
     assert found.address_format == "ADDRESS_FORMAT_OF_TOMORROW"
     assert isinstance(found.address_format, AddressFormat)
     assert found.address_format.value == "ADDRESS_FORMAT_OF_TOMORROW"
@@ -142,6 +142,6 @@ def test_words_of_a_newer_server_are_kept(driven: Make) -> None:
 
 
 def test_a_newer_word_excuses_nothing_else(driven: Make) -> None:
-    server = StandIn(ok(activity("OF_TOMORROW", canApprove="yes")))
+    server = StubServer(ok(activity("OF_TOMORROW", canApprove="yes")))
     with pytest.raises(ProtocolError, match="Expected `bool`"):
         driven(server).call(create_wallet)

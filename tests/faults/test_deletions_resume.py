@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conftest import StartServer
 from tests.server.test_checking import checked
-from tests.support.databases import finished
+from tests.support.databases import wait_for_deletions
 from tests.support.servers import Installation
 
 ACCOUNTS_AT_ONCE, TIMES = 1_000, 4
@@ -31,7 +31,7 @@ def test_killed_while_the_rows_of_a_wallet_go(installation: Installation, start:
         server.start()
         listed = server.caller.asked("list_wallet_accounts")["accounts"]
         assert [one["address"] for one in listed] == kept["addresses"]
-        finished(database)
+        wait_for_deletions(database)
         assert database.counts()["wallet_account"] == 3
         if left:
             break

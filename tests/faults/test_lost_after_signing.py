@@ -108,7 +108,7 @@ class LineDown(Outage):
         self._proxy.cut_before_answer_of(b"COMMIT\0")
 
     def end(self) -> None:
-        self._proxy.mend()
+        self._proxy.restore()
 
 
 @asynccontextmanager

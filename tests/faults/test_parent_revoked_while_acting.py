@@ -17,7 +17,15 @@ import pytest
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import unique, user_params
 from tests.support.servers import Installation
-from tests.support.slow_signer import LIMIT_S, REVOCATIONS, TARGET_KEY, Revocation, Scene, SlowSigner, scene_of
+from tests.support.slow_signer import (
+    LIMIT_S,
+    REVOCATIONS,
+    TARGET_KEY,
+    Revocation,
+    RevocationScenario,
+    SlowSigner,
+    revocation_scenario,
+)
 
 SESSION = "create_read_write_session"
 
@@ -25,24 +33,24 @@ SESSION = "create_read_write_session"
 class SubOrganization:
     """With a user, in whose name Ana of the parent begins a session. `asked`: what Ana asks for."""
 
-    def __init__(self, scene: Scene, made: dict[str, Any]) -> None:
-        self.scene = scene
+    def __init__(self, scenario: RevocationScenario, made: dict[str, Any]) -> None:
+        self.scenario = scenario
         organization_id, self.user_id = made["subOrganizationId"], made["rootUserIds"][0]
-        self.ana = replace(scene.ana, organization_id=organization_id)
-        self.root = replace(scene.root, organization_id=organization_id)
+        self.ana = replace(scenario.ana, organization_id=organization_id)
+        self.root = replace(scenario.root, organization_id=organization_id)
         self.asked = {"targetPublicKey": TARGET_KEY, "userId": self.user_id}
 
     async def keys(self) -> int:
         """How many the user has: a session adds one."""
-        found = await self.scene.asked("get_user", organizationId=self.ana.organization_id, userId=self.user_id)
+        found = await self.scenario.asked("get_user", organizationId=self.ana.organization_id, userId=self.user_id)
         return len(found["user"]["apiKeys"])
 
 
-async def sub_organization(scene: Scene) -> SubOrganization:
+async def sub_organization(scenario: RevocationScenario) -> SubOrganization:
     user = user_params(generate_api_key().public_key)
     del user["userTags"]
     asked = {"subOrganizationName": unique("sub"), "rootUsers": [user], "rootQuorumThreshold": 1}
-    return SubOrganization(scene, await scene.revoked("create_sub_organization", asked))
+    return SubOrganization(scenario, await scenario.revoked("create_sub_organization", asked))
 
 
 @pytest.mark.parametrize("apart", [True, False], ids=["at another server", "at the same server"])
@@ -56,11 +64,11 @@ def test_an_action_of_the_parents_user_after_an_answered_revocation(
 ) -> None:
     async def run() -> None:
         signer = SlowSigner(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=apart) as scene:
-            sub = await sub_organization(scene)
-            acting = asyncio.create_task(scene.sent(scene.here, sub.ana, SESSION, sub.asked))
+        async with revocation_scenario(installation, tmp_path, apart=apart) as scenario:
+            sub = await sub_organization(scenario)
+            acting = asyncio.create_task(scenario.sent(scenario.here, sub.ana, SESSION, sub.asked))
             await signer.began.wait()
-            await scene.revoked(revocation.operation, revocation.parameters(scene))
+            await scenario.revoked(revocation.operation, revocation.parameters(scenario))
             signer.go_on.set()
             refused = await acting
             assert refused.status_code == revocation.status, refused.text
@@ -76,11 +84,11 @@ def test_an_action_of_the_parents_user_without_a_revocation(
 
     async def run() -> None:
         signer = SlowSigner(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=True) as scene:
-            sub = await sub_organization(scene)
-            acting = asyncio.create_task(scene.sent(scene.here, sub.ana, SESSION, sub.asked))
+        async with revocation_scenario(installation, tmp_path, apart=True) as scenario:
+            sub = await sub_organization(scenario)
+            acting = asyncio.create_task(scenario.sent(scenario.here, sub.ana, SESSION, sub.asked))
             await signer.began.wait()
-            await scene.revoked("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
+            await scenario.revoked("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
             signer.go_on.set()
             done = await acting
             assert done.status_code == 200, done.text
@@ -97,20 +105,20 @@ def test_an_action_after_the_answered_deletion_of_the_sub_organizations_user(
 
     async def run() -> None:
         signer = SlowSigner(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=apart) as scene:
+        async with revocation_scenario(installation, tmp_path, apart=apart) as scenario:
             user, key = user_params(generate_api_key().public_key), generate_api_key()
             root = user_params(key.public_key)
             for each in (user, root):
                 del each["userTags"]
             asked = {"subOrganizationName": unique("sub"), "rootUsers": [root, user], "rootQuorumThreshold": 1}
-            made = await scene.revoked("create_sub_organization", asked)
-            sub = SubOrganization(scene, made | {"rootUserIds": made["rootUserIds"][1:]})
+            made = await scenario.revoked("create_sub_organization", asked)
+            sub = SubOrganization(scenario, made | {"rootUserIds": made["rootUserIds"][1:]})
             own = replace(sub.root, key=key, user_id=made["rootUserIds"][0])
-            acting = asyncio.create_task(scene.sent(scene.here, sub.ana, SESSION, sub.asked))
+            acting = asyncio.create_task(scenario.sent(scenario.here, sub.ana, SESSION, sub.asked))
             await signer.began.wait()
             quorum = {"threshold": 1, "userIds": [own.user_id]}
             deletion = asyncio.create_task(
-                _after(scene.sent(scene.there, own, "update_root_quorum", quorum), scene, own, sub.user_id)
+                _after(scenario.sent(scenario.there, own, "update_root_quorum", quorum), scenario, own, sub.user_id)
             )
             if apart:
                 assert (await deletion) == 200
@@ -125,7 +133,7 @@ def test_an_action_after_the_answered_deletion_of_the_sub_organizations_user(
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
 
 
-async def _after(first: Any, scene: Scene, own: Any, user_id: str) -> int:
+async def _after(first: Any, scenario: RevocationScenario, own: Any, user_id: str) -> int:
     assert (await first).status_code == 200
-    deleted = await scene.sent(scene.there, own, "delete_users", {"userIds": [user_id]})
+    deleted = await scenario.sent(scenario.there, own, "delete_users", {"userIds": [user_id]})
     return deleted.status_code

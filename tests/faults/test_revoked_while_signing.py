@@ -13,7 +13,15 @@ import pytest
 
 from tests.support.callers import unique
 from tests.support.servers import Installation
-from tests.support.slow_signer import LIMIT_S, OF_WALLETS, REVOCATIONS, TARGET_KEY, Revocation, SlowSigner, scene_of
+from tests.support.slow_signer import (
+    LIMIT_S,
+    OF_WALLETS,
+    REVOCATIONS,
+    TARGET_KEY,
+    Revocation,
+    SlowSigner,
+    revocation_scenario,
+)
 
 SIGN, EXPORT = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2", "ACTIVITY_TYPE_EXPORT_WALLET"
 ALL = [*REVOCATIONS, OF_WALLETS]
@@ -30,14 +38,16 @@ def test_a_signature_after_an_answered_revocation(
 ) -> None:
     async def run() -> None:
         signer = SlowSigner(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=apart) as scene:
-            signing = asyncio.create_task(scene.sent(scene.here, scene.ana, "sign_raw_payload", scene.signing))
+        async with revocation_scenario(installation, tmp_path, apart=apart) as scenario:
+            signing = asyncio.create_task(
+                scenario.sent(scenario.here, scenario.ana, "sign_raw_payload", scenario.signing)
+            )
             await signer.began.wait()
-            await scene.revoked(revocation.operation, revocation.parameters(scene))
+            await scenario.revoked(revocation.operation, revocation.parameters(scenario))
             signer.go_on.set()
             refused = await signing
             assert refused.status_code == revocation.status, refused.text
-            assert await scene.of_type(SIGN) == []
+            assert await scenario.of_type(SIGN) == []
             assert signer.calls == 1
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
@@ -49,16 +59,16 @@ def test_a_signature_after_the_answered_deletion_of_its_private_key(
 ) -> None:
     async def run() -> None:
         signer = SlowSigner(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=apart) as scene:
-            asked = scene.signing | {"signWith": scene.private_key_id}
-            signing = asyncio.create_task(scene.sent(scene.here, scene.ana, "sign_raw_payload", asked))
+        async with revocation_scenario(installation, tmp_path, apart=apart) as scenario:
+            asked = scenario.signing | {"signWith": scenario.private_key_id}
+            signing = asyncio.create_task(scenario.sent(scenario.here, scenario.ana, "sign_raw_payload", asked))
             await signer.began.wait()
-            deleted = {"privateKeyIds": [scene.private_key_id], "deleteWithoutExport": True}
-            await scene.revoked("delete_private_keys", deleted)
+            deleted = {"privateKeyIds": [scenario.private_key_id], "deleteWithoutExport": True}
+            await scenario.revoked("delete_private_keys", deleted)
             signer.go_on.set()
             refused = await signing
             assert refused.status_code == 404, refused.text
-            assert await scene.of_type(SIGN) == []
+            assert await scenario.of_type(SIGN) == []
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
 
@@ -71,15 +81,15 @@ def test_an_export_after_an_answered_revocation(
 
     async def run() -> None:
         signer = SlowSigner(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=True) as scene:
-            asked = {"walletId": scene.wallet_id, "targetPublicKey": TARGET_KEY}
-            exporting = asyncio.create_task(scene.sent(scene.here, scene.ana, "export_wallet", asked))
+        async with revocation_scenario(installation, tmp_path, apart=True) as scenario:
+            asked = {"walletId": scenario.wallet_id, "targetPublicKey": TARGET_KEY}
+            exporting = asyncio.create_task(scenario.sent(scenario.here, scenario.ana, "export_wallet", asked))
             await signer.began.wait()
-            await scene.revoked(revocation.operation, revocation.parameters(scene))
+            await scenario.revoked(revocation.operation, revocation.parameters(scenario))
             signer.go_on.set()
             refused = await exporting
             assert refused.status_code == revocation.status, refused.text
-            assert await scene.of_type(EXPORT) == []
+            assert await scenario.of_type(EXPORT) == []
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
 
@@ -90,15 +100,17 @@ def test_a_change_that_takes_nothing_away_costs_no_second_signature(
 ) -> None:
     async def run() -> None:
         signer = SlowSigner(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=apart) as scene:
-            signing = asyncio.create_task(scene.sent(scene.here, scene.ana, "sign_raw_payload", scene.signing))
+        async with revocation_scenario(installation, tmp_path, apart=apart) as scenario:
+            signing = asyncio.create_task(
+                scenario.sent(scenario.here, scenario.ana, "sign_raw_payload", scenario.signing)
+            )
             await signer.began.wait()
             for _ in range(3):
-                await scene.revoked("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
+                await scenario.revoked("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
             signer.go_on.set()
             signed = await signing
             assert signed.status_code == 200, signed.text
-            assert await scene.of_type(SIGN) == ["ACTIVITY_STATUS_COMPLETED"]
+            assert await scenario.of_type(SIGN) == ["ACTIVITY_STATUS_COMPLETED"]
             assert signer.calls == 1
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
@@ -122,20 +134,22 @@ def test_an_approved_signature_after_an_answered_revocation(
 ) -> None:
     async def run() -> None:
         signer = SlowSigner(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=True) as scene:
-            waiting = await scene.sent(scene.here, scene.cy, "sign_raw_payload", scene.signing)
+        async with revocation_scenario(installation, tmp_path, apart=True) as scenario:
+            waiting = await scenario.sent(scenario.here, scenario.cy, "sign_raw_payload", scenario.signing)
             assert waiting.json()["activity"]["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED"
             approval = {"fingerprint": waiting.json()["activity"]["fingerprint"]}
-            approving = asyncio.create_task(scene.sent(scene.here, scene.ben, "approve_activity", approval))
+            approving = asyncio.create_task(
+                scenario.sent(scenario.here, scenario.ben, "approve_activity", approval)
+            )
             await signer.began.wait()
             parameters = {
-                "delete_wallets": {"walletIds": [scene.wallet_id], "deleteWithoutExport": True},
-                "delete_users": {"userIds": [scene.ben_id]},
+                "delete_wallets": {"walletIds": [scenario.wallet_id], "deleteWithoutExport": True},
+                "delete_users": {"userIds": [scenario.ben_id]},
             }
-            await scene.revoked(operation, parameters[operation])
+            await scenario.revoked(operation, parameters[operation])
             signer.go_on.set()
             answer = await approving
             assert answer.status_code == status, answer.text
-            assert await scene.of_type(SIGN) == [on_record]
+            assert await scenario.of_type(SIGN) == [on_record]
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))

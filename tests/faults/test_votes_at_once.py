@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.callers import Caller, answered, refusal
 from tests.support.fault_harness import (
-    Move,
     PendingActivity,
+    UserAction,
     approves,
     at_once,
     create_pending_activity,
@@ -31,12 +31,12 @@ SELECTIONS = {"approve_activity": "VOTE_SELECTION_APPROVED", "reject_activity": 
 
 
 class Race(NamedTuple):
-    """People by their letters, the first proposes; `needed` approvals; moves at once; the ends that are right."""
+    """`people`: letters; the first submits. `actions` start at the same instant. `ends`: allowed statuses."""
 
     name: str
     people: str
     needed: int
-    moves: tuple[Move, ...]
+    actions: tuple[UserAction, ...]
     ends: frozenset[str]
 
 
@@ -68,12 +68,12 @@ def test_race(race: Race, processes: int, servers: list[Server]) -> None:
     callers = [server.caller for server in servers[:processes]]
     for _ in range(ROUNDS):
         pending = create_pending_activity(callers, race.people, race.needed)
-        responses = at_once(pending, race.moves)
+        responses = at_once(pending, race.actions)
         check(pending, race, responses, [server.caller for server in servers])
 
 
 def check(pending: PendingActivity, race: Race, responses: list[httpx.Response], readers: Sequence[Caller]) -> None:
-    """However the moves fell: one end, and nobody was told anything else."""
+    """Whatever the order of the actions: one end, and nobody was told anything else."""
     activity_id = pending.activity["id"]
     seen = [reader.asked("get_activity", activityId=activity_id)["activity"] for reader in readers]
     end = seen[0]["status"]

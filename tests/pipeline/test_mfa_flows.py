@@ -9,7 +9,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.operations.votes import GetMfaStatusRequest, get_mfa_status
-from tests.support.approval_flows import own_key, play
+from tests.support.approval_flows import own_key, run_steps
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, Person, public_key
 
 API_KEY, PASSKEY = {"type": "AUTHENTICATION_TYPE_API_KEY"}, {"type": "AUTHENTICATION_TYPE_PASSKEY"}
@@ -97,13 +97,13 @@ STORIES = {
 def test_key_and_passkey(story: str) -> None:
     people = harness()
     mfa(people, "Ana")
-    play(people, story)
+    run_steps(people, story)
 
 
 def test_a_root_user_too() -> None:
     people = harness()
     mfa(people, "Root")
-    play(people, "Root create_users: AUTHENTICATORS_NEEDED\nRoot/passkey approves: COMPLETED")
+    run_steps(people, "Root create_users: AUTHENTICATORS_NEEDED\nRoot/passkey approves: COMPLETED")
 
 
 CONDITIONS = {
@@ -120,7 +120,7 @@ CONDITIONS = {
 def test_condition(condition: str, applies: bool) -> None:
     people = harness()
     mfa(people, "Ana", condition=condition)
-    play(people, f"Ana create_wallet: {'AUTHENTICATORS_NEEDED' if applies else 'COMPLETED'}")
+    run_steps(people, f"Ana create_wallet: {'AUTHENTICATORS_NEEDED' if applies else 'COMPLETED'}")
 
 
 METHODS: dict[str, tuple[list[dict[str, Any]], str, bool]] = {
@@ -143,7 +143,7 @@ def test_one_proof(steps: list[dict[str, Any]], who: str, met: bool) -> None:
         {"any": [one | ({"id": ids[one["id"]]} if "id" in one else {}) for one in step["any"]]} for step in steps
     ]
     mfa(people, "Ana", named)
-    play(people, f"{who} create_wallet: {'COMPLETED' if met else 'AUTHENTICATORS_NEEDED'}")
+    run_steps(people, f"{who} create_wallet: {'COMPLETED' if met else 'AUTHENTICATORS_NEEDED'}")
 
 
 def test_the_lowest_order_whose_condition_holds_is_enforced_alone() -> None:
@@ -151,9 +151,9 @@ def test_the_lowest_order_whose_condition_holds_is_enforced_alone() -> None:
     mfa(people, "Ana", [{"any": [{"type": "AUTHENTICATION_TYPE_EMAIL_OTP"}]}], order=30)
     easy = mfa(people, "Ana", [{"any": [API_KEY]}], order=20)
     mfa(people, "Ana", BOTH, order=10, condition="activity.resource == 'POLICY'")
-    play(people, "Ana create_wallet: COMPLETED")
+    run_steps(people, "Ana create_wallet: COMPLETED")
     people.result("Root", "delete_mfa_policy", {"userId": people.user_ids["Ana"], "mfaPolicyId": easy})
-    play(people, "Ana create_wallet: AUTHENTICATORS_NEEDED\nAna/passkey approves: AUTHENTICATORS_NEEDED")
+    run_steps(people, "Ana create_wallet: AUTHENTICATORS_NEEDED\nAna/passkey approves: AUTHENTICATORS_NEEDED")
 
 
 def test_proofs_lapse_with_the_approval() -> None:
@@ -226,6 +226,6 @@ def test_a_key_of_a_kind_that_a_login_makes_proves_a_session() -> None:
             "apiKeys": [{"apiKeyName": "2", "publicKey": public_key("2"), "curveType": "API_KEY_CURVE_P256"}],
         },
     )
-    play(people, "Cy create_wallet: AUTHENTICATORS_NEEDED")
+    run_steps(people, "Cy create_wallet: AUTHENTICATORS_NEEDED")
     activity = people.activities()[-1]
     assert people.approve("Cy", activity, "2").status is ActivityStatus.COMPLETED, "two keys are two proofs"

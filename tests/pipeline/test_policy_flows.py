@@ -7,7 +7,7 @@ import json
 import pytest
 
 from keystead.api.enums import ActivityStatus
-from tests.support.approval_flows import play
+from tests.support.approval_flows import run_steps
 from tests.support.organization_harness import OrganizationHarness, Person
 
 KINDS_OF_WALLET = "activity.resource == 'WALLET' && activity.action == 'CREATE'"
@@ -199,7 +199,7 @@ def test_with_one_root_user(policies: list[dict[str, str]], story: str) -> None:
     people = harness()
     for policy in policies:
         people.policy(**{name: expression(people, text) for name, text in policy.items()})
-    play(people, story)
+    run_steps(people, story)
 
 
 TWO_OF_THREE: dict[str, tuple[list[dict[str, str]], str]] = {
@@ -267,7 +267,7 @@ def test_with_a_quorum_of_two(policies: list[dict[str, str]], story: str) -> Non
             "R1", "create_policy", {name: expression(people, text) for name, text in named.items()}
         )
         assert people.approve("R2", asked).status == "ACTIVITY_STATUS_COMPLETED"
-    play(people, story)
+    run_steps(people, story)
 
 
 def test_an_approval_sent_again_is_decided_by_the_current_rules() -> None:
@@ -280,7 +280,7 @@ def test_an_approval_sent_again_is_decided_by_the_current_rules() -> None:
     }
     made = people.submit("Root", "create_policy", needs_two)
     policy_id = json.loads(bytes(made.result["createPolicyResult"]))["policyId"]
-    waiting = play(people, "Ana create_wallet: CONSENSUS_NEEDED\nAna approves: CONSENSUS_NEEDED")
+    waiting = run_steps(people, "Ana create_wallet: CONSENSUS_NEEDED\nAna approves: CONSENSUS_NEEDED")
     assert waiting is not None
     assert waiting.revision == 0  # the second approval changed nothing
     one_is_enough = {"policyId": policy_id, "policyConsensus": "approvers.count() >= 1"}

@@ -13,7 +13,7 @@ from keystead.operations.votes import GetPolicyEvaluationsRequest, get_policy_ev
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.lifecycle import ATTEMPTS
 from keystead.pipeline.store import Commit, CommitResult
-from tests.support.approval_flows import ASKED, play
+from tests.support.approval_flows import ASKED, run_steps
 from tests.support.organization_harness import OrganizationHarness
 
 CONFLICT, DUPLICATE = CommitResult.CONFLICT, CommitResult.DUPLICATE
@@ -59,10 +59,10 @@ def test_each_vote_leaves_an_evaluation() -> None:
         return [[each.outcome for each in one.policy_evaluations] for one in found]
 
     waiting = "OUTCOME_REQUIRES_CONSENSUS"
-    approved = play(people, "Ana create_wallet: CONSENSUS_NEEDED\nBen approves: COMPLETED")
+    approved = run_steps(people, "Ana create_wallet: CONSENSUS_NEEDED\nBen approves: COMPLETED")
     assert approved is not None
     assert outcomes_of(approved) == [[waiting], ["OUTCOME_ALLOW"]]
-    rejected = play(people, "Ana create_wallet: CONSENSUS_NEEDED\nBen rejects: REJECTED")
+    rejected = run_steps(people, "Ana create_wallet: CONSENSUS_NEEDED\nBen rejects: REJECTED")
     assert rejected is not None
     assert outcomes_of(rejected) == [[waiting], ["OUTCOME_REJECTED"]]
 

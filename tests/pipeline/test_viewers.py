@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keystead.operations.activities import shown_activity
 from keystead.pipeline.activity import Activity
-from tests.support.approval_flows import play
+from tests.support.approval_flows import run_steps
 from tests.support.organization_harness import OrganizationHarness, Person
 
 BOTH, REJECT, NONE = "approve reject", "reject", ""
@@ -78,7 +78,7 @@ def may(people: OrganizationHarness, who: str, activity: Activity) -> str:
 @pytest.mark.parametrize(("story", "viewers"), TABLE.values(), ids=TABLE.keys())
 def test_viewer(story: str, viewers: dict[str, str]) -> None:
     people = harness()
-    activity = play(people, story)
+    activity = run_steps(people, story)
     assert activity is not None
     assert {who: may(people, who, activity) for who in viewers} == viewers
 
@@ -87,14 +87,14 @@ def test_viewer(story: str, viewers: dict[str, str]) -> None:
 def test_every_user_who_may_vote_can_reject(story: str, viewers: dict[str, str]) -> None:
     for who, can in viewers.items():
         refused = "400" if story.endswith(("COMPLETED", "REJECTED")) else "denied"
-        play(harness(), f"{story}\n{who} rejects: {'REJECTED' if can else refused}")
+        run_steps(harness(), f"{story}\n{who} rejects: {'REJECTED' if can else refused}")
 
 
 def test_a_parents_user_reads_and_does_not_vote() -> None:
     people = harness()
-    asked = play(people, "R1 create_sub_organization: CONSENSUS_NEEDED\nR2 approves: COMPLETED")
+    asked = run_steps(people, "R1 create_sub_organization: CONSENSUS_NEEDED\nR2 approves: COMPLETED")
     assert asked is not None
-    activity = play(people, "R1 create_wallet: CONSENSUS_NEEDED")
+    activity = run_steps(people, "R1 create_wallet: CONSENSUS_NEEDED")
     assert activity is not None
     (child,) = [one for one in people.database.organizations.values() if one.profile.parent_id == people.id]
     reading = people.reading("R2")

@@ -15,7 +15,7 @@ from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.grammar import LENGTH_MAX
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
-from tests.support.expression_generator import random_values, scribble
+from tests.support.expression_generator import random_text, random_values
 from tests.support.hanging import not_hanging
 from tests.support.policy_fixtures import compiled
 
@@ -47,7 +47,7 @@ def test_random_texts() -> None:
     seen: Counter[str] = Counter()
     for seed in range(SEED, SEED + INPUTS):
         chance = Random(seed)
-        text = scribble(chance)
+        text = random_text(chance)
         clause = chance.choice([*Clause, Clause.CONDITION, Clause.CONDITION])
         print(f"seed {seed}")  # shown if it fails
         with not_hanging():

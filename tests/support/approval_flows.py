@@ -50,7 +50,7 @@ ASKED: dict[str, Params] = {
         "rootUsers": [{name: value for name, value in new_user(c).items() if name != "userTags"}],
     },
 }
-"""Any valid parameters."""
+"""Valid parameters for each operation."""
 
 
 def own_key(harness: OrganizationHarness, name: str) -> dict[str, Any]:
@@ -58,10 +58,10 @@ def own_key(harness: OrganizationHarness, name: str) -> dict[str, Any]:
     return {"userId": harness.user_ids[name], "apiKeys": [_api_key(harness)]}
 
 
-def play(harness: OrganizationHarness, story: str) -> Activity | None:
-    """Run the steps in order. The last activity."""
+def run_steps(harness: OrganizationHarness, steps: str) -> Activity | None:
+    """Run the steps in order and compare each status. Returns the last activity."""
     newest: Activity | None = None
-    for line in filter(None, map(str.strip, story.splitlines())):
+    for line in filter(None, map(str.strip, steps.splitlines())):
         step, _, expected = line.rpartition(": ")
         who, _, what = step.partition(" ")
         name, _, key = who.partition("/")

@@ -1,6 +1,7 @@
 """A parent organization, its sub-organizations, and callers who lack a right that an operation needs.
 
-Here: who they are, made by the API itself. Not here: what they try (`test_adversaries`, `test_readers`).
+Here: the callers and their records, which are created through the API. Not here: what they try
+(`test_adversaries`, `test_readers`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, api_key_params, unique
-from tests.support.databases import TABLES, Database, Rows, finished
+from tests.support.databases import TABLES, Database, Rows, wait_for_deletions
 from tests.support.issuers import taking_tokens
 from tests.support.operation_examples import QUERIES, SUBMISSIONS, UNKNOWN_IDS, RecordIds, create_records
 from tests.support.organization_fixtures import policy_params
@@ -31,13 +32,13 @@ class Actor:
     _query_fields: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def parameters(self, activity_type: str) -> dict[str, Any]:
-        """A valid example, made once, so that further attempts change nothing."""
+        """Parameters of a valid example. They are created once, so that repeated attempts change nothing."""
         if activity_type not in self._parameters:
             self._parameters[activity_type] = SUBMISSIONS[activity_type](self.record_ids)
         return self._parameters[activity_type]
 
     def query_fields(self, name: str) -> dict[str, Any]:
-        """The fields of a valid query, also made once."""
+        """The fields of a valid query. They are also created once."""
         if name not in self._query_fields:
             self._query_fields[name] = QUERIES[name](self.record_ids)
         return self._query_fields[name]
@@ -84,14 +85,14 @@ class AuthorizationScenario:
         return self.server.installation.database
 
     def state(self, *without: str) -> dict[str, Rows]:
-        """Every row of every table, but for those in which each process says every ten seconds that it runs."""
+        """Every row of every table, without the rows that each process writes every ten seconds."""
         left_out = {*without, "process"}
         return {name: self.database.rows(f"SELECT * FROM {name}") for name in TABLES if name not in left_out}
 
     def _dissolved(self) -> Caller:
         gone = new_sub_organization(self.root)
         gone.submitted("delete_sub_organization", {"deleteWithoutExport": True})
-        finished(self.database)
+        wait_for_deletions(self.database)
         return gone
 
     def _once_root_user(self) -> Caller:

@@ -1,6 +1,7 @@
 """Commits to an organization, as the pipeline hands them in.
 
-Here: steps from one version to the next, and what comes of waiting activities. Not here: the values (`samples`).
+Here: commits from one version to the next, and the revisions of waiting activities. Not here: the records
+(`commit_samples`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from keystead.organizations.organization import (
 from keystead.pipeline.activity import Activity
 from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
 from keystead.storage.base import DatabaseStore
-from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, unpackable
+from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, incompressible
 
 
 async def new_history(store: DatabaseStore) -> CommitHistory:
@@ -53,7 +54,7 @@ class CommitHistory:
         if not changes and not attachments:
             interface = an_interface()
             changes = (interface,)
-            attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + unpackable(padding)),)
+            attachments = (InterfaceText(interface.id, f"abi of {interface.id}" + incompressible(padding)),)
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
         before = self.head.version
         write = self.write_of(activity, *changes, attachments=attachments)
@@ -62,7 +63,7 @@ class CommitHistory:
     def write_of(
         self, activity: Activity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
     ) -> OrganizationWrite:
-        """What this activity writes of the organization. Users' look-ups come and go with them."""
+        """The organization write of this activity. Look-ups of users are written and deleted with the users."""
         before = self.head
         steps = tuple(one if isinstance(one, Remove) else Put(one) for one in changes)
         self.head = apply(before, steps, Version(before.version.number + 1, activity.id))

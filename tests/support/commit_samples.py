@@ -283,7 +283,7 @@ def of_logins(user: User) -> list[Record]:
     ]
 
 
-def unpackable(length: int) -> str:
+def incompressible(length: int) -> str:
     """A text of this many characters that cannot be compressed."""
     return secrets.token_hex(length // 2)
 
@@ -292,7 +292,7 @@ def an_activity(organization: Organization, *, fingerprint: str | None = None, p
     """A completed activity with the vote of its submitter."""
     activity_id = new_id()
     user = organization.users.in_order()[0]
-    request = json.dumps({"type": TYPE, "serial": next(_serial), "abi": unpackable(padding)}).encode()
+    request = json.dumps({"type": TYPE, "serial": next(_serial), "abi": incompressible(padding)}).encode()
     return Activity(
         id=activity_id,
         organization_id=organization.id,

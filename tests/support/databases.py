@@ -147,8 +147,8 @@ class PostgresDatabase(Database):
         self._runner = self._connection = None
 
 
-def finished(database: Database) -> None:
-    """Wait until the server has deleted every row of what is deleted, so that rows stay as they are from now on."""
+def wait_for_deletions(database: Database) -> None:
+    """Wait until the server has deleted all rows of deleted wallets and organizations."""
     deadline = time.monotonic() + DELETIONS_END_S
     while database.counts()["unfinished_deletion"]:
         assert time.monotonic() < deadline, "rows of deleted wallets or organizations are left"

@@ -1,6 +1,6 @@
 """A generator of random expressions and requests: well-typed ones, and arbitrary texts.
 
-Whatever takes its chances here takes them from `random.Random`, so that a seed repeats it.
+All random choices come from a `random.Random`, so that a seed repeats them.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ _PLAIN = (
 _SCRAPS = [*_PLAIN.split(), "\n", "\t", "\u00e9", "\U0001f511", "\x00", "9" * 40, "'* * * * *'"]
 
 
-def scribble(chance: Random) -> str:
+def random_text(chance: Random) -> str:
     """A text that may be no expression: random tokens of the language, or an expression with an error."""
     if chance.random() < 0.4:
         glue = chance.choice(["", " "])

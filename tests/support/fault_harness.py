@@ -1,6 +1,7 @@
-"""A few users under one policy, and an activity of theirs that waits: created again for every race.
+"""Users under one policy, and an activity that waits for their approvals. It is created again for every race.
 
-Here: who there is, and what they can do at the same instant. Not here: which races, and what must hold afterwards.
+Here: the users, and the actions that they can do at the same instant. Not here: the races, and what is checked
+afterwards.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, answered, api_key_params, unique, user_params
 
 JITTER_S = 0.004
-"""The most time between the starts of concurrent moves: about as long as one move takes."""
+"""The longest time between the starts of concurrent actions: about as long as one action takes."""
 
 
 @dataclass(frozen=True)
 class PendingActivity:
-    """`callers` are root users at each server; `people` propose and approve, `needed` of them together."""
+    """`callers`: the root user, for each server. `people`: users who submit and approve, by name."""
 
     callers: Sequence[Caller]
     people: dict[str, Caller]
@@ -42,12 +43,12 @@ class PendingActivity:
         return Caller(there.http, who.organization_id, who.user_id, who.key)
 
 
-Move = Callable[[PendingActivity, int], httpx.Response]
+UserAction = Callable[[PendingActivity, int], httpx.Response]
 """A request of a user to a server."""
 
 
 def create_pending_activity(callers: Sequence[Caller], names: str, needed: int) -> PendingActivity:
-    """The first of the people has proposed a tag; so many of them must approve it, the proposer among them."""
+    """The first of the people has submitted a tag. `needed` of them must approve it, including the submitter."""
     root = callers[0]
     keys = [generate_api_key() for _ in names]
     made = root.result("create_users", {"users": [user_params(key.public_key) for key in keys]})
@@ -68,11 +69,11 @@ def create_pending_activity(callers: Sequence[Caller], names: str, needed: int) 
     return PendingActivity(callers, people, policy_id, tag["userTagName"], activity)
 
 
-def approves(name: str) -> Move:
+def approves(name: str) -> UserAction:
     return lambda pending, server: _vote(pending.at(name, server), "approve_activity", pending)
 
 
-def rejects(name: str) -> Move:
+def rejects(name: str) -> UserAction:
     return lambda pending, server: _vote(pending.at(name, server), "reject_activity", pending)
 
 
@@ -80,21 +81,21 @@ def _vote(voter: Caller, operation: str, pending: PendingActivity) -> httpx.Resp
     return voter.submit(operation, {"fingerprint": pending.activity["fingerprint"]})
 
 
-def root_user(operation: str) -> Move:
+def root_user(operation: str) -> UserAction:
     """Votes as the root user."""
     return lambda pending, server: _vote(pending.callers[server % len(pending.callers)], operation, pending)
 
 
-def with_another_key(name: str) -> Move:
-    """Approves with a second credential of the same user, made just before."""
+def with_another_key(name: str) -> UserAction:
+    """Approves with a second credential of the same user, which is created just before."""
 
-    def move(pending: PendingActivity, server: int) -> httpx.Response:
+    def action(pending: PendingActivity, server: int) -> httpx.Response:
         who, key = pending.at(name, server), generate_api_key()
         added = {"userId": who.user_id, "apiKeys": [api_key_params(key.public_key)]}
         who.submitted("create_api_keys", added)
         return _vote(who.with_key(key, who.user_id), "approve_activity", pending)
 
-    return move
+    return action
 
 
 def deletes_policy(pending: PendingActivity, server: int) -> httpx.Response:
@@ -102,23 +103,23 @@ def deletes_policy(pending: PendingActivity, server: int) -> httpx.Response:
     return caller.submit("delete_policy", {"policyId": pending.policy_id})
 
 
-def deletes_user(name: str) -> Move:
-    def move(pending: PendingActivity, server: int) -> httpx.Response:
+def deletes_user(name: str) -> UserAction:
+    def action(pending: PendingActivity, server: int) -> httpx.Response:
         caller = pending.callers[server % len(pending.callers)]
         return caller.submit("delete_users", {"userIds": [pending.people[name].user_id]})
 
-    return move
+    return action
 
 
-def at_once(pending: PendingActivity, moves: Sequence[Move]) -> list[httpx.Response]:
-    """The answers of moves that start at almost the same instant, each on another server."""
-    start = threading.Barrier(len(moves))
-    delays = [random.uniform(0, JITTER_S) for _ in moves]
+def at_once(pending: PendingActivity, actions: Sequence[UserAction]) -> list[httpx.Response]:
+    """Start the actions at almost the same instant, each on another server. Returns their answers."""
+    start = threading.Barrier(len(actions))
+    delays = [random.uniform(0, JITTER_S) for _ in actions]
 
     def make(number: int) -> httpx.Response:
         start.wait()
         time.sleep(delays[number])
-        return moves[number](pending, number)
+        return actions[number](pending, number)
 
-    with ThreadPoolExecutor(len(moves)) as threads:
-        return list(threads.map(make, range(len(moves))))
+    with ThreadPoolExecutor(len(actions)) as threads:
+        return list(threads.map(make, range(len(actions))))

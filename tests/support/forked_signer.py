@@ -2,7 +2,7 @@
 
 Here: what takes the place of `signer.supervision.new_process`. Only the first start of a server is a fork. A signer
 that died is started by its program, as `keystead serve` does: a process with threads and a loop cannot be forked
-safely. Not here: the forked server (`loaded_process`).
+safely. Not here: the forked server (`fork_server`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A guard for inputs that may hang: it ends the test after much more time than a slow machine needs."""
+"""A time limit for code that may hang: it fails the test after much more time than a slow machine needs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A clock for servers in processes of their own: the machine's time, and as much as a test adds.
+"""A clock for server processes that a test can move: the machine's time, plus the time that the test adds.
 
-Here: the test's side, which moves the clock forward, and what such a server runs in place of `keystead serve`.
+Here: the clock that the test moves forward, and the program that such a server runs instead of `keystead serve`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class MovedClock:
         self.advance(0)
 
     def advance(self, seconds: int) -> None:
-        """From now on, each reading of the servers' clock is later by so much."""
+        """Move the clock of the servers forward by this time."""
         self._ahead_ms += seconds * 1000
         written = self.file.with_suffix(".new")
         written.write_text(str(self._ahead_ms))

@@ -1,7 +1,7 @@
 """A provider of OAuth 2.0 on a port of this machine, for servers that log people in with X and Discord.
 
-It takes every code but BAD_CODE from a client with SECRET, and tells of a person whose id is the code, with
-what is not ASCII in it escaped.
+It accepts every code except BAD_CODE from a client with SECRET. It answers with a person whose id is the code;
+characters that are not ASCII are escaped.
 """
 
 from __future__ import annotations

@@ -398,7 +398,7 @@ def sealed_secret(caller: Caller, plaintext: bytes, **members: Any) -> dict[str,
 
 
 def secret_params(plaintext: bytes, target_message: str, **members: Any) -> dict[str, Any]:
-    """What a client makes of a message of init_import_secrets. It believes the message."""
+    """The parameters of import_secrets for a message of init_import_secrets. The signature is not verified."""
     target = json.loads(bytes.fromhex(json.loads(target_message)["data"]))["targetPublic"]
     return {
         "secretPayload": bundles.message(plaintext, bytes.fromhex(target)),

@@ -1,6 +1,6 @@
 """People who log in: root users of sub-organizations, with an e-mail address and an identity, and their requests.
 
-Here: what a login is asked with. Not here: one-time codes (`codes`), what sessions say (`sessions`).
+Here: the parameters of logins. Not here: one-time codes (`codes`), what sessions say (`sessions`).
 """
 
 from __future__ import annotations

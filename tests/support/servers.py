@@ -38,7 +38,7 @@ from keystead.storage.base import DatabaseStore
 from tests.support.callers import Caller, now_ms
 from tests.support.databases import Database
 from tests.support.direct_client import DirectClient
-from tests.support.loaded_process import LoadedProcess
+from tests.support.fork_server import ForkedProcess
 from tests.support.moved_clock import FILE_VARIABLE, SERVE, MovedClock
 
 _START_LIMIT_S = 60.0
@@ -162,7 +162,7 @@ class Server:
         tls = ssl.create_default_context(cafile=str(certificate)) if certificate else None
         verify = tls or certificates_for(self.base_url, is_direct=True)
         self.http = DirectClient(self.base_url, timeout=60, verify=verify)
-        self._process: LoadedProcess | None = None
+        self._process: ForkedProcess | None = None
 
     @property
     def caller(self) -> Caller:
@@ -206,7 +206,7 @@ class Server:
         program = _SERVE
         if self.clock is not None:
             program, variables[FILE_VARIABLE] = SERVE, str(self.clock.file)
-        self._process = LoadedProcess(program, inherited | variables, log or self.log)
+        self._process = ForkedProcess(program, inherited | variables, log or self.log)
         deadline = time.monotonic() + _START_LIMIT_S
         while not self.is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -227,15 +227,15 @@ class Server:
             return False
 
     def kill(self) -> None:
-        """As a crash: no handler of the process runs."""
+        """Kill the process, as in a crash: no handler of the process runs."""
         self._end(signal.SIGKILL)
 
     def interrupt(self) -> None:
-        """Ask it to stop, and go on."""
+        """Ask the process to stop, and do not wait."""
         os.kill(self.pid, signal.SIGTERM)
 
     def stop(self) -> int:
-        """Ask it to stop; its exit code."""
+        """Ask the process to stop, and wait. Returns its exit code."""
         return self._end(signal.SIGTERM)
 
     def wait(self) -> int:

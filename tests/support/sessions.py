@@ -1,4 +1,4 @@
-"""Sessions in tests: a login, the caller who goes on with the session's key, what its token says."""
+"""Sessions in tests: a login, a caller with the session's key, and the claims of its token."""
 
 from __future__ import annotations
 

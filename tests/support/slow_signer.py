@@ -1,5 +1,5 @@
-"""Two services on one database in this process, a signer that waits until it is told to go on, and what is taken
-away meanwhile."""
+"""Tests of revocations while the signer works: two services on one database in this process, a signer that waits
+until the test lets it continue, and the revocations that the test submits in that time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ TARGET_KEY = (
 
 
 class SlowSigner:
-    """`began` is set when a call arrives, which then waits for `go_on`. `calls`: how many arrived."""
+    """Makes calls of the signer wait. `began` is set when a call arrives; the call then waits for `go_on`. `calls`
+    counts the calls."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.began, self.go_on, self.calls = asyncio.Event(), asyncio.Event(), 0
@@ -47,9 +48,10 @@ class SlowSigner:
         return slow
 
 
-class Scene:
-    """Two services; a wallet; Ana, who may sign and export by a policy, with two keys; Ben, whose approval a
-    signature by Cy needs. Requests of `root` go to the service `there`, those of the others to the one `here`."""
+class RevocationScenario:
+    """Two services and the records of an organization. There is a wallet. Ana has two keys, and a policy lets her
+    sign and export. A signature by Cy needs Ben's approval. Requests of `root` go to the service `there`, requests
+    of the others to the service `here`."""
 
     def __init__(self, here: httpx.AsyncClient, there: httpx.AsyncClient, root: Caller) -> None:
         self.here, self.there, self.root = here, there, root
@@ -60,7 +62,7 @@ class Scene:
         return await http.post(f"/public/v1/submit/{name}", content=body, headers=headers)
 
     async def revoked(self, name: str, parameters: Any) -> Any:
-        """By the root user, at the other service."""
+        """The result of a submission by the root user, at the other service."""
         response = await self.sent(self.there, self.root, name, parameters)
         assert response.status_code == 200, response.text
         assert response.json()["activity"]["status"] == "ACTIVITY_STATUS_COMPLETED"
@@ -97,7 +99,7 @@ class Scene:
         await self.revoked("set_ip_allowlist", every)
 
     async def _user(self) -> tuple[Caller, str, list[str]]:
-        """With two keys, of which the second is the caller's."""
+        """A new user with two keys. The returned caller uses the second key."""
         first, second = generate_api_key(), generate_api_key()
         (user_id,) = (await self.revoked("create_users", {"users": [user_params(first.public_key)]}))["userIds"]
         keys = {"userId": user_id, "apiKeys": [api_key_params(second.public_key)]}
@@ -120,23 +122,25 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene_of(installation: Installation, folder: Path, *, apart: bool) -> AsyncIterator[Scene]:
-    """`apart`: at two services, else at one."""
+async def revocation_scenario(
+    installation: Installation, folder: Path, *, apart: bool
+) -> AsyncIterator[RevocationScenario]:
+    """The scenario over a new service. `apart`: over two services."""
     key_file = folder / "master.key"
     master_key.create(key_file, installation.master_key)
     with httpx.Client() as unused:
         async with serving(installation, key_file) as here, serving(installation, key_file) as there:
-            scene = Scene(here, there if apart else here, installation.caller(unused))
-            await scene.prepare()
-            yield scene
+            scenario = RevocationScenario(here, there if apart else here, installation.caller(unused))
+            await scenario.prepare()
+            yield scenario
 
 
 class Revocation(NamedTuple):
-    """What the root user submits meanwhile, and the status code with which the signature is then refused."""
+    """What the root user submits while the signer works, and the status code that then refuses the signature."""
 
     name: str
     operation: str
-    parameters: Callable[[Scene], dict[str, Any]]
+    parameters: Callable[[RevocationScenario], dict[str, Any]]
     status: int
 
 
@@ -163,7 +167,7 @@ REVOCATIONS = [
         403,
     ),
 ]
-"""Each at the organization that Ana is a user of."""
+"""Revocations in Ana's organization."""
 
 OF_WALLETS = Revocation(
     "the wallet is deleted",

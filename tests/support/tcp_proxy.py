@@ -1,4 +1,4 @@
-"""The line between a server and its PostgreSQL, as something that can break at a chosen moment.
+"""A TCP proxy between a server and its PostgreSQL, which tests interrupt at a chosen moment.
 
 Here: relaying bytes, breaking before a commit arrives or before its answer does, damage to what passes. Not here:
 what must hold then.
@@ -37,16 +37,16 @@ class TcpProxy:
         self.url = ""
 
     def cut(self) -> None:
-        """Every connection ends, and no new one comes about."""
+        """Close every connection and refuse new ones."""
         self._broken = True
         for writer in self._writers:
             writer.transport.abort()
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         self._broken = False
 
     def freeze(self) -> None:
-        """Connections stay, new ones come about, and no byte passes any more: as of a machine that stands still."""
+        """Keep connections and accept new ones, but relay no bytes, as if the machine had stopped."""
         self._thawed.clear()
 
     def thaw(self) -> None:
@@ -57,7 +57,7 @@ class TcpProxy:
         self._damage = kind
 
     def cut_before_answer_of(self, words: bytes) -> None:
-        """As soon as the database has answered a message with these words, and before anybody hears it."""
+        """Close the connections when the database has answered a message with these words, and drop the answer."""
         self._loses_answer_of = words
 
     async def close(self) -> None:

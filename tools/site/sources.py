@@ -1,4 +1,4 @@
-"""What the site is made of: the pages with their links rewritten, and a page for each file that a page links to.
+"""The sources of the site: the pages with rewritten links, and a page for each file that a page links to.
 
 Not here: the order of the pages (zensical.toml), diagrams (`diagrams`), and the generator (`__main__`).
 """

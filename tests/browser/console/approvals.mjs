@@ -95,7 +95,7 @@ const cases = {
     for (const [index, name] of ["First of two", "Second of two"].entries()) {
       await open(page, `#/activities/${ids[index]}`);
       await shows(page, `Create user tag '${name}'`);
-      await shows(page, "As it was sent");
+      await shows(page, "Parameters as sent");
     }
     await open(page, "#/activities");
     for (const name of ["First", "Second"]) await (await page.waitForSelector(`input[aria-label*="${name} of two"]`)).click();
@@ -114,11 +114,11 @@ const cases = {
     for (const [index, name] of ["One of three", "Two of three", "Three of three"].entries()) {
       await open(page, `#/activities/${ids[index]}`);
       await shows(page, `Create user tag '${name}'`);
-      await shows(page, "As it was sent");
+      await shows(page, "Parameters as sent");
     }
     await open(page, "#/activities");
     for (const name of ["One", "Two", "Three"]) await (await page.waitForSelector(`input[aria-label*="${name} of three"]`)).click();
-    await shows(page, "a passkey is asked for 3 times");
+    await shows(page, "the browser asks for your passkey 3 times");
     await inspect(page);
     // The second ceremony is refused once, as when the person closes the dialogue.
     await page.evaluate(() => {
@@ -167,7 +167,7 @@ const cases = {
     await shows(page, "Create wallet: refused");
     await shows(page, "Denied: nothing allows it.");
     await shows(page, "does not apply: its condition is false");
-    await shows(page, "What it asked");
+    await shows(page, "Parameters");
     await shows(page, "Requester");
     await inspect(page);
     await open(page, "#/activities");
@@ -178,7 +178,7 @@ const cases = {
     await shows(page, "Denied: nothing allows it.");
     await open(page, "#/activities/refused");
     await fill(page, "Value of “activityId”", id);
-    await press(page, "Why?");
+    await press(page, "Show decision");
     await shows(page, "Denied: nothing allows it.");
     await open(page, `#/activities/${KEYSTEAD_USER_ID}`);
     await shows(page, "There is no such activity");

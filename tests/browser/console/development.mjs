@@ -17,7 +17,7 @@ const cases = {
     await open(page, "#/activities");
     await open(page, "#/development/server");
     await inspect(page);
-    await press(page, "Make an activity that waits");
+    await press(page, "Create an activity that waits");
     await shows(page, "0.05 ETH");
     await shows(page, "0x70997970C51812dc3A010C7d01b50e0d17dc79C8");
     await shows(page, "a local chain (chain 31337)");
@@ -96,14 +96,14 @@ const cases = {
     await press(page, "Freeze");
     await shows(page, "Frozen");
     await press(page, "Back to the machine's time");
-    await shows(page, "The clock has the machine's time.");
+    await shows(page, "The clock shows the machine's time again.");
     await page.type("#snapshot", MARKUP);
-    await press(page, "Take it");
-    await shows(page, "The snapshot is taken.");
+    await press(page, "Take snapshot");
+    await shows(page, "The snapshot was taken.");
     await rootClient().createUserTag({ userTagName: "after the snapshot", userIds: [] });
     await inspect(page);
     await page.evaluate((name) => [...document.querySelectorAll("li")].find((each) => each.textContent.includes(name)).querySelector("button").click(), MARKUP);
-    await shows(page, "Everything stored is as it was then.");
+    await shows(page, "The snapshot was restored.");
     assert.deepEqual((await rootClient().listUserTags({})).userTags.filter(({ tagName }) => tagName === "after the snapshot"), []);
   },
 
@@ -120,7 +120,7 @@ const cases = {
     await logIn(page);
     await open(page, "#/development/server");
     await press(page, "Reset everything");
-    await shows(page, "Everything is as it was at the start.");
+    await shows(page, "Everything was reset to the state at the start.");
     await open(page, "#/overview");
     await settled(page);
     await shows(page, "Nothing has happened yet");

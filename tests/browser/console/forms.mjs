@@ -45,7 +45,7 @@ const cases = {
     await settled(page);
     await enter(page, "Name", "By keyboard");
     await enter(page, "Condition", "activity.kind == 'CREATE_WALLET'");
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     await enter(page, "Try it");
     await shows(page, "It applies to");
     await enter(page, "Create policy");
@@ -64,8 +64,8 @@ const cases = {
     await open(page, "#/actions/create_users");
     await fill(page, "User name", "Approver");
     for (const [legend, name, make, made] of [
-      ["API keys", "API key name", "Make a key pair", null],
-      ["Authenticators", "Authenticator name", "Make a passkey on this device", "The passkey is made."],
+      ["API keys", "API key name", "Create a key pair", null],
+      ["Authenticators", "Authenticator name", "Create a passkey on this device", "The passkey was created."],
     ]) {
       const list = await page.waitForFunction((legend) => [...document.querySelectorAll("fieldset")].find((each) => each.firstElementChild.textContent === legend), {}, legend);
       await (await list.asElement().$(":scope > div:last-child button")).click();
@@ -102,9 +102,9 @@ const cases = {
     await page.reload();
     await settled(page);
     assert.equal(await page.$eval("form input", (node) => node.value), "Half typed");
-    await shows(page, "What you typed before is still here.");
+    await shows(page, "Your earlier input was restored.");
     await inspect(page);
-    await press(page, "Start afresh");
+    await press(page, "Start over");
     await page.waitForFunction(() => document.querySelector("form input").value === "");
   },
 

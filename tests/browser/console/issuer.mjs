@@ -51,7 +51,7 @@ const cases = {
 
   async an_answer_that_was_not_asked_for_is_refused(page) {
     await page.evaluate(() => (location.hash = "#id_token=a.b.c&state=x"));
-    await shows(page, "this log-in was not begun in this browser");
+    await shows(page, "this login was not started in this browser");
     assert.equal(await page.evaluate(() => location.hash), "#/activities");
   },
 };

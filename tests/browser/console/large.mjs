@@ -78,7 +78,7 @@ const cases = {
     await shows(target, "Wallet 100000");
     while (polls.length < 2) await target.waitForRequest((request) => request.url().endsWith("list_activities"));
     await target.select("select[aria-label=Status]", "ACTIVITY_STATUS_FAILED");
-    await shows(target, "Nothing of this kind has been asked for yet.");
+    await shows(target, "There is no activity of this kind yet.");
     await target.evaluate(() => new MutationObserver(() => (window.wasShown ||= document.body.innerText.includes("Wallet 100000"))).observe(document.body, { childList: true, subtree: true }));
     polls.slice(1).forEach((answer) => answer());
     for (const before = filtered; filtered === before;) await target.waitForResponse((response) => response.url().endsWith("list_activities"));

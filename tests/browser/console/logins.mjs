@@ -137,7 +137,7 @@ const cases = {
     await shows(page, "The session has ended: the key has expired");
     isEnded = false;
     await logIn(page);
-    await shows(page, "What you typed before is still here.");
+    await shows(page, "Your earlier input was restored.");
     assert.equal(await page.$eval("form input", (node) => node.value), "Half typed");
   },
 

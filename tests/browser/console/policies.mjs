@@ -31,12 +31,12 @@ const cases = {
     assert.ok(await page.evaluate(() => [...document.querySelectorAll("button")].find((each) => each.textContent === "Create policy").disabled));
     await inspect(page);
     for (let presses = 0; presses < 2; presses += 1) await page.keyboard.press("Backspace");
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     await fill(page, "Consensus", "approvers.cou");
     await page.waitForSelector(".offer:not([hidden]) li");
     await page.keyboard.press("Enter");
     await page.keyboard.type(" >= 2");
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     await press(page, "Try it");
     await shows(page, "It applies to 0 activities of");
     await press(page, "Create policy");
@@ -50,11 +50,11 @@ const cases = {
     await logIn(page);
     await open(page, "#/policies/new");
     await press(page, "Transfers to one address, up to an amount");
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     await page.waitForFunction(() => document.querySelector(".editor textarea").value.includes("eth.tx.to =="));
-    await shows(page, "It has no address yet."); // it cannot be saved by mistake
+    await shows(page, "Enter an address."); // it cannot be saved by mistake
     await page.reload(); // as what is typed, so what is still missing
-    await shows(page, "It has no address yet.");
+    await shows(page, "Enter an address.");
     await fill(page, "To the address", "0x1234");
     await shows(page, "An address is 0x and 40 characters");
     await fill(page, "To the address", `0x${"ab".repeat(20)}`);
@@ -62,7 +62,7 @@ const cases = {
     await inspect(page);
     await page.waitForFunction((condition) => document.querySelector(".editor textarea").value === condition, {},
       `activity.kind == 'SIGN_TRANSACTION' && eth.tx.to == '0x${"ab".repeat(20)}' && eth.tx.value <= 250000000000000000`);
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     await page.waitForFunction(() => ![...document.querySelectorAll("button")].find((each) => each.textContent === "Create policy").disabled);
   },
 
@@ -71,23 +71,23 @@ const cases = {
     const { userIds } = await rootClient().createUsers({ users: [{ userName: "Approver", userTags: [], authenticators: [], oauthProviders: [], apiKeys: [{ apiKeyName: "key", publicKey, curveType: "API_KEY_CURVE_P256" }] }] });
     await logIn(page);
     await open(page, `#/users/${userIds[0]}`);
-    await shows(page, "Do not count in the root quorum.");
-    await press(page, "Policy that counts this user");
-    await shows(page, "It has no name yet.");
+    await shows(page, "Not in the root quorum.");
+    await press(page, "New policy that counts this user");
+    await shows(page, "Enter a name.");
     await shows(page, "is the user Approver");
     await fill(page, "Name", "Approver signs");
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     await press(page, "Create policy");
     await shows(page, "Completed");
     await open(page, `#/users/${userIds[0]}`);
-    await shows(page, "Count in the policy Approver signs");
+    await shows(page, "In the policy Approver signs");
     await inspect(page);
     await press(page, "Add to the root quorum");
     await settled(page);
     await press(page, "Update root quorum", "button");
     await shows(page, "Completed");
     await open(page, `#/users/${userIds[0]}`);
-    await shows(page, "Count in the root quorum: 1 of 2 decide everything.");
+    await shows(page, "In the root quorum: 1 of 2 members may do everything.");
   },
 
   async a_policy_is_tried_on_the_record(page) {
@@ -95,7 +95,7 @@ const cases = {
     await logIn(page);
     await open(page, "#/policies/new");
     await fill(page, "Condition", "activity.kind == 'CREATE_USER_TAG'");
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     await press(page, "Deny", "label");
     await settled(page);
     await press(page, "Try it");
@@ -118,7 +118,7 @@ const cases = {
     await logIn(page);
     await open(page, "#/policies/new");
     await fill(page, "Condition", "activity.kind == 'CREATE_PRIVATE_KEY_TAG'");
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     for (const [reach, count] of [["Last 24 hours", 1], ["Since yesterday", 1], ["Last 7 days", 2], ["Newest 200", 3]]) {
       await page.select("select[aria-label='On how many activities']", await optionOf(page, reach));
       await press(page, "Try it");
@@ -138,7 +138,7 @@ const cases = {
     await logIn(page);
     await open(page, `#/policies/${policyId}`);
     await press(page, "Deny", "label");
-    await shows(page, "The server accepts it");
+    await shows(page, "The server accepts this policy");
     await press(page, "Try it");
     await shows(page, "and changes 1 decision");
     await shows(page, "Create user tag 'by Tagger'");
@@ -186,7 +186,7 @@ const cases = {
     assert.equal(await page.evaluate(() => window.ran), undefined);
     await inspect(page);
     await open(page, "#/policies/new");
-    await shows(page, "The server checks the policy as you write it.");
+    await shows(page, "The server checks the policy while you write it.");
     await fill(page, "Name", "Everything");
     await shows(page, "allows every activity to every user");
   },

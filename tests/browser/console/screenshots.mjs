@@ -50,7 +50,7 @@ await page.setViewport({ width: 1280, height: 800 });
 await page.goto(CONSOLE);
 await logIn(page);
 await open(page, "#/development/server");
-await press(page, "Make an activity that waits");
+await press(page, "Create an activity that waits");
 await shows(page, "0.05 ETH");
 await shows(page, "missing");
 await picture("approval", "light");

@@ -43,7 +43,7 @@ function Screen() {
   }, [path]);
   if (shown.name !== name) return html`<div class="loading" role="status">Loading…</div>`;
   if (shown.error) return html`<${Notice} kind="bad">${messageOf(shown.error)}<//>`;
-  if (!shown.Component) return html`<${Heading} title="Not found" /><${Empty} title="There is no such screen">The address names none.<//>`;
+  if (!shown.Component) return html`<${Heading} title="Not found" /><${Empty} title="There is no such screen">No screen has this address.<//>`;
   return html`<${shown.Component} key=${name === "records" ? parts[1] : name} />`;
 }
 

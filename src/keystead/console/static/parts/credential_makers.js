@@ -18,8 +18,8 @@ export function PasskeyMaker({ value, onChange }) {
       setProblem(messageOf(error));
     }
   };
-  if (value.challenge) return html`<${Notice} kind="good">The passkey is made. It is registered with this form.<//>`;
-  return html`<div><button type="button" class="button" disabled=${!canUsePasskeys()} onClick=${make}><${Icon} name="passkey" />Make a passkey on this device</button></div>
+  if (value.challenge) return html`<${Notice} kind="good">The passkey was created. Send this form to register it.<//>`;
+  return html`<div><button type="button" class="button" disabled=${!canUsePasskeys()} onClick=${make}><${Icon} name="passkey" />Create a passkey on this device</button></div>
     ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}`;
 }
 
@@ -31,6 +31,6 @@ export function ApiKeyMaker({ value, onChange }) {
     save("credentials.json", "application/json", `${JSON.stringify(content, null, 2)}\n`);
     onChange({ ...value, publicKey, curveType: "API_KEY_CURVE_P256" });
   };
-  return html`<div class="stack tight"><div><button type="button" class="button" onClick=${make}><${Icon} name="key" />Make a key pair</button></div>
-    <p class="small muted">The private half is saved as a file on this device, and sent to nobody. Or type the public key of a key that exists.</p></div>`;
+  return html`<div class="stack tight"><div><button type="button" class="button" onClick=${make}><${Icon} name="key" />Create a key pair</button></div>
+    <p class="small muted">The private key is saved as a file on this device and not sent. Or enter the public key of an existing key.</p></div>`;
 }

@@ -21,8 +21,8 @@ const LONG_TEXT = 1000;
 
 /** What a field is for, where its name does not say it. @type {Record<string, string>} */
 const HINTS = {
-  apiKeys: "For programs, and for people who log in with a key file.",
-  authenticators: "Passkeys, for people. One that is made here stays on this device. Who sits elsewhere gets an API key, logs in with its file and adds a passkey on their own page.",
+  apiKeys: "API keys are for programs, and for people who log in with a key file.",
+  authenticators: "Passkeys are for people. A passkey that you create here stays on this device. For a person at another device, create an API key: that person logs in with its file and adds a passkey on their own page.",
   oauthProviders: "Identities of people at an OpenID Connect issuer.",
   threshold: "How many of the members must approve.",
 };
@@ -122,7 +122,7 @@ function BooleanField(properties) {
   const text = value === undefined ? "" : String(value);
   return html`<${Labelled} ...${properties}>${(/** @type {any} */ attributes) => html`<select ...${attributes} class="input" value=${text}
     onChange=${(/** @type {any} */ event) => onChange(event.target.value === "" ? undefined : event.target.value === "true")}>
-    <option value="">Leave as it is</option><option value="true">Yes</option><option value="false">No</option></select>`}<//>`;
+    <option value="">Not set</option><option value="true">Yes</option><option value="false">No</option></select>`}<//>`;
 }
 
 /** @param {FieldProperties & {kind: string}} properties */
@@ -155,7 +155,7 @@ function ObjectField({ name, schema, all, value, onChange, isRequired }) {
   }
   return html`<fieldset class="group-box"><legend>${fieldInWords(name)}</legend>
     <${ObjectFields} schema=${schema} all=${all} value=${value} onChange=${onChange} />
-    ${isRequired ? null : html`<div><button type="button" class="button tiny" onClick=${() => onChange(undefined)}>Leave out</button></div>`}</fieldset>`;
+    ${isRequired ? null : html`<div><button type="button" class="button tiny" onClick=${() => onChange(undefined)}>Remove</button></div>`}</fieldset>`;
 }
 
 /** @param {FieldProperties} properties */

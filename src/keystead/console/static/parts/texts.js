@@ -43,7 +43,7 @@ export function Copy({ text, short = false, label = "" }) {
       setCopied(true);
       setTimeout(() => setCopied(false), 1500);
     } catch (error) {
-      tell(`This browser did not copy: ${messageOf(error)}`, "bad");
+      tell(`The browser could not copy: ${messageOf(error)}`, "bad");
     }
   };
   return html`<span class="copy"><code class=${short ? "short" : ""} title=${short ? text : undefined}>${short ? shortened(text) : text}</code>

@@ -25,7 +25,7 @@ function ActionList({ operations }) {
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const found = operations.filter(({ name, summary }) => words.every((word) => `${sentence(name)} ${summary}`.toLowerCase().includes(word)));
   const subjects = [...new Set(found.map(({ subject }) => subject))].sort();
-  return html`<${Heading} title="All actions" note="Everything that can be asked of this server. Whether it happens, the policies and the root quorum decide." />
+  return html`<${Heading} title="All actions" note="Every operation of this server that changes something. Policies and the root quorum decide whether it is executed." />
     <input class="input" type="search" placeholder="Search" aria-label="Search actions" value=${sought} onInput=${(/** @type {any} */ event) => setSought(event.target.value)} />
     ${found.length ? null : html`<${Empty} title="Nothing found">No action contains “${sought}”.<//>`}
     <div class="subjects">${subjects.map((subject) => html`<${Card} key=${subject} title=${sentence(subject)}>
@@ -56,7 +56,7 @@ function ActionForm({ operation, schemas }) {
   };
   return html`<${Heading} title=${sentence(operation.name)} crumbs=${crumbs} note=${operation.summary} />
     <form class="card form" onSubmit=${send}><div class="body">
-      ${draft.wasKept ? html`<${Notice}>What you typed before is still here. <button type="button" class="link" onClick=${draft.forget}>Start afresh</button><//>` : null}
+      ${draft.wasKept ? html`<${Notice}>Your earlier input was restored. <button type="button" class="link" onClick=${draft.forget}>Start over</button><//>` : null}
       <${ObjectFields} schema=${operation.parameters} all=${schemas} value=${draft.value} onChange=${draft.set} />
       ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
       <div class="row"><button class=${`button primary ${operation.name.startsWith("delete_") ? "danger-fill" : ""}`} disabled=${isBusy}>${sentence(operation.name)}</button>

@@ -21,7 +21,7 @@ const EVERY_MS = 3000;
 const COLUMNS = [
   { title: "Activity", cell: (/** @type {any} */ activity) => withShortAddresses(headlineOf(activity)) },
   { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },
-  { title: "Asked by", cell: (/** @type {any} */ activity) => askedBy(activity)?.userName ?? "", isName: true },
+  { title: "Submitted by", cell: (/** @type {any} */ activity) => askedBy(activity)?.userName ?? "", isName: true },
   { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, tight: true },
 ];
 const hrefOf = (/** @type {any} */ activity) => to(["activities", activity.id]);
@@ -34,7 +34,7 @@ export function ActivitiesScreen() {
 }
 
 function ActivityLists() {
-  return html`<${Heading} title="Activities" note="Every change that somebody asked for, and every signature.">
+  return html`<${Heading} title="Activities" note="Every change and every signature that a user submitted.">
       <a class="button" href="#/activities/refused">Refused requests</a><//>
     <${WaitingList} columns=${COLUMNS} />
     <${AllActivities} />`;
@@ -67,7 +67,7 @@ function AllActivities() {
     ${list.isLoading && !list.activities.length ? html`<div class="loading" role="status">Loading…</div>`
       : found.length ? html`<${Table} caption="Activities" isPage columns=${COLUMNS} rows=${found} href=${hrefOf} idOf=${idOf} />`
       : html`<${Empty} title=${list.activities.length ? "Nothing found" : "No activities"}>
-          ${list.activities.length ? "None of the activities shown contains these words." : html`Nothing of this kind has been asked for yet.${document.documentElement.dataset.mode === "dev" ? html` To see one that waits for you, open <a href="#/development/server">Try an approval</a>.` : null}`}<//>`}
+          ${list.activities.length ? "No activity in this list contains these words." : html`There is no activity of this kind yet.${document.documentElement.dataset.mode === "dev" ? html` To see one that waits for you, open <a href="#/development/server">Try an approval</a>.` : null}`}<//>`}
     ${list.hasMore ? html`<div class="more"><button type="button" class="button" disabled=${list.isLoading} onClick=${list.loadMore}>
       ${list.isLoading ? "Loading…" : "Show older activities"}</button></div>` : null}
   </section>`;

@@ -78,7 +78,7 @@ function Intent({ activity, names }) {
   return html`
     ${described.cautions.map((caution) => html`<${Notice} kind="warn">${capitalized(caution)}<//>`)}
     <${Facts} facts=${described.facts.map(({ label, text }) => [capitalized(label), factText(text, names)])} />
-    <details><summary class="muted small">As it was sent</summary><div class="sent"><${Value} value=${intent} names=${names} /></div></details>`;
+    <details><summary class="muted small">Parameters as sent</summary><div class="sent"><${Value} value=${intent} names=${names} /></div></details>`;
 }
 
 /** A changed line of a policy begins with + or -. @param {string} text @param {Map<string, import("../api/directory.js").Named>} names */
@@ -98,7 +98,7 @@ function Alike({ activity }) {
   if (!others.length || !WAITING.includes(activity.status)) return null;
   return html`<${Notice} kind="warn">${counted(others.length, "other activity that waits asks", "other activities that wait ask")} for exactly the same; only the time differs:
     ${" "}${others.slice(0, 3).map((other, index) => html`${index ? ", " : ""}<a href=${to(["activities", other.id])}>asked <${Time} ms=${msOf(other.createdAt)} /></a>`)}.
-    If both are approved, it happens twice.<//>`;
+    If you approve both, both are executed.<//>`;
 }
 
 /** @param {{votes: any[]}} properties */
@@ -106,6 +106,6 @@ function Votes({ votes }) {
   const inOrder = useMemo(() => [...votes].sort((one, other) => msOf(one.createdAt) - msOf(other.createdAt)), [votes]);
   return html`<${Card} title="Votes"><ul class="stack tight">${inOrder.map((vote, index) => html`<li class="row spread" key=${vote.id}>
     <span class="prose"><a href=${to(["users", vote.userId])}>${vote.user.userName}</a>
-      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected it" : index === 0 ? "asked for it and so approved it," : "approved it"} ${credentialOf(vote)}</span></span>
+      ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected it" : index === 0 ? "submitted it, which counts as an approval," : "approved it"} ${credentialOf(vote)}</span></span>
     <span class="muted small"><${Time} ms=${msOf(vote.createdAt)} /></span></li>`)}</ul><//>`;
 }

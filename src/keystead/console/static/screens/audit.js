@@ -20,9 +20,9 @@ const LOOK_AFTER_MS = 250;
 const COLUMNS = [
   { title: "When", cell: (/** @type {Activity} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} exact />`, tight: true },
   { title: "What", cell: (/** @type {Activity} */ activity) => withShortAddresses(headlineOf(activity)), leads: true },
-  { title: "Asked by", cell: (/** @type {Activity} */ activity) => html`${askedBy(activity)?.userName ?? "unknown"}
+  { title: "Submitted by", cell: (/** @type {Activity} */ activity) => html`${askedBy(activity)?.userName ?? "unknown"}
     <div class="small muted">${activity.votes[0] ? credentialOf(activity.votes[0]) : ""}</div>`, isName: true },
-  { title: "Allowed by", cell: allowedBy, isName: true },
+  { title: "Approved by", cell: allowedBy, isName: true },
   { title: "Outcome", cell: (/** @type {Activity} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },
 ];
 
@@ -31,7 +31,7 @@ function allowedBy(activity) {
   const [approvals, rejections] = [approvalsOf(activity), rejectionsOf(activity)];
   if (rejections.length) return html`<span class="muted">rejected by</span> ${named(rejections)}`;
   if (approvals.length) return named(approvals);
-  return html`<span class="muted">${activity.status === "ACTIVITY_STATUS_COMPLETED" ? "the rules alone" : ""}</span>`;
+  return html`<span class="muted">${activity.status === "ACTIVITY_STATUS_COMPLETED" ? "no approval needed" : ""}</span>`;
 }
 
 /** @param {any[]} votes */
@@ -67,7 +67,7 @@ export function AuditScreen() {
     look(NOTHING, () => isWanted);
     return () => void (isWanted = false);
   }, [asked.join("\n")]);
-  return html`<${Heading} title="Audit" note="Who asked for what, with which credential, and who allowed it.">
+  return html`<${Heading} title="Audit" note="Who submitted what, with which credential, and who approved it.">
       <button type="button" class="button" disabled=${!search.found.length} onClick=${() => save("audit.csv", "text/csv", csvOf(search.found))}>Save as CSV</button>
     <//>
     <${Filters} users=${users.value ?? []} asked=${{ question, status, userId, from, until, sought }} />
@@ -75,10 +75,10 @@ export function AuditScreen() {
       ${problem ? html`<div class="body"><${Notice} kind="bad">${problem}<//></div>` : null}
       ${search.found.length ? html`<${Table} caption="Activities" isPage columns=${COLUMNS} rows=${search.found}
         href=${(/** @type {Activity} */ activity) => to(["activities", activity.id])} idOf=${(/** @type {Activity} */ activity) => activity.id} />`
-        : isBusy ? html`<div class="loading" role="status">Loading…</div>` : html`<${Empty} title="Nothing found">No activity on record is like this.<//>`}
-      <div class="more row spread"><span class="muted small" role="status">${search.looked ? `${counted(search.found.length, "activity", "activities")} of ${search.looked.toLocaleString("en")} that were looked at` : ""}
+        : isBusy ? html`<div class="loading" role="status">Loading…</div>` : html`<${Empty} title="Nothing found">No activity on record matches.<//>`}
+      <div class="more row spread"><span class="muted small" role="status">${search.looked ? `${counted(search.found.length, "activity", "activities")} of ${search.looked.toLocaleString("en")} searched` : ""}
         ${search.last ? html`, back to <${Time} ms=${msOf(search.last.createdAt)} exact />` : null}</span>
-        ${search.looked && !search.isOver ? html`<button type="button" class="button" disabled=${isBusy} onClick=${() => look(search)}>${isBusy ? "Looking…" : "Look further back"}</button>` : null}</div>
+        ${search.looked && !search.isOver ? html`<button type="button" class="button" disabled=${isBusy} onClick=${() => look(search)}>${isBusy ? "Searching…" : "Search older activities"}</button>` : null}</div>
     </section>`;
 }
 

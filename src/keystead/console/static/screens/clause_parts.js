@@ -23,8 +23,8 @@ export function ClauseParts({ activityId, policyId, state, isOpen, names }) {
   const explained = useLoaded(() => query("explain_policy", { activityId, policyId }), [activityId, policyId, state]);
   return html`<${Loaded} of=${explained}>${(/** @type {any} */ { explainedClauses, at }) => html`
     ${explainedClauses.length ? explainedClauses.map((/** @type {any} */ each) => html`<${Clause} key=${`${each.clause} ${each.item}`} clause=${each} isOpen=${isOpen} names=${names} />`)
-      : html`<p class="muted small">It has no clause: it always applies.</p>`}
-    <p class="small muted">Worked out with today’s policy and records, ${isOpen ? "for this moment" : html`for the last change, <${Time} ms=${msOf(at)} />`}.</p>`}<//>`;
+      : html`<p class="muted small">The policy has no clause: it always applies.</p>`}
+    <p class="small muted">Evaluated with the current policy and records, ${isOpen ? "at this moment" : html`at the time of the last change, <${Time} ms=${msOf(at)} />`}.</p>`}<//>`;
 }
 
 /** @param {{clause: {clause: keyof typeof CLAUSES, parts: import("../api/explained.js").Part[], item?: number | null}, isOpen: boolean, names: Names}} properties */

@@ -17,13 +17,13 @@ export function ContractsScreen() {
 
 function ContractList() {
   const contracts = useRecords("list_smart_contract_interfaces", "smartContractInterfaces");
-  return html`<${Heading} title="Contract interfaces" note="With a contract's interface, its calls are read: policies and this console see the function and its arguments.">
+  return html`<${Heading} title="Contract interfaces" note="With a contract's interface, its calls are decoded: policies and this console show the function and its arguments.">
       <${ActionLink} operation="create_smart_contract_interface">New interface<//>
     <//>
     <${Loaded} of=${contracts}>${(/** @type {any[]} */ rows) => html`<${SearchedTable} title="Contract interfaces" caption="Contract interfaces" rows=${rows}
       idOf=${(/** @type {any} */ each) => each[ID]} href=${(/** @type {any} */ each) => to(["contracts", each[ID]])}
       textOf=${(/** @type {any} */ each) => `${each.label} ${each.smartContractAddress} ${each.notes}`}
-      empty=${html`<${Empty} title="No contract interfaces">Upload an ABI or IDL to see what calls do.<//>`}
+      empty=${html`<${Empty} title="No contract interfaces">Upload an ABI or IDL to decode calls of a contract.<//>`}
       columns=${[
         { title: "Label", cell: (/** @type {any} */ each) => each.label },
         { title: "Chain", cell: (/** @type {any} */ each) => valueInWords(each.type, "SMART_CONTRACT_INTERFACE_TYPE_") },

@@ -45,7 +45,7 @@ export async function decisionOn(activityId) {
  * @param {{latest: any, byId: Map<string, any>, explained?: (policyId: string) => any}} properties
  */
 export function Outcomes({ latest, byId, explained }) {
-  if (!latest.policyEvaluations.length) return html`<p class="muted">No policy was asked.</p>`;
+  if (!latest.policyEvaluations.length) return html`<p class="muted">No policy was evaluated.</p>`;
   return html`<ul class="tree">${sorted(latest).map((each) => html`<${PolicyOutcome} key=${each.policyId} evaluation=${each} policy=${byId.get(each.policyId)}
     decides=${latest.policyIds.includes(each.policyId)} since=${msOf(latest.createdAt)} explained=${explained} />`)}</ul>`;
 }
@@ -93,10 +93,10 @@ function PolicyOutcome({ evaluation, policy, decides, since, explained }) {
   const clause = evaluation.clause && evaluation.outcome === "OUTCOME_DENY_IMPLICIT" ? `: its ${evaluation.clause} is false` : "";
   return html`<li><details open=${isOpen} onToggle=${(/** @type {any} */ event) => setOpen(event.currentTarget.open)}>
     <summary><span class=${`mark ${kind}`}><${Icon} name=${icon} /></span>
-      <span><b>${policy?.policyName ?? "A policy that was deleted since"}</b> ${words}${clause}${decides ? html` <span class="badge plain accent">decides</span>` : null}
+      <span><b>${policy?.policyName ?? "A policy that was deleted later"}</b> ${words}${clause}${decides ? html` <span class="badge plain accent">decides</span>` : null}
         ${evaluation.reason ? html`<span class="small problem block">${evaluation.reason}</span>` : null}</span></summary>
     <div class="inner">
-      ${policy ? html`${isChanged ? html`<p class="small muted">The policy was changed since. It is shown as it is today.</p>` : null}
+      ${policy ? html`${isChanged ? html`<p class="small muted">The policy was changed after this decision. This is its current version.</p>` : null}
         ${isOpen ? explained?.(policy.policyId) ?? html`<${Clauses} policy=${policy} />` : null}
         <a class="small" href=${to(["policies", policy.policyId])}>Open the policy</a>` : null}
     </div></details></li>`;

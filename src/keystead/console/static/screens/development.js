@@ -16,7 +16,7 @@ const TABS = [["requests", "Requests"], ["messages", "Messages"], ["webhooks", "
 export function DevelopmentScreen() {
   const tab = place.value.parts[1] ?? "requests";
   const shown = { requests: RequestsSeen, messages: Messages, webhooks: WebhooksSeen, server: ServerState }[tab];
-  return html`<${Heading} title="Development" note="What this development server sees and keeps. Production servers have no such page." />
+  return html`<${Heading} title="Development" note="Requests, messages and state of this development server. Production servers do not have this page." />
     <nav class="tabs" aria-label="Development">${TABS.map(([name, title]) => html`<a href=${to(["development", name])} aria-current=${tab === name ? "page" : undefined}>${title}</a>`)}</nav>
     ${shown ? html`<${shown} key=${tab} />` : html`<${Empty} title="There is no such page" />`}`;
 }
@@ -30,7 +30,7 @@ function Messages() {
       { title: "Subject", cell: (/** @type {any} */ { message }) => html`<div>${message.subject}<details><summary class="small muted">Text</summary><pre class="long" tabindex="0">${message.text}</pre></details></div>` },
       { title: "Code", cell: (/** @type {any} */ { message }) => (message.secret ? html`<${Copy} text=${message.secret} short label="code" />` : "") },
       { title: "When", cell: (/** @type {any} */ { sentAtMs }) => html`<${Time} ms=${sentAtMs} />`, tight: true },
-    ]} />` : html`<${Empty} title="No messages">A development server sends nothing: e-mails and SMS are kept here.<//>`)}<//><//>`;
+    ]} />` : html`<${Empty} title="No messages">A development server does not send e-mails and SMS. They appear here.<//>`)}<//><//>`;
 }
 
 const HOUR_MS = 3_600_000;
@@ -54,24 +54,24 @@ function ServerState() {
   const move = (/** @type {string} */ text, /** @type {number} */ advanceMs) => html`<button type="button" class="button" onClick=${() => act("clock", { advanceMs }, `The clock is ${text} further.`)}>+ ${text}</button>`;
   const take = (/** @type {Event} */ event) => {
     event.preventDefault();
-    act("snapshots", { name: name.trim() }, "The snapshot is taken.");
+    act("snapshots", { name: name.trim() }, "The snapshot was taken.");
   };
   return html`${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
     <div class="pair">
       <${Card} title="Clock"><${Loaded} of=${clock}>${(/** @type {any} */ state) => html`
         <p class="large">${new Date(state.nowMs).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" })} ${state.frozen ? html`<span class="badge warn">Frozen</span>` : null}</p>
         <div class="row">${move("1 minute", 60_000)}${move("1 hour", HOUR_MS)}${move("1 day", 24 * HOUR_MS)}</div>
-        <div class="row"><button type="button" class="button" onClick=${() => act("clock", { frozen: !state.frozen }, state.frozen ? "The clock runs on." : "The clock stands.")}>${state.frozen ? "Let it run" : "Freeze"}</button>
-          <button type="button" class="button" onClick=${() => act("clock", { system: true }, "The clock has the machine's time.")}>Back to the machine's time</button></div>`}<//><//>
-      <${Card} title="Try an approval"><p>Somebody else asks for a payment of 0.05 ETH on a local chain, and a policy allows it once you approve. This makes a user, a policy and an activity that waits for you.</p>
+        <div class="row"><button type="button" class="button" onClick=${() => act("clock", { frozen: !state.frozen }, state.frozen ? "The clock runs again." : "The clock is frozen.")}>${state.frozen ? "Let it run" : "Freeze"}</button>
+          <button type="button" class="button" onClick=${() => act("clock", { system: true }, "The clock shows the machine's time again.")}>Back to the machine's time</button></div>`}<//><//>
+      <${Card} title="Try an approval"><p>Another user asks for a payment of 0.05 ETH on a local chain, and a policy allows it after you approve. This creates a user, a policy and an activity that waits for you.</p>
         <${ExampleButton} /><//>
       <${Card} title="Snapshots"><${Loaded} of=${snapshots}>${(/** @type {string[]} */ names) => html`
-        <ul class="stack tight">${names.map((each) => html`<li class="row spread"><span class="wrap">${each === "start" ? "As it was at the start" : each}</span>
-          <button type="button" class="button tiny" onClick=${() => act("restore", { name: each }, "Everything stored is as it was then.")}>Go back</button></li>`)}</ul>
+        <ul class="stack tight">${names.map((each) => html`<li class="row spread"><span class="wrap">${each === "start" ? "State at the start" : each}</span>
+          <button type="button" class="button tiny" onClick=${() => act("restore", { name: each }, "The snapshot was restored.")}>Restore</button></li>`)}</ul>
         <form class="row nowrap" onSubmit=${take}><div class="field"><label for="snapshot">New snapshot</label><input id="snapshot" class="input" maxLength="64" required value=${name} onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></div>
-          <button class="button">Take it</button></form>`}<//><//>
-      <${Card} title="Start again"><p>Everything as it was when the server started: records, messages, requests seen, clock. A session that began since ends.</p>
-        <div><button type="button" class="button danger" onClick=${() => act("reset", {}, "Everything is as it was at the start.")}>Reset everything</button></div><//>
+          <button class="button">Take snapshot</button></form>`}<//><//>
+      <${Card} title="Start again"><p>Resets everything to the state at the server's start: records, messages, received requests, clock. Sessions that began later end.</p>
+        <div><button type="button" class="button danger" onClick=${() => act("reset", {}, "Everything was reset to the state at the start.")}>Reset everything</button></div><//>
     </div>`;
 }
 
@@ -87,6 +87,6 @@ function ExampleButton() {
       setBusy(false);
     }
   };
-  return html`<div><button type="button" class="button primary" disabled=${isBusy} onClick=${ask}>Make an activity that waits</button></div>
+  return html`<div><button type="button" class="button primary" disabled=${isBusy} onClick=${ask}>Create an activity that waits</button></div>
     ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}`;
 }

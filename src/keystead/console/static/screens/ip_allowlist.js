@@ -11,7 +11,7 @@ export function IpAllowlist() {
   return html`<${Card} title="IP allow-list" flush actions=${html`<${ActionLink} operation="set_ip_allowlist">${loaded.value?.rules.length ? "Replace" : "Set"}<//>
       ${loaded.value?.rules.length ? html`<${ActionLink} operation="remove_ip_allowlist" danger>Remove<//>` : null}`}>
     <${Loaded} of=${loaded}>${(/** @type {any} */ list) => (list.rules.length ? html`
-      <div class="body"><p>${list.enabled ? "Requests from elsewhere are refused." : html`<span class="badge plain warn">Off</span> Requests from elsewhere are answered, too.`}</p></div>
+      <div class="body"><p>${list.enabled ? "Requests from other addresses are refused." : html`<span class="badge plain warn">Off</span> Requests from other addresses are answered, too.`}</p></div>
       <${Table} caption="IP allow-list" rows=${list.rules} idOf=${(/** @type {any} */ rule) => rule.cidr} columns=${[
         { title: "Network", cell: (/** @type {any} */ rule) => html`<code>${rule.cidr}</code>` },
         { title: "Label", cell: (/** @type {any} */ rule) => rule.label ?? "" },

@@ -17,7 +17,7 @@ export function OrganizationScreen() {
     return { configs, directory };
   }, []);
   const { organizationId, organizationName } = current();
-  return html`<${Heading} title=${organizationName} note="What holds for the whole organization.">
+  return html`<${Heading} title=${organizationName} note="Settings of the whole organization.">
       <${ActionLink} operation="update_organization_name" fields=${{ organizationName }}>Rename<//>
     <//>
     <${Loaded} of=${loaded}>${(/** @type {any} */ { configs, directory }) => html`

@@ -17,9 +17,9 @@ import { PolicyTrial } from "./policy_trial.js";
 
 const CHECK_AFTER_MS = 250;
 const CLAUSES = /** @type {const} */ ([
-  ["condition", "Condition", "What it is about, such as activity.action == 'SIGN' && eth.tx.value < 1000000000000000000 (in wei: 1 ETH). Empty: everything."],
-  ["consensus", "Consensus", "Whose approvals it takes, such as approvers.count() >= 2. Empty: the submitter's own approval is enough."],
-  ["time", "Time", "When it holds, such as time.now < Timestamp('2027-01-01T00:00:00Z'). Empty: always."],
+  ["condition", "Condition", "Which activities it applies to, such as activity.action == 'SIGN' && eth.tx.value < 1000000000000000000 (in wei: 1 ETH). Empty: everything."],
+  ["consensus", "Consensus", "Whose approvals it needs, such as approvers.count() >= 2. Empty: the submitter's own approval is enough."],
+  ["time", "Time", "When it applies, such as time.now < Timestamp('2027-01-01T00:00:00Z'). Empty: always."],
 ]);
 
 /** @typedef {{policyName: string, effect: string, condition: string, consensus: string, time: string, notes: string}} Draft */
@@ -37,7 +37,7 @@ function PolicyList() {
     const inactive = new Set(statuses.filter((/** @type {any} */ each) => !each.active).map((/** @type {any} */ each) => each.policyId));
     return { policies, warnings: policyWarnings, inactive };
   }, []);
-  return html`<${Heading} title="Policies" note="A policy allows activities, or denies them. What no policy allows, only the root quorum may do.">
+  return html`<${Heading} title="Policies" note="A policy allows or denies activities. If no policy allows an activity, only the root quorum may do it.">
       <${NewButton} href="#/policies/new">New policy<//>
     <//>
     <${Loaded} of=${loaded}>${(/** @type {any} */ { policies, warnings, inactive }) => html`
@@ -46,7 +46,7 @@ function PolicyList() {
       <${SearchedTable} title="Policies" caption="Policies" rows=${policies} idOf=${(/** @type {any} */ policy) => policy.policyId}
         href=${(/** @type {any} */ policy) => to(["policies", policy.policyId])}
         textOf=${(/** @type {any} */ policy) => `${policy.policyName} ${policy.condition} ${policy.consensus} ${policy.notes}`}
-        empty=${html`<${Empty} title="No policies" action=${html`<${NewButton} href="#/policies/new">New policy<//>`}>Without one, only the root quorum may change anything.<//>`}
+        empty=${html`<${Empty} title="No policies" action=${html`<${NewButton} href="#/policies/new">New policy<//>`}>Without policies, only the root quorum may change anything.<//>`}
         columns=${[
           { title: "Name", cell: (/** @type {any} */ policy) => policy.policyName },
           { title: "Effect", cell: (/** @type {any} */ policy) => html`<${Effect} effect=${policy.effect} />${inactive.has(policy.policyId) ? html` <${Badge}>Not now<//>` : null}`, tight: true },
@@ -94,7 +94,7 @@ function PolicyEditor({ policy, keywords, directory }) {
   const change = (/** @type {Partial<Draft>} */ part) => kept.set({ ...draft, ...part });
   const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(policy)); // a policy that counts a user is one to save
   const lacksAddress = draft.condition === NO_ADDRESS_YET;
-  const lacks = !draft.policyName ? "It has no name yet." : lacksAddress ? "It has no address yet." : "";
+  const lacks = !draft.policyName ? "Enter a name." : lacksAddress ? "Enter an address." : "";
   const byClause = useMemo(() => Object.groupBy(keywords, (each) => each.clause), [keywords]);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -128,10 +128,10 @@ function PolicyEditor({ policy, keywords, directory }) {
         <div class="field"><label for="policy-notes">Notes <span class="muted small">(optional)</span></label><textarea id="policy-notes" class="input" maxLength="2000" value=${draft.notes} onInput=${text("notes")}></textarea></div>
         ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
         <div class="row"><button class="button primary" disabled=${isBusy || !isChanged || lacks !== "" || checked.problems.length > 0}>${policy ? "Save" : "Create policy"}</button>
-          ${isChanged ? html`<button type="button" class="button plain" onClick=${() => (setAsksLimit(false), kept.forget())}>${policy ? "Undo the changes" : "Start afresh"}</button>` : null}${isChanged && lacks ? html`<span class="small muted">${lacks}</span>` : null}</div>
+          ${isChanged ? html`<button type="button" class="button plain" onClick=${() => (setAsksLimit(false), kept.forget())}>${policy ? "Undo the changes" : "Start over"}</button>` : null}${isChanged && lacks ? html`<span class="small muted">${lacks}</span>` : null}</div>
       </div></form>
       <div class="stack">
-        <${Card} title="Check">${isChanged || policy ? html`<${Checked} checked=${checked} />` : html`<p class="muted">The server checks the policy as you write it.</p>`}<//>
+        <${Card} title="Check">${isChanged || policy ? html`<${Checked} checked=${checked} />` : html`<p class="muted">The server checks the policy while you write it.</p>`}<//>
         <${Card} title="Try it on the record" flush><${PolicyTrial} draft=${draft} policyId=${policy?.policyId} isReadable=${checked.isKnown && !checked.problems.length} /><//>
         ${policy ? html`<${Card} title="Details"><${Facts} facts=${[
           ["Id", html`<${Copy} text=${policy.policyId} />`],
@@ -171,7 +171,7 @@ function Checked({ checked }) {
   if (!checked.isKnown) return html`<p class="muted">Checking…</p>`;
   if (checked.problems.length) return html`<${Notice} kind="bad">${counted(checked.problems.length, "expression")} cannot be read yet.<//>`;
   return checked.warnings.length ? checked.warnings.map((each) => html`<${Notice} kind="warn">${each.message}<//>`)
-    : html`<${Notice} kind="good">The server accepts it, and has no warning.<//>`;
+    : html`<${Notice} kind="good">The server accepts this policy and has no warnings.<//>`;
 }
 
 /** The parameters of update_policy: what changed. @param {any} policy @param {Draft} draft */

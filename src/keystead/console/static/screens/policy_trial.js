@@ -51,12 +51,12 @@ export function PolicyTrial({ draft, policyId, isReadable }) {
     }
   };
   return html`<div class="body">
-    <p class="muted">What would have been decided with this policy ${policyId ? "as it is here" : "beside the others"}, with the votes that were given.</p>
+    <p class="muted">Shows how recorded activities would have been decided ${policyId ? "with this version of the policy" : "with this policy added"} and the same votes.</p>
     <div class="row"><select class="input narrow" aria-label="On how many activities" value=${reach} onChange=${(/** @type {any} */ event) => setReach(Number(event.target.value))}>
       ${REACHES.map(({ words }, index) => html`<option value=${index}>${words}</option>`)}</select>
       <button type="button" class="button" disabled=${isBusy || !isReadable} onClick=${run}>${isBusy ? "Trying…" : "Try it"}</button></div>
     ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
-    ${tried && tried.of !== of ? html`<${Notice}>The policy has changed since: try it again.<//>` : null}
+    ${tried && tried.of !== of ? html`<${Notice}>You changed the policy after this trial: try it again.<//>` : null}
     ${tried ? html`<${Tried} tried=${tried} />` : null}
   </div>`;
 }
@@ -92,8 +92,8 @@ function Tried({ tried }) {
   const oldest = activities.at(-1);
   return html`<p>It applies to ${counted(applies.length, "activity", "activities")} of ${activities.length.toLocaleString("en")}, and changes ${changed.length ? html`<b>${counted(changed.length, "decision")}</b>` : "no decision"}.
       ${oldest ? html`<span class="muted"> The oldest is of <${Time} ms=${msOf(oldest.createdAt)} exact />.</span>` : null}</p>
-    ${changed.length ? html`<h3>Decided otherwise</h3><${Results} activities=${changed} words=${(/** @type {any} */ { id }) => html`<${Change} outcome=${outcomes.get(id)} />`} />` : null}
-    ${same.length ? html`<h3>Decided the same</h3><${Results} activities=${same} words=${(/** @type {any} */ { id }) => {
+    ${changed.length ? html`<h3>Different decision</h3><${Results} activities=${changed} words=${(/** @type {any} */ { id }) => html`<${Change} outcome=${outcomes.get(id)} />`} />` : null}
+    ${same.length ? html`<h3>Same decision</h3><${Results} activities=${same} words=${(/** @type {any} */ { id }) => {
       const [words, kind] = OUTCOMES[outcomes.get(id).outcome];
       return html`<span class=${`badge ${kind}`}>${words}</span>`;
     }} />` : null}`;

@@ -27,7 +27,7 @@ function PrivateKeyList() {
     <${Loaded} of=${keys}>${(/** @type {any[]} */ rows) => html`<${SearchedTable} title="Private keys" caption="Private keys" rows=${rows}
       idOf=${(/** @type {any} */ key) => key.privateKeyId} href=${(/** @type {any} */ key) => to(["private-keys", key.privateKeyId])}
       textOf=${(/** @type {any} */ key) => `${key.privateKeyName} ${key.privateKeyId} ${key.addresses.map((/** @type {any} */ each) => each.address).join(" ")}`}
-      empty=${html`<${Empty} title="No private keys">Most organizations need none: a wallet's accounts sign too.<//>`}
+      empty=${html`<${Empty} title="No private keys">Most organizations need no private keys, because the accounts of wallets can sign.<//>`}
       columns=${[
         { title: "Name", cell: (/** @type {any} */ key) => key.privateKeyName },
         { title: "Curve", cell: (/** @type {any} */ key) => valueInWords(key.curve, "CURVE_"), tight: true },
@@ -64,6 +64,6 @@ function Addresses({ addresses }) {
       { title: "Address", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.address} label="address" />` },
       { title: "Format", cell: (/** @type {any} */ each) => valueInWords(each.format, "ADDRESS_FORMAT_") },
       { title: "QR", cell: (/** @type {any} */ each) => html`<${CodeButton} address=${each.address} onShow=${() => setShown(each)} />`, tight: true },
-    ]} />` : html`<${Empty} title="No addresses">It was made without an address format.<//>`}<//>
+    ]} />` : html`<${Empty} title="No addresses">This key was created without an address format.<//>`}<//>
     ${shown ? html`<${AddressCode} title=${valueInWords(shown.format, "ADDRESS_FORMAT_")} address=${shown.address} onClose=${() => setShown(null)} />` : null}`;
 }

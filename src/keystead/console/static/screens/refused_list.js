@@ -20,11 +20,11 @@ export function RefusedList() {
     go(to(["activities", id.trim()]));
   };
   const isDevelopment = document.documentElement.dataset.mode === "dev";
-  return html`<${Heading} title="Refused requests" crumbs=${html`<a href="#/activities">Activities</a>`} note="What the policies deny at once becomes no activity. The decision is on record, under an id that the sender’s error names." />
-    ${isDevelopment ? html`<${Lately} />` : html`<${Notice}>There is no list of them here: the server’s log has a line for each refused request, with its reason. To read what each policy said, take the id from the sender’s error.<//>`}
+  return html`<${Heading} title="Refused requests" crumbs=${html`<a href="#/activities">Activities</a>`} note="A request that the policies deny at once creates no activity. Its decision is stored under the id in the error that the sender got." />
+    ${isDevelopment ? html`<${Lately} />` : html`<${Notice}>This server does not list refused requests here: its log has a line for each of them, with the reason. To see the outcome of each policy, enter the id from the sender’s error.<//>`}
     <${Card} title="By the id in the error"><form class="row nowrap" onSubmit=${open}>
       <div class="field"><label for="refused-id">Value of “activityId”</label><input id="refused-id" class="input mono" required autocomplete="off" spellcheck=${false} value=${id} onInput=${(/** @type {any} */ event) => setId(event.target.value)} /></div>
-      <button class="button">Why?</button></form><//>`;
+      <button class="button">Show decision</button></form><//>`;
 }
 
 /** @typedef {any} Request as /dev/v1/requests has it */
@@ -34,7 +34,7 @@ function Lately() {
   const known = useLoaded(senders, []);
   useRepeated(seen.reload, EVERY_MS, []);
   const isMine = (/** @type {Request} */ { organizationId }) => !organizationId || organizationId === current().organizationId;
-  return html`<${Card} title="Refused lately" flush><${Loaded} of=${seen}>${(/** @type {Request[]} */ all) => {
+  return html`<${Card} title="Recently refused" flush><${Loaded} of=${seen}>${(/** @type {Request[]} */ all) => {
     const refused = all.filter((request) => isRefusal(request) && isMine(request));
     return refused.length ? html`<${Table} caption="Refused requests" rows=${refused} idOf=${(/** @type {Request} */ request) => request.number}
       href=${(/** @type {Request} */ request) => (decidedId(request) ? to(["activities", decidedId(request)]) : to(["development", "requests"], { show: "refused", number: String(request.number) }))} columns=${[
@@ -43,6 +43,6 @@ function Lately() {
       { title: "Answer", cell: (/** @type {Request} */ request) => html`<span class=${`badge ${request.status >= 500 || !request.status ? "bad" : "warn"}`}>${request.status || "cut"}</span>`, tight: true },
       { title: "Reason", cell: (/** @type {Request} */ request) => request.reason },
       { title: "When", cell: (/** @type {Request} */ request) => html`<${Time} ms=${request.atMs} />`, tight: true },
-    ]} />` : html`<${Empty} title="None lately">The last 200 requests that this development server refused would be here.<//>`;
+    ]} />` : html`<${Empty} title="No refused requests">The last 200 requests that this development server refuses appear here.<//>`;
   }}<//><//>`;
 }

@@ -21,9 +21,9 @@ export function RefusedRequest({ id }) {
   const crumbs = html`<a href="#/activities">Activities</a>, <a href="#/activities/refused">refused requests</a>`;
   return html`<${Loaded} of=${decision}>${(/** @type {import("./decision.js").Decision} */ { latest, byId }) => (latest ? html`
     <${Heading} title=${kept.value ? `${sentence(kept.value.request.operation)}: refused` : "A request that was refused"} crumbs=${crumbs}
-      note=${html`${kept.value?.sender ? html`<a href=${kept.value.sender.href}>${kept.value.sender.name}</a> asked ` : "Refused "}<${Time} ms=${msOf(latest.createdAt)} />.${kept.value || kept.isLoading ? "" : " What it asked is not on record: its sender has it."}`}>
+      note=${html`${kept.value?.sender ? html`<a href=${kept.value.sender.href}>${kept.value.sender.name}</a> asked ` : "Refused "}<${Time} ms=${msOf(latest.createdAt)} />.${kept.value || kept.isLoading ? "" : " Its content is not on record; its sender has it."}`}>
       <span class="badge bad">Refused</span><//>
-    <div class="columns"><div class="stack"><${Card} title="Why"><p><b>${verdictInWords(latest)}</b></p><p class="muted">${SUGGESTIONS[latest.rule] ?? "A policy must allow it, or a member of the root quorum must ask for it."}</p>
+    <div class="columns"><div class="stack"><${Card} title="Why"><p><b>${verdictInWords(latest)}</b></p><p class="muted">${SUGGESTIONS[latest.rule] ?? "A policy must allow it, or a member of the root quorum must submit it."}</p>
         <${Outcomes} latest=${latest} byId=${byId} /><//>
         ${kept.value ? html`<${Asked} ...${kept.value} />` : null}</div>
       <${Card} title="Details"><${Facts} facts=${[["Id", html`<${Copy} text=${id} />`], ["Refused", html`<${Time} ms=${msOf(latest.createdAt)} exact />`]]} /><//></div>`
@@ -51,15 +51,15 @@ function parametersOf({ body }) {
 
 /** @param {Kept} properties */
 function Asked({ request, parameters, directory }) {
-  return html`<${Card} title="What it asked" actions=${html`<a class="button tiny" href=${to(["development", "requests"], { show: "refused", number: String(request.number) })}>The whole request</a>`}>
-    ${parameters ? html`<${Value} value=${parameters} names=${directory} />` : html`<p class="muted">The whole request has it.</p>`}<//>`;
+  return html`<${Card} title="Parameters" actions=${html`<a class="button tiny" href=${to(["development", "requests"], { show: "refused", number: String(request.number) })}>The whole request</a>`}>
+    ${parameters ? html`<${Value} value=${parameters} names=${directory} />` : html`<p class="muted">Open the whole request to see them.</p>`}<//>`;
 }
 
 /** What to do about it, by the rule that decided. */
 /** @type {Record<string, string>} */
 const SUGGESTIONS = {
-  "a policy denies": "Change the policy that decides, if it should not deny this, or let the root quorum ask.",
-  "only the root quorum may do this": "Only members of the root quorum may ask for this, whatever policies say.",
-  "the session's profile does not cover it": "The session was begun with a profile that does not cover this. Log in without the profile, or with another.",
-  "raw payloads are refused because policies restrict transactions": "Ask for the signature of a transaction, which policies can read, instead of a raw payload.",
+  "a policy denies": "If the policy should not deny this, change it. Or let the root quorum submit the request.",
+  "only the root quorum may do this": "Only members of the root quorum may submit this, whatever policies say.",
+  "the session's profile does not cover it": "The session was started with a profile that does not cover this. Log in without the profile, or with another one.",
+  "raw payloads are refused because policies restrict transactions": "Submit the transaction, which policies can read, instead of a raw payload.",
 };

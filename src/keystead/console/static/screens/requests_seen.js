@@ -26,7 +26,7 @@ export function RequestsSeen() {
   return html`<${Card} title="Requests" flush actions=${html`
       <label class="check small"><input type="checkbox" checked=${isRefused} onChange=${() => refine({ show: isRefused ? "" : "refused" })} />Refused ones only</label>
       <label class="check small"><input type="checkbox" checked=${hidesConsole} onChange=${() => setHidesConsole(!hidesConsole)} />Hide this browser's</label>
-      <button type="button" class="button tiny" onClick=${() => setHalted(!isHalted)}>${isHalted ? "Go on" : "Halt"}</button>
+      <button type="button" class="button tiny" onClick=${() => setHalted(!isHalted)}>${isHalted ? "Continue" : "Pause"}</button>
       <button type="button" class="button tiny" onClick=${async () => (await change("requests", { clear: true }), seen.reload())}>Clear</button>`}>
     <${Loaded} of=${seen}>${(/** @type {Request[]} */ all) => {
       const shown = all.filter((request) => !(hidesConsole && isOfConsole(request)) && !(isRefused && !isRefusal(request)));
@@ -38,7 +38,7 @@ export function RequestsSeen() {
         { title: "Reason", cell: (/** @type {Request} */ request) => request.reason },
         { title: "Took", cell: (/** @type {Request} */ request) => `${request.ms.toFixed(1)} ms`, tight: true },
         { title: "When", cell: (/** @type {Request} */ request) => html`<${Time} ms=${request.atMs} />`, tight: true },
-      ]} />` : html`<${Empty} title=${isRefused ? "No request was refused" : "No requests yet"}>Requests of programs and other pages appear here as they come in.<//>`;
+      ]} />` : html`<${Empty} title=${isRefused ? "No request was refused" : "No requests yet"}>Requests of programs and other pages appear here when they arrive.<//>`;
     }}<//><//>`;
 }
 
@@ -69,10 +69,10 @@ function RequestDetails({ request, sender }) {
       ["Sent by", sender ? html`<a href=${sender.href}>${sender.name}</a>` : null],
       ["Path", html`<code>${request.method} ${request.path}</code>`],
       ["Request id", request.requestId ? html`<${Copy} text=${request.requestId} />` : null],
-      ["Decision", decidedId(request) ? html`<a href=${to(["activities", decidedId(request)])}>What each policy said</a>` : null],
+      ["Decision", decidedId(request) ? html`<a href=${to(["activities", decidedId(request)])}>Outcome of each policy</a>` : null],
       ["Organization", request.organizationId ? html`<${Copy} text=${request.organizationId} />` : null],
       ["Form of the answer", FORMS[/** @type {keyof typeof FORMS} */ (request.form)]],
-      ["Chosen by you", request.fault ? "yes: a fault or a rate limit of the developer's controls" : null],
+      ["Fault", request.fault ? "set by a fault or rate limit of the developer's controls" : null],
     ]} />
     ${request.stamps.length ? request.stamps.map((/** @type {any} */ stamp) => html`<${Facts} facts=${[
       ["Stamp", html`<code>${stamp.header}</code>`],

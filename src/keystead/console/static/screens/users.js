@@ -27,7 +27,7 @@ function UserList() {
       listed("list_users"), query("get_organization_configs"), listed("list_user_tags")]);
     return { users, quorum: configs.quorum, tags: new Map(userTags.map((/** @type {any} */ tag) => [tag.tagId, tag.tagName])) };
   }, []);
-  return html`<${Heading} title="Users" note="People and programs that may act in this organization.">
+  return html`<${Heading} title="Users" note="People and programs with credentials in this organization.">
       <a class="button" href="#/users/tags">Tags</a>
       <${ActionLink} operation="create_users">New user<//>
     <//>
@@ -83,14 +83,14 @@ function Approver({ userId }) {
     const [{ configs }, { policies }] = await Promise.all([query("get_organization_configs"), listed("list_policies")]);
     return { quorum: configs.quorum, policies: policies.filter((/** @type {any} */ policy) => policy.consensus?.includes(userId)) };
   }, [userId]);
-  return html`<${Card} title="What the approvals of this user do"><${Loaded} of=${loaded}>${(/** @type {any} */ { quorum, policies }) => {
+  return html`<${Card} title="Where this user's approvals count"><${Loaded} of=${loaded}>${(/** @type {any} */ { quorum, policies }) => {
     const isRoot = quorum.userIds.includes(userId);
     return html`<ul class="stack tight">
-      <li>${isRoot ? `Count in the root quorum: ${quorum.threshold} of ${quorum.userIds.length} decide everything.` : "Do not count in the root quorum."}</li>
-      ${policies.length ? policies.map((/** @type {any} */ policy) => html`<li class="prose">Count in the policy <a href=${to(["policies", policy.policyId])}>${policy.policyName}</a></li>`)
-        : html`<li>No policy names this user. Policies that count all approvers, or a tag, may.</li>`}</ul>
+      <li>${isRoot ? `In the root quorum: ${quorum.threshold} of ${quorum.userIds.length} members may do everything.` : "Not in the root quorum."}</li>
+      ${policies.length ? policies.map((/** @type {any} */ policy) => html`<li class="prose">In the policy <a href=${to(["policies", policy.policyId])}>${policy.policyName}</a></li>`)
+        : html`<li>No policy names this user. Policies that count all approvers, or a tag, may count this user.</li>`}</ul>
       <div class="row">${isRoot ? null : html`<${ActionLink} operation="update_root_quorum" fields=${{ threshold: String(quorum.threshold), userIds: [...quorum.userIds, userId].join(",") }}>Add to the root quorum<//>`}
-        <a class="button" href=${to(["policies", "new"], { approver: userId })}>Policy that counts this user</a></div>`;
+        <a class="button" href=${to(["policies", "new"], { approver: userId })}>New policy that counts this user</a></div>`;
   }}<//><//>`;
 }
 
@@ -104,7 +104,7 @@ function Passkeys({ user, reload }) {
       { title: "Id", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.authenticatorId} short />`, tight: true },
       { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_authenticators" fields=${{ userId: user.userId, authenticatorIds: each.authenticatorId }} danger>Delete<//>`, tight: true },
       { title: "Added", cell: (/** @type {any} */ each) => html`<${Time} ms=${msOf(each.createdAt)} />`, tight: true },
-    ]} />` : html`<${Empty} title="No passkey">${isMe ? "With a passkey you log in and approve by touching this device." : "Only this user can add one: they log in, with the file of an API key for example, and find “Add a passkey” on this page."}<//>`}
+    ]} />` : html`<${Empty} title="No passkey">${isMe ? "With a passkey you can log in and approve on this device." : "Only this user can add a passkey: the user logs in, for example with the file of an API key, and uses “Add a passkey” on this page."}<//>`}
   <//>`;
 }
 
@@ -130,7 +130,7 @@ function AddPasskey({ user, reload }) {
       setBusy(false);
     }
   };
-  if (!canUsePasskeys()) return html`<span class="small muted">Browsers make passkeys on https and on localhost only.</span>`;
+  if (!canUsePasskeys()) return html`<span class="small muted">Browsers support passkeys only on https and on localhost.</span>`;
   return html`<button type="button" class="button" disabled=${isBusy} onClick=${add}><${Icon} name="plus" />Add a passkey</button>
     ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}`;
 }
@@ -160,14 +160,14 @@ function Others({ user }) {
       { title: "Issuer", cell: (/** @type {any} */ each) => each.issuer },
       { title: "Subject", cell: (/** @type {any} */ each) => each.subject },
       { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_oauth_providers" fields=${{ userId, providerIds: each.providerId }} danger>Delete<//>`, tight: true },
-    ]} />` : html`<${Empty} title="No identities">With one, you log in where you have an account already.<//>`}<//>` : null}
+    ]} />` : html`<${Empty} title="No identities">With an identity you can log in with an account that you already have.<//>`}<//>` : null}
     <${Card} title="MFA policies" flush actions=${html`<${ActionLink} operation="create_mfa_policy" fields=${{ userId }}>Add an MFA policy<//>`}>
       ${mfaPolicies.length ? html`<${Table} caption="MFA policies" rows=${mfaPolicies} idOf=${(/** @type {any} */ each) => each.mfaPolicyId} columns=${[
         { title: "Name", cell: (/** @type {any} */ each) => each.mfaPolicyName },
         { title: "Condition", cell: (/** @type {any} */ each) => html`<code>${each.condition || "everything"}</code>` },
         { title: "Proofs", cell: (/** @type {any} */ each) => html`<ol>${each.requiredAuthenticationMethods.map((/** @type {any} */ step) => html`<li>${step.any.map((/** @type {any} */ method) => valueInWords(method.type, "AUTHENTICATION_TYPE_")).join(" or ")}</li>`)}</ol>` },
         { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_mfa_policy" fields=${{ userId, mfaPolicyId: each.mfaPolicyId }} danger>Delete<//>`, tight: true },
-      ]} />` : html`<${Empty} title="No MFA policy">With one, this user's approvals need further proofs.<//>`}<//>`;
+      ]} />` : html`<${Empty} title="No MFA policy">An MFA policy asks for more proofs from this user.<//>`}<//>`;
 }
 
 /** @param {any} key */

@@ -18,7 +18,7 @@ export function VoteCard({ activity, reload }) {
   const passkeys = useMyPasskeys();
   if (!WAITING.includes(activity.status)) return null;
   if (!activity.canApprove && !activity.canReject) {
-    return html`<${Notice}>${hasApproved(activity, userId) ? "You have approved. It waits for others." : "It waits for others: your vote would not count."}<//>`;
+    return html`<${Notice}>${hasApproved(activity, userId) ? "You have approved. It waits for other users." : "It waits for other users: your vote would not count."}<//>`;
   }
   /** @param {"approve" | "reject"} what @param {string[]} [credentialIds] */
   const vote = async (what, credentialIds) => {

@@ -53,7 +53,7 @@ export function WaitingList({ columns }) {
       ${selected.length ? html`<div class="row">
         ${passkeys.ids.length ? html`<button type="button" class="button primary" disabled=${isBusy} onClick=${() => approve(passkeys.ids)}><${Icon} name="passkey" />Approve ${selected.length} with a passkey</button>` : null}
         <button type="button" class="button" disabled=${isBusy || passkeys.isLoading} onClick=${() => approve()}>Approve ${selected.length} with this browser’s key</button></div>` : null}</header>
-    ${selected.length > 1 && passkeys.ids.length ? html`<p class="body small muted">Each vote is stamped by itself: a passkey is asked for ${selected.length} times.</p>` : null}
+    ${selected.length > 1 && passkeys.ids.length ? html`<p class="body small muted">Each vote has its own stamp: the browser asks for your passkey ${selected.length} times.</p>` : null}
     <${Table} caption="Activities that wait for you" columns=${mine.length > 1 ? [...marked, select] : marked} rows=${mine}
       href=${(/** @type {any} */ activity) => to(["activities", activity.id])} idOf=${(/** @type {any} */ activity) => activity.id} /></section>`;
 }

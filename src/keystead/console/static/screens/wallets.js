@@ -31,7 +31,7 @@ function WalletList() {
     <${Loaded} of=${wallets}>${(/** @type {any[]} */ rows) => html`<${SearchedTable} title="Wallets" caption="Wallets" rows=${rows}
       idOf=${(/** @type {any} */ wallet) => wallet.walletId} href=${(/** @type {any} */ wallet) => to(["wallets", wallet.walletId])}
       textOf=${(/** @type {any} */ wallet) => `${wallet.walletName} ${wallet.walletId}`}
-      empty=${html`<${Empty} title="No wallets">Create one to get addresses that sign.<//>`}
+      empty=${html`<${Empty} title="No wallets">Create a wallet to get addresses that can sign.<//>`}
       columns=${[
         { title: "Name", cell: (/** @type {any} */ wallet) => wallet.walletName },
         { title: "Id", cell: (/** @type {any} */ wallet) => html`<${Copy} text=${wallet.walletId} short />` },

@@ -11,7 +11,7 @@ import { storeBegunLogin, takeBegunLogin } from "./stored.js";
 /** What this server offers; undefined if it offers neither codes nor issuers. @returns {Promise<ProxyLogins | undefined>} */
 export async function proxyLogins() {
   const answer = await fetch("logins.json");
-  if (!answer.ok) throw new Error(`the ways to log in were not answered: ${answer.status}`);
+  if (!answer.ok) throw new Error(`the server did not list its login methods: ${answer.status}`);
   const { authProxyId, oidc } = await answer.json();
   if (!authProxyId) return undefined;
   const { enabledProviders } = await ask(authProxyId, "wallet_kit_config", {});
@@ -89,13 +89,13 @@ export function issuersAnswer(fragment) {
  */
 export async function takeIssuersAnswer(answer) {
   const begun = await takeBegunLogin();
-  if (!begun || begun.state !== answer.get("state")) throw new Error("this log-in was not begun in this browser, or is over: log in again");
+  if (!begun || begun.state !== answer.get("state")) throw new Error("this login was not started in this browser, or it has ended: log in again");
   const oidcToken = answer.get("id_token");
   if (!oidcToken) throw new Error(`the issuer refused: ${answer.get("error_description") ?? answer.get("error")}`);
   const { organizationId, key, address, name } = begun;
   if (!key) return { address, token: oidcToken, name };
   const { authProxyId } = (await proxyLogins()) ?? {};
-  if (!authProxyId) throw new Error("this server no longer offers log-ins at issuers");
+  if (!authProxyId) throw new Error("this server no longer offers logins at issuers");
   const { session } = await ask(authProxyId, "oauth_login", { oidcToken, publicKey: key.publicKey, ...(organizationId ? { organizationId } : {}) });
   await beginWithToken(session, key);
   return { address, token: "", name };

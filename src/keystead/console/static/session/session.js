@@ -40,7 +40,7 @@ export async function resume() {
   try {
     await begin(stored);
   } catch (refused) {
-    await logOut(`The last session cannot be continued: ${/** @type {Error} */ (refused).message}`);
+    await logOut(`Your last session cannot be continued: ${/** @type {Error} */ (refused).message}`);
   }
 }
 
@@ -101,7 +101,7 @@ tabs.onmessage = ({ data: { began, ended, why } }) => {
 /** @param {any} answer @param {import("./keys.js").StampingKey} key */
 async function beginSession({ activity }, key) {
   const token = activity.result.stampLoginResult?.session;
-  if (!token) throw new Error(`the log-in waits: the activity ${activity.id} is ${activity.status}`);
+  if (!token) throw new Error(`the login waits for approvals: the activity ${activity.id} is ${activity.status}`);
   await beginWithToken(token, key);
 }
 

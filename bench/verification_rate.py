@@ -1,7 +1,7 @@
-"""The yardstick: how many P-256 signatures `openssl speed` verifies per second on these cores, now.
+"""The verification rate: how many P-256 signatures `openssl speed` verifies per second on these cores, now.
 
-Every request takes at least one such verification. Therefore the ratio of a server's rate to this rate can be
-compared between machines, and between times of different load.
+Every request needs at least one such verification. Therefore the ratio of a server's rate to this rate (its share)
+can be compared between machines, and between times of different load.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def verifications_per_s(cores: Set[int]) -> float:
     """The sum over these cores, with `openssl speed` on each of them at the same time."""
     openssl = shutil.which("openssl")
     if openssl is None:
-        raise BenchFailure("the command openssl is not installed; the yardstick is `openssl speed`")
+        raise BenchFailure("the command openssl is not installed: install it; `openssl speed` is needed")
     runs = [_begun([openssl, "speed", "-seconds", str(_SECONDS), "ecdsap256"], core) for core in sorted(cores)]
     return sum(_rate(run) for run in runs)
 

@@ -1,10 +1,10 @@
-"""Processes that are forked from one that has loaded the server already: loading is most of what a start costs.
+"""A fork server for tests: it has loaded the modules of the server, and forks processes that need not load them.
 
-Here: `LoadedProcess`, and the process from which they are forked, one for each that runs tests. A forked process
-has its own environment, session, output and exit code, and forks its first signer (`forked_signer`). The process
-between never knows what a server is told.
+Loading is most of the cost of a start. Here: `ForkedProcess`, and the fork server, one for each process that runs
+tests. A forked process has its own environment, session, output and exit code, and forks its first signer
+(`forked_signer`). The fork server does not read the environment or the program of a forked process.
 
-Not here: what runs (`servers`); `keystead serve` as a command, which tests of commands start as users do.
+Not here: which program runs (`servers`); `keystead serve` as a command, which tests of commands start as users do.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from typing import Any
 
 _ROOT = Path(__file__).parents[2]
 _MODULES = ("cli.serving", "server.console_logins", "server.metrics.serving", "server.run", "server.workers")
-_STAY_LOADED = "from tests.support.loaded_process import stay_loaded; exec(stay_loaded())"
+_SERVE_FORKS = "from tests.support.fork_server import serve_forks; exec(serve_forks())"
 
 
-class LoadedProcess:
+class ForkedProcess:
     """`program`, run as Python in a new process, whose output goes to the file `log`. The part of
     `subprocess.Popen` that tests of servers need."""
 
     def __init__(self, program: str, environment: Mapping[str, str], log: Path) -> None:
         self._code: int | None = None
         told = {"program": program, "environment": dict(environment), "log": str(log)}
-        self.pid: int = _loaded().ask("start", told)
+        self.pid: int = _fork_server().ask("start", told)
 
     def poll(self) -> int | None:
         if self._code is None:
-            self._code = _loaded().ask("code", self.pid)
+            self._code = _fork_server().ask("code", self.pid)
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
@@ -57,12 +57,12 @@ class LoadedProcess:
             os.kill(self.pid, number)
 
 
-class _Loaded:
-    """The process between."""
+class _ForkServer:
+    """The fork server, as the process that runs tests sees it."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _STAY_LOADED],
+            [sys.executable, "-c", _SERVE_FORKS],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -86,17 +86,17 @@ class _Loaded:
 
 
 @functools.cache
-def _loaded() -> _Loaded:
-    made = _Loaded()
+def _fork_server() -> _ForkServer:
+    made = _ForkServer()
     atexit.register(made.close)
     return made
 
 
-def stay_loaded() -> str:
-    """The main function of the process between: load, then start processes and tell their codes, as asked on
-    standard input.
+def serve_forks() -> str:
+    """The main function of the fork server. It loads the modules. Then it forks processes and reports their exit
+    codes, as requests on standard input say.
 
-    Returns in each process that it forks: the program to run. What to run is read there, and nowhere else.
+    It returns only in forked processes: the program to run, which only the forked process reads.
     """
     for module in _MODULES:
         importlib.import_module(f"keystead.{module}")
@@ -110,15 +110,15 @@ def stay_loaded() -> str:
             continue
         has_read, reads = os.pipe()
         if os.fork() == 0:
-            return _become(json.loads(_line()))
+            return _detach(json.loads(_line()))
         os.close(reads)
         os.read(has_read, 1)
         os.close(has_read)
     os._exit(0)
 
 
-def _become(told: dict[str, Any]) -> str:
-    """Be a process of its own from now on, with the environment and the output that it was told."""
+def _detach(told: dict[str, Any]) -> str:
+    """Make the forked process independent: with its own session, environment and output. Returns its program."""
     _answer(os.getpid())
     os.setsid()
     os.environ.clear()
@@ -127,13 +127,13 @@ def _become(told: dict[str, Any]) -> str:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for descriptor, of in enumerate((nothing, output, output)):
         os.dup2(of, descriptor)
-    os.closerange(3, 256)  # the last of which tells the process between to go on
+    os.closerange(3, 256)  # closing the pipe tells the fork server to continue
     program: str = told["program"]
     return program
 
 
 def _line() -> str:
-    """The next line of standard input, of which no byte beyond is taken."""
+    """The next line of standard input. It reads no byte after the line."""
     line = b""
     while (byte := os.read(0, 1)) not in (b"", b"\n"):
         line += byte

@@ -1,4 +1,4 @@
-"""A server of prepared answers, and a client of either kind that talks to it."""
+"""A stub server with prepared answers, and a client of either kind (blocking or asyncio) that calls it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ AT_ONCE = Retries(pause_s=0)
 Answer = httpx.Response | Exception
 
 
-class StandIn:
-    """Gives its answers in turn, the last one again and again; verifies and remembers what it was asked."""
+class StubServer:
+    """Gives its answers in order, and repeats the last one. Verifies the stamp of each request and records it."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
@@ -38,13 +38,13 @@ class StandIn:
         return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
 
 
-class Driven:
-    """Either client: `call` makes one call and waits for it."""
+class ClientUnderTest:
+    """A client of either kind. `call` makes one call and waits for its result."""
 
     def __init__(
         self,
         kind: type[Client] | type[AsyncClient],
-        server: StandIn,
+        server: StubServer,
         *,
         stamper: Stamper | None = None,
         retries: Retries = AT_ONCE,

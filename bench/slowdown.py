@@ -1,9 +1,9 @@
-"""Measures how slow the machine is for Python now: the time of a fixed piece of work on the server's core, before
-and after each block.
+"""How much slower Python runs on this machine now than at its best: the time of a fixed piece of work on the
+server's core, before and after each block.
 
-The yardstick computes in registers, which are not shared. A server mostly uses memory and caches, which it shares
-with other guests of the physical machine. These are not visible here: for some seconds the same code can run at
-half its speed, while the yardstick hardly changes. This piece of work slows down like a server.
+The verification rate depends on the processor's registers, which are not shared. A server mostly uses memory and
+caches, which it shares with other guests of the physical machine. Other guests can halve the speed of the same code
+for some seconds, while the verification rate hardly changes. This piece of work becomes slower as a server does.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ print(time.perf_counter() - begun)
 """
 
 
-class Gauge:
-    """Measures the work, and remembers the shortest time in this run."""
+class Slowdown:
+    """Measures the fixed work, and remembers its shortest time in this run."""
 
     def __init__(self) -> None:
         self._best_s = float("inf")
@@ -38,7 +38,7 @@ class Gauge:
         self._best_s = min(self._best_s, taken)
         return taken
 
-    def slowed(self, seconds: float) -> float:
+    def factor(self, seconds: float) -> float:
         """This time divided by the shortest one."""
         return seconds / self._best_s
 
@@ -49,4 +49,4 @@ def _taken_s(core: int) -> float:
     try:
         return float(run.stdout)
     except ValueError:
-        raise BenchFailure(f"the gauge failed: {run.stderr}") from None
+        raise BenchFailure(f"the fixed piece of work failed: {run.stderr}") from None
