@@ -170,7 +170,7 @@ class Operations(Calls):
         time: str = "",
         organization_id: str | None = None,
     ) -> shapes.CheckPolicyResponse:
-        """Whether a policy could be saved, and what its author may not mean. Nothing is saved.
+        """Whether a policy could be saved, and what its author may not have intended. Nothing is saved.
 
         A policy as `create_policy` takes it; a clause that is absent or empty is true.
         """
@@ -192,7 +192,7 @@ class Operations(Calls):
         activity_ids: Sequence[str],
         organization_id: str | None = None,
     ) -> shapes.DescribeActivitiesResponse:
-        """What activities ask, in words; transactions are read strictly."""
+        """What activities ask, in words."""
         return self._query(
             "describe_activities",
             shapes.DescribeActivitiesResponse,
@@ -239,7 +239,7 @@ class Operations(Calls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.ActivityResponse:
-        """One activity, as its reader may vote on it."""
+        """One activity, with the votes that the caller may cast on it."""
         return self._query(
             "get_activity",
             shapes.ActivityResponse,
@@ -489,7 +489,7 @@ class Operations(Calls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.GetPolicyEvaluationsResponse:
-        """The decisions on an activity, vote by vote; also on a denied submission."""
+        """The decisions on an activity, one for each vote. A denied submission has a decision too."""
         return self._query(
             "get_policy_evaluations",
             shapes.GetPolicyEvaluationsResponse,
@@ -623,7 +623,7 @@ class Operations(Calls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListActivitiesResponse:
-        """Activities of the organization, newest first, by page; a page ends by number or by size.
+        """Activities of the organization, newest first, by page. A page has a maximum number and a maximum size.
 
         Activities whose status and type are among the given ones. A filter that is left out accepts all. No activity
         has an unknown type.
@@ -803,7 +803,7 @@ class Operations(Calls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListSuborgsResponse:
-        """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
+        """The ids of all sub-organizations of the organization, or of those that a filter finds, by page.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
         PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
@@ -855,7 +855,7 @@ class Operations(Calls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListVerifiedSuborgsResponse:
-        """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter.
+        """The ids of sub-organizations with a verified contact, or with this verified contact, by page.
 
         `filter_type`: EMAIL or PHONE_NUMBER.
         """
@@ -930,7 +930,7 @@ class Operations(Calls):
         policy_id: str | None = None,
         organization_id: str | None = None,
     ) -> shapes.TryPolicyResponse:
-        """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
+        """The outcome of a policy for recorded activities, and the decisions with this policy. Nothing is saved.
 
         `policy_id`: the saved policy that the tried policy would replace; absent if it would be added.
         """
@@ -968,7 +968,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ApproveActivitySubmitted:
-        """Approve an activity that waits for consensus or for further proofs; answered with that activity.
+        """Approve an activity that waits for consensus or for further proofs. The answer is that activity.
 
         `fingerprint`: of the activity to approve, "sha256:" and the hex digest of its request.
         """
@@ -1199,7 +1199,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeysSubmitted:
-        """Make private keys, sealed at rest, each with its addresses."""
+        """Make private keys, which are stored sealed, each with its addresses."""
         return self._submit(
             shapes.CreatePrivateKeysSubmitted,
             organization_id,
@@ -1325,9 +1325,9 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateSubOrganizationSubmitted:
-        """Make a sub-organization with its root users, its root quorum and perhaps a wallet.
+        """Make a sub-organization with its root users, its root quorum and, if requested, a wallet.
 
-        `disable_…`: the feature is off. Without these, all four features are on.
+        A `disable_…` field that is true turns a feature off. All four features are on by default.
         """
         return self._submit(
             shapes.CreateSubOrganizationSubmitted,
@@ -1392,7 +1392,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateWalletSubmitted:
-        """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts.
+        """Make a wallet from a new mnemonic, which is stored sealed, and derive its accounts.
 
         `mnemonic_length`: 12, 15, 18, 21 or 24 words.
         """
@@ -1418,7 +1418,7 @@ class Operations(Calls):
     ) -> shapes.CreateWalletAccountsSubmitted:
         """Derive accounts of a wallet, and store them unless `persist` is false.
 
-        With `persist` false, the addresses are answered and nothing is stored.
+        If `persist` is false, nothing is stored. The answer has the addresses in either case.
         """
         return self._submit(
             shapes.CreateWalletAccountsSubmitted,
@@ -1623,7 +1623,7 @@ class Operations(Calls):
     ) -> shapes.DeletePrivateKeysSubmitted:
         """Delete private keys, all or none. They cannot be recovered.
 
-        Without `delete_without_export`, each of them must have been exported.
+        Without `delete_without_export`, each private key must have been exported.
         """
         return self._submit(
             shapes.DeletePrivateKeysSubmitted,
@@ -1713,7 +1713,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUsersSubmitted:
-        """Delete users; members of the root quorum stay."""
+        """Delete users. Members of the root quorum cannot be deleted."""
         return self._submit(
             shapes.DeleteUsersSubmitted,
             organization_id,
@@ -1733,7 +1733,7 @@ class Operations(Calls):
     ) -> shapes.DeleteWalletAccountsSubmitted:
         """Delete wallet accounts, all or none. Their wallet can derive them again.
 
-        Without `delete_without_export`, each of them must have been exported, or its wallet.
+        Without `delete_without_export`, each account or its wallet must have been exported.
         """
         return self._submit(
             shapes.DeleteWalletAccountsSubmitted,
@@ -1755,7 +1755,7 @@ class Operations(Calls):
     ) -> shapes.DeleteWalletsSubmitted:
         """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered.
 
-        Without `delete_without_export`, each of them must have been exported.
+        Without `delete_without_export`, each wallet must have been exported.
         """
         return self._submit(
             shapes.DeleteWalletsSubmitted,
@@ -1791,9 +1791,9 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DisableAuthProxySubmitted:
-        """End an authentication proxy, with its user and its policy.
+        """Delete an authentication proxy, its user and its policy.
 
-        `config_id` is needed where the organization has several proxies.
+        `config_id` is needed if the organization has several proxies.
         """
         return self._submit(
             shapes.DisableAuthProxySubmitted,
@@ -1846,7 +1846,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.EnableAuthProxySubmitted:
-        """Make an authentication proxy, which no browser may call until its configuration names origins."""
+        """Make an authentication proxy. No browser may call it until its configuration names origins."""
         return self._submit(
             shapes.EnableAuthProxySubmitted,
             organization_id,
@@ -1901,7 +1901,8 @@ class Operations(Calls):
     ) -> shapes.ExportWalletSubmitted:
         """Export a wallet's mnemonic, sealed to the target key.
 
-        `language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed.
+        `language`: the language of the mnemonic, English if absent. The same words in another language have another
+        seed.
         """
         return self._submit(
             shapes.ExportWalletSubmitted,
@@ -2341,7 +2342,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RejectActivitySubmitted:
-        """Reject an activity that waits; one rejection is final. Answered with that activity."""
+        """Reject an activity that waits. One rejection is final. The answer is that activity."""
         return self._submit(
             shapes.RejectActivitySubmitted,
             organization_id,
@@ -2375,7 +2376,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Remove a feature. Refused while it is the only way for some user to log in."""
+        """Remove a feature. This is refused if a user could not log in without it."""
         return self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -2397,7 +2398,7 @@ class Operations(Calls):
     ) -> shapes.SetIpAllowlistSubmitted:
         """Set from which networks requests to the organization, or with one API key, may come.
 
-        `enabled`: for the organization's list only. `on_evaluation_error`: DENY where absent.
+        `enabled`: for the organization's list only. `on_evaluation_error`: DENY if absent.
         """
         return self._submit(
             shapes.SetIpAllowlistSubmitted,
@@ -2556,9 +2557,9 @@ class Operations(Calls):
     ) -> shapes.UpdateAuthProxyConfigSubmitted:
         """Change what an authentication proxy does, and for which origins.
 
-        What is absent stays; empty text takes a text away. Times are in seconds.
+        Absent fields do not change; an empty text removes a text. Times are in seconds.
 
-        `config_id` is needed where the organization has several proxies.
+        `config_id` is needed if the organization has several proxies.
         """
         return self._submit(
             shapes.UpdateAuthProxyConfigSubmitted,
@@ -2746,8 +2747,8 @@ class Operations(Calls):
     ) -> shapes.UpdateUserSubmitted:
         """Change a user's name, contacts or tags.
 
-        Absent fields stay unchanged; so do tags if the list is empty, because a published client always sends
-        one.
+        Absent fields do not change. An empty list of tags changes no tags, because a published client always sends a
+        list.
         """
         return self._submit(
             shapes.UpdateUserSubmitted,
@@ -2771,7 +2772,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserEmailSubmitted:
-        """Change or remove a user's e-mail address; with a verification token it is verified.
+        """Change or remove a user's e-mail address. A verification token proves the new address.
 
         An empty address removes the address.
         """
@@ -2814,7 +2815,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
-        """Change or remove a user's phone number; with a verification token it is verified.
+        """Change or remove a user's phone number. A verification token proves the new number.
 
         An empty number removes the number.
         """
@@ -2902,7 +2903,7 @@ class Operations(Calls):
     ) -> shapes.UpdateWebhookEndpointSubmitted:
         """Change the address or the name of a webhook endpoint, or pause it.
 
-        What is left out stays as it is. With `is_active` false nothing is delivered.
+        Absent fields do not change. If `is_active` is false, nothing is delivered.
         """
         return self._submit(
             shapes.UpdateWebhookEndpointSubmitted,
@@ -2955,7 +2956,7 @@ class AsyncOperations(AsyncCalls):
         time: str = "",
         organization_id: str | None = None,
     ) -> shapes.CheckPolicyResponse:
-        """Whether a policy could be saved, and what its author may not mean. Nothing is saved.
+        """Whether a policy could be saved, and what its author may not have intended. Nothing is saved.
 
         A policy as `create_policy` takes it; a clause that is absent or empty is true.
         """
@@ -2977,7 +2978,7 @@ class AsyncOperations(AsyncCalls):
         activity_ids: Sequence[str],
         organization_id: str | None = None,
     ) -> shapes.DescribeActivitiesResponse:
-        """What activities ask, in words; transactions are read strictly."""
+        """What activities ask, in words."""
         return await self._query(
             "describe_activities",
             shapes.DescribeActivitiesResponse,
@@ -3024,7 +3025,7 @@ class AsyncOperations(AsyncCalls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.ActivityResponse:
-        """One activity, as its reader may vote on it."""
+        """One activity, with the votes that the caller may cast on it."""
         return await self._query(
             "get_activity",
             shapes.ActivityResponse,
@@ -3274,7 +3275,7 @@ class AsyncOperations(AsyncCalls):
         activity_id: str,
         organization_id: str | None = None,
     ) -> shapes.GetPolicyEvaluationsResponse:
-        """The decisions on an activity, vote by vote; also on a denied submission."""
+        """The decisions on an activity, one for each vote. A denied submission has a decision too."""
         return await self._query(
             "get_policy_evaluations",
             shapes.GetPolicyEvaluationsResponse,
@@ -3408,7 +3409,7 @@ class AsyncOperations(AsyncCalls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListActivitiesResponse:
-        """Activities of the organization, newest first, by page; a page ends by number or by size.
+        """Activities of the organization, newest first, by page. A page has a maximum number and a maximum size.
 
         Activities whose status and type are among the given ones. A filter that is left out accepts all. No activity
         has an unknown type.
@@ -3588,7 +3589,7 @@ class AsyncOperations(AsyncCalls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListSuborgsResponse:
-        """Ids of the organization's sub-organizations, by page; of all, or of those that a value finds.
+        """The ids of all sub-organizations of the organization, or of those that a filter finds, by page.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
         PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
@@ -3640,7 +3641,7 @@ class AsyncOperations(AsyncCalls):
         pagination_options: shapes.Pagination | None = None,
         organization_id: str | None = None,
     ) -> shapes.ListVerifiedSuborgsResponse:
-        """Ids of sub-organizations in which this contact of a user was verified, by page; of all without a filter.
+        """The ids of sub-organizations with a verified contact, or with this verified contact, by page.
 
         `filter_type`: EMAIL or PHONE_NUMBER.
         """
@@ -3715,7 +3716,7 @@ class AsyncOperations(AsyncCalls):
         policy_id: str | None = None,
         organization_id: str | None = None,
     ) -> shapes.TryPolicyResponse:
-        """What a policy would have said of recorded activities, and what would have been decided. Nothing is saved.
+        """The outcome of a policy for recorded activities, and the decisions with this policy. Nothing is saved.
 
         `policy_id`: the saved policy that the tried policy would replace; absent if it would be added.
         """
@@ -3753,7 +3754,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.ApproveActivitySubmitted:
-        """Approve an activity that waits for consensus or for further proofs; answered with that activity.
+        """Approve an activity that waits for consensus or for further proofs. The answer is that activity.
 
         `fingerprint`: of the activity to approve, "sha256:" and the hex digest of its request.
         """
@@ -3984,7 +3985,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreatePrivateKeysSubmitted:
-        """Make private keys, sealed at rest, each with its addresses."""
+        """Make private keys, which are stored sealed, each with its addresses."""
         return await self._submit(
             shapes.CreatePrivateKeysSubmitted,
             organization_id,
@@ -4110,9 +4111,9 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateSubOrganizationSubmitted:
-        """Make a sub-organization with its root users, its root quorum and perhaps a wallet.
+        """Make a sub-organization with its root users, its root quorum and, if requested, a wallet.
 
-        `disable_…`: the feature is off. Without these, all four features are on.
+        A `disable_…` field that is true turns a feature off. All four features are on by default.
         """
         return await self._submit(
             shapes.CreateSubOrganizationSubmitted,
@@ -4177,7 +4178,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateWalletSubmitted:
-        """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts.
+        """Make a wallet from a new mnemonic, which is stored sealed, and derive its accounts.
 
         `mnemonic_length`: 12, 15, 18, 21 or 24 words.
         """
@@ -4203,7 +4204,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.CreateWalletAccountsSubmitted:
         """Derive accounts of a wallet, and store them unless `persist` is false.
 
-        With `persist` false, the addresses are answered and nothing is stored.
+        If `persist` is false, nothing is stored. The answer has the addresses in either case.
         """
         return await self._submit(
             shapes.CreateWalletAccountsSubmitted,
@@ -4408,7 +4409,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.DeletePrivateKeysSubmitted:
         """Delete private keys, all or none. They cannot be recovered.
 
-        Without `delete_without_export`, each of them must have been exported.
+        Without `delete_without_export`, each private key must have been exported.
         """
         return await self._submit(
             shapes.DeletePrivateKeysSubmitted,
@@ -4498,7 +4499,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteUsersSubmitted:
-        """Delete users; members of the root quorum stay."""
+        """Delete users. Members of the root quorum cannot be deleted."""
         return await self._submit(
             shapes.DeleteUsersSubmitted,
             organization_id,
@@ -4518,7 +4519,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.DeleteWalletAccountsSubmitted:
         """Delete wallet accounts, all or none. Their wallet can derive them again.
 
-        Without `delete_without_export`, each of them must have been exported, or its wallet.
+        Without `delete_without_export`, each account or its wallet must have been exported.
         """
         return await self._submit(
             shapes.DeleteWalletAccountsSubmitted,
@@ -4540,7 +4541,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.DeleteWalletsSubmitted:
         """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered.
 
-        Without `delete_without_export`, each of them must have been exported.
+        Without `delete_without_export`, each wallet must have been exported.
         """
         return await self._submit(
             shapes.DeleteWalletsSubmitted,
@@ -4576,9 +4577,9 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DisableAuthProxySubmitted:
-        """End an authentication proxy, with its user and its policy.
+        """Delete an authentication proxy, its user and its policy.
 
-        `config_id` is needed where the organization has several proxies.
+        `config_id` is needed if the organization has several proxies.
         """
         return await self._submit(
             shapes.DisableAuthProxySubmitted,
@@ -4631,7 +4632,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.EnableAuthProxySubmitted:
-        """Make an authentication proxy, which no browser may call until its configuration names origins."""
+        """Make an authentication proxy. No browser may call it until its configuration names origins."""
         return await self._submit(
             shapes.EnableAuthProxySubmitted,
             organization_id,
@@ -4686,7 +4687,8 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.ExportWalletSubmitted:
         """Export a wallet's mnemonic, sealed to the target key.
 
-        `language`: what the mnemonic is written in; English where absent. Only the wallet's own gives its seed.
+        `language`: the language of the mnemonic, English if absent. The same words in another language have another
+        seed.
         """
         return await self._submit(
             shapes.ExportWalletSubmitted,
@@ -5126,7 +5128,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RejectActivitySubmitted:
-        """Reject an activity that waits; one rejection is final. Answered with that activity."""
+        """Reject an activity that waits. One rejection is final. The answer is that activity."""
         return await self._submit(
             shapes.RejectActivitySubmitted,
             organization_id,
@@ -5160,7 +5162,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.RemoveOrganizationFeatureSubmitted:
-        """Remove a feature. Refused while it is the only way for some user to log in."""
+        """Remove a feature. This is refused if a user could not log in without it."""
         return await self._submit(
             shapes.RemoveOrganizationFeatureSubmitted,
             organization_id,
@@ -5182,7 +5184,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.SetIpAllowlistSubmitted:
         """Set from which networks requests to the organization, or with one API key, may come.
 
-        `enabled`: for the organization's list only. `on_evaluation_error`: DENY where absent.
+        `enabled`: for the organization's list only. `on_evaluation_error`: DENY if absent.
         """
         return await self._submit(
             shapes.SetIpAllowlistSubmitted,
@@ -5341,9 +5343,9 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateAuthProxyConfigSubmitted:
         """Change what an authentication proxy does, and for which origins.
 
-        What is absent stays; empty text takes a text away. Times are in seconds.
+        Absent fields do not change; an empty text removes a text. Times are in seconds.
 
-        `config_id` is needed where the organization has several proxies.
+        `config_id` is needed if the organization has several proxies.
         """
         return await self._submit(
             shapes.UpdateAuthProxyConfigSubmitted,
@@ -5531,8 +5533,8 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateUserSubmitted:
         """Change a user's name, contacts or tags.
 
-        Absent fields stay unchanged; so do tags if the list is empty, because a published client always sends
-        one.
+        Absent fields do not change. An empty list of tags changes no tags, because a published client always sends a
+        list.
         """
         return await self._submit(
             shapes.UpdateUserSubmitted,
@@ -5556,7 +5558,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserEmailSubmitted:
-        """Change or remove a user's e-mail address; with a verification token it is verified.
+        """Change or remove a user's e-mail address. A verification token proves the new address.
 
         An empty address removes the address.
         """
@@ -5599,7 +5601,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.UpdateUserPhoneNumberSubmitted:
-        """Change or remove a user's phone number; with a verification token it is verified.
+        """Change or remove a user's phone number. A verification token proves the new number.
 
         An empty number removes the number.
         """
@@ -5687,7 +5689,7 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateWebhookEndpointSubmitted:
         """Change the address or the name of a webhook endpoint, or pause it.
 
-        What is left out stays as it is. With `is_active` false nothing is delivered.
+        Absent fields do not change. If `is_active` is false, nothing is delivered.
         """
         return await self._submit(
             shapes.UpdateWebhookEndpointSubmitted,

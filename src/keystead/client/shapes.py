@@ -436,8 +436,8 @@ class PolicyWarningRecord(Wire, frozen=True):
 
 
 class CheckPolicyResponse(Wire, frozen=True):
-    """`problems`: at most one of each clause; with one, the policy is refused. `warnings`: what its author may not
-    mean, as `list_policy_warnings` has them; none while there are problems.
+    """`problems`: at most one for each clause; a policy with a problem is refused. `warnings`: what the author may
+    not have intended, as in `list_policy_warnings`; empty if there are problems.
     """
 
     problems: tuple[ExpressionProblem, ...]
@@ -466,8 +466,8 @@ class DescribedActivity(Wire, frozen=True):
     """One activity in words.
 
     - `headline` is a sentence without a full stop. `what` says the same in a few words.
-    - `recipient` is the address that is paid or called. `amount` is what is paid, with its unit. Each is "" if
-      there is none, or if there are several.
+    - `recipient` is the address that is paid or called. `amount` is what is paid, with its unit. Each is "" if the
+      activity has no such value, or several.
     - `cautions` say what a reader easily overlooks.
     - `missing_approvals` are the ways in which an activity that waits could be allowed.
     """
@@ -483,7 +483,7 @@ class DescribedActivity(Wire, frozen=True):
 
 
 class DescribeActivitiesResponse(Wire, frozen=True):
-    """In the order of the request, without those that do not exist or would make the answer too large."""
+    """In the order of the request. Activities that do not exist or would make the answer too large are left out."""
 
     activity_descriptions: tuple[DescribedActivity, ...]
 
@@ -774,8 +774,8 @@ class ListPoliciesResponse(Wire, frozen=True):
 
 
 class PolicyKeyword(Wire, frozen=True):
-    """`path`: as an expression writes it, such as `eth.tx.to`; `[]` after a list stands for one of its items, after
-    a map for one of its values. `type`: in words.
+    """`path`: as an expression writes it, such as `eth.tx.to`. `[]` after a list stands for one of its items; `[]`
+    after a map stands for one of its values. `type`: in words.
     """
 
     clause: str
@@ -788,7 +788,7 @@ class ListPolicyKeywordsResponse(Wire, frozen=True):
 
 
 class ListPolicyWarningsResponse(Wire, frozen=True):
-    """In order of the policies' creation; then those of MFA policies."""
+    """Warnings about policies, in the order of creation of the policies; then warnings about MFA policies."""
 
     policy_warnings: tuple[PolicyWarningRecord, ...]
 
@@ -869,7 +869,7 @@ class TriedActivity(Wire, frozen=True):
 
 
 class TryPolicyResponse(Wire, frozen=True):
-    """In the order of the request, without those that would cost too much."""
+    """In the order of the request. Activities beyond the limits on size and processor time are left out."""
 
     tried_activities: tuple[TriedActivity, ...]
 
@@ -969,7 +969,7 @@ class CreatePrivateKeysResultV2(Wire, frozen=True):
 
 
 class CreateReadOnlySessionResult(Wire, frozen=True):
-    """`session` is answered once, to the submitter; later it is "". `session_expiry`: seconds since the epoch."""
+    """`session` is in the first answer only; afterwards it is "". `session_expiry`: seconds since the epoch."""
 
     organization_id: str
     organization_name: str
@@ -1211,7 +1211,7 @@ class ImportPrivateKeyResult(Wire, frozen=True):
 
 
 class StaticProperty(Wire, frozen=True):
-    """`value`: "" where absent."""
+    """`value`: "" if absent."""
 
     key: str
     value: str | None = None
@@ -1460,7 +1460,7 @@ class VerifyOtpResult(Wire, frozen=True):
 
 
 class ApproveActivitySubmitted(Submitted[ApproveActivityResult]):
-    """Approve an activity that waits for consensus or for further proofs; answered with that activity."""
+    """Approve an activity that waits for consensus or for further proofs. The answer is that activity."""
 
     operation = "approve_activity"
     activity_type = "ACTIVITY_TYPE_APPROVE_ACTIVITY"
@@ -1603,7 +1603,7 @@ class CreatePrivateKeyTagSubmitted(Submitted[CreatePrivateKeyTagResult]):
 
 
 class CreatePrivateKeysSubmitted(Submitted[CreatePrivateKeysResultV2]):
-    """Make private keys, sealed at rest, each with its addresses."""
+    """Make private keys, which are stored sealed, each with its addresses."""
 
     operation = "create_private_keys"
     activity_type = "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2"
@@ -1708,7 +1708,7 @@ class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfa
 
 
 class CreateSubOrganizationSubmitted(Submitted[CreateSubOrganizationResultV8]):
-    """Make a sub-organization with its root users, its root quorum and perhaps a wallet."""
+    """Make a sub-organization with its root users, its root quorum and, if requested, a wallet."""
 
     operation = "create_sub_organization"
     activity_type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8"
@@ -1759,7 +1759,7 @@ class CreateUsersSubmitted(Submitted[CreateUsersResult]):
 
 
 class CreateWalletSubmitted(Submitted[CreateWalletResult]):
-    """Make a wallet of a fresh mnemonic, sealed at rest, and derive its accounts."""
+    """Make a wallet from a new mnemonic, which is stored sealed, and derive its accounts."""
 
     operation = "create_wallet"
     activity_type = "ACTIVITY_TYPE_CREATE_WALLET"
@@ -1996,7 +1996,7 @@ class DeleteUserTagsSubmitted(Submitted[DeleteUserTagsResult]):
 
 
 class DeleteUsersSubmitted(Submitted[DeleteUsersResult]):
-    """Delete users; members of the root quorum stay."""
+    """Delete users. Members of the root quorum cannot be deleted."""
 
     operation = "delete_users"
     activity_type = "ACTIVITY_TYPE_DELETE_USERS"
@@ -2048,7 +2048,7 @@ class DeleteWebhookEndpointSubmitted(Submitted[DeleteWebhookEndpointResult]):
 
 
 class DisableAuthProxySubmitted(Submitted[DisableAuthProxyResult]):
-    """End an authentication proxy, with its user and its policy."""
+    """Delete an authentication proxy, its user and its policy."""
 
     operation = "disable_auth_proxy"
     activity_type = "ACTIVITY_TYPE_DISABLE_AUTH_PROXY"
@@ -2074,7 +2074,7 @@ class EmailAuthSubmitted(Submitted[EmailAuthResult]):
 
 
 class EnableAuthProxySubmitted(Submitted[EnableAuthProxyResult]):
-    """Make an authentication proxy, which no browser may call until its configuration names origins."""
+    """Make an authentication proxy. No browser may call it until its configuration names origins."""
 
     operation = "enable_auth_proxy"
     activity_type = "ACTIVITY_TYPE_ENABLE_AUTH_PROXY"
@@ -2374,7 +2374,7 @@ class RecoverUserSubmitted(Submitted[RecoverUserResult]):
 
 
 class RejectActivitySubmitted(Submitted[RejectActivityResult]):
-    """Reject an activity that waits; one rejection is final. Answered with that activity."""
+    """Reject an activity that waits. One rejection is final. The answer is that activity."""
 
     operation = "reject_activity"
     activity_type = "ACTIVITY_TYPE_REJECT_ACTIVITY"
@@ -2392,7 +2392,7 @@ class RemoveIpAllowlistSubmitted(Submitted[RemoveIpAllowlistResult]):
 
 
 class RemoveOrganizationFeatureSubmitted(Submitted[RemoveOrganizationFeatureResult]):
-    """Remove a feature. Refused while it is the only way for some user to log in."""
+    """Remove a feature. This is refused if a user could not log in without it."""
 
     operation = "remove_organization_feature"
     activity_type = "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE"
@@ -2591,7 +2591,7 @@ class UpdateUserSubmitted(Submitted[UpdateUserResult]):
 
 
 class UpdateUserEmailSubmitted(Submitted[UpdateUserEmailResult]):
-    """Change or remove a user's e-mail address; with a verification token it is verified."""
+    """Change or remove a user's e-mail address. A verification token proves the new address."""
 
     operation = "update_user_email"
     activity_type = "ACTIVITY_TYPE_UPDATE_USER_EMAIL"
@@ -2617,7 +2617,7 @@ class UpdateUserNameSubmitted(Submitted[UpdateUserNameResult]):
 
 
 class UpdateUserPhoneNumberSubmitted(Submitted[UpdateUserPhoneNumberResult]):
-    """Change or remove a user's phone number; with a verification token it is verified."""
+    """Change or remove a user's phone number. A verification token proves the new number."""
 
     operation = "update_user_phone_number"
     activity_type = "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER"
