@@ -18,7 +18,7 @@ from keystead.api.enums import ActivityStatus, CredentialType, VoteSelection
 from keystead.api.identifiers import new_id
 from keystead.api.records import Evaluation, Status, Timestamp, User, Vote
 from keystead.organizations.organization import Version
-from keystead.pipeline.activity import Activity, Proof
+from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.store import Commit
 from keystead.storage.rows import of_commit
 
@@ -97,7 +97,7 @@ def _rows(organization_id: str, user: User, id_: str, number: int) -> Batch:
         rule="enough members of the root quorum approve",
         policy_ids=(),
     )
-    activity = Activity(
+    activity = RecordedActivity(
         id=id_,
         organization_id=organization_id,
         type=type_,

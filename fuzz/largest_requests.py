@@ -20,7 +20,7 @@ import msgspec
 from keystead.api.catalogue import Operation
 from keystead.api.identifiers import new_id
 from keystead.operations import CATALOGUE, QueryOperation
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from tests.support.callers import Caller
 from tests.support.operation_examples import QUERIES, SUBMISSIONS, RecordIds
 

@@ -11,7 +11,8 @@ from keystead.api.public_schema import ACTIVITY_TYPES, PATHS
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.operations.declare import activity
-from keystead.pipeline.activity import ActivityOperation, Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.operation import ActivityOperation
 
 ALL = list(CATALOGUE)
 SUBMISSIONS = [operation for operation in ALL if isinstance(operation, ActivityOperation)]

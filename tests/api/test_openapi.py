@@ -12,7 +12,7 @@ import pytest
 from keystead.api.catalogue import Operation
 from keystead.api.openapi import openapi_document
 from keystead.operations import CATALOGUE, QueryOperation
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import read_submission
 
 ALL = list(CATALOGUE)

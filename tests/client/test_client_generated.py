@@ -23,7 +23,8 @@ from keystead.client import shapes
 from keystead.client.base import BaseClient
 from keystead.client.calls import AsyncCalls, Calls
 from keystead.operations import CATALOGUE, client_methods, declare
-from keystead.pipeline.activity import ActivityOperation, Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.operation import ActivityOperation
 
 OPERATIONS = list(CATALOGUE)
 

@@ -10,7 +10,7 @@ import pytest
 
 from keystead.api.errors import ServiceError
 from keystead.server.development.access import check_may_change, check_may_read
-from keystead.server.messages import CallerAddress, HttpRequest
+from keystead.server.http_messages import CallerAddress, HttpRequest
 from keystead.testing import DevelopmentServer
 from tests.conftest import MakeDatabase
 from tests.support.servers import bootstrap_installation, running

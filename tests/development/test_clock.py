@@ -13,7 +13,7 @@ from keystead import ApiKeyCurve, Client, OtpType, generate_api_key
 from keystead.api.errors import InvalidRequest as Refused
 from keystead.client.errors import InvalidRequest, Unauthenticated, UsageError
 from keystead.client.shapes import ApiKeyParamsV2
-from keystead.server.development.clock import ClockChange, DevelopmentClock
+from keystead.server.development.clock import ClockUpdate, DevelopmentClock
 from keystead.testing import DevelopmentServer, TestOrganization
 
 NOON = datetime.datetime(2030, 1, 1, 12, tzinfo=datetime.UTC)
@@ -57,7 +57,7 @@ def test_changes(changes: list[dict[str, Any]], at_once: int, later: int) -> Non
     machine = Machine()
     clock = DevelopmentClock(machine)
     for change in changes:
-        asyncio.run(clock.change(ClockChange(**change)))
+        asyncio.run(clock.change(ClockUpdate(**change)))
     assert clock.now_ms() == at_once
     machine.ms += 500
     assert clock.now_ms() == later
@@ -67,7 +67,7 @@ def test_a_time_that_cannot_be_changes_nothing() -> None:
     clock = DevelopmentClock(Machine())
     for distance_ms in (-1_000_001, 253_402_300_799_999):
         with pytest.raises(Refused, match="1970 to 9999"):
-            asyncio.run(clock.change(ClockChange(advance_ms=distance_ms)))
+            asyncio.run(clock.change(ClockUpdate(advance_ms=distance_ms)))
     assert clock.now_ms() == 1_000_000
 
 

@@ -18,10 +18,10 @@ from keystead.client.errors import ApiError, KeysteadError, NotFound, Unauthenti
 from keystead.client.shapes import WalletAccountParams
 from keystead.server.development.snapshots import (
     SNAPSHOTS_MAX,
-    RestoreChange,
-    SnapshotChange,
+    RestoreUpdate,
     SnapshotNames,
     Snapshots,
+    SnapshotUpdate,
 )
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
@@ -180,14 +180,14 @@ async def _all(
     snapshots = Snapshots(store, lambda: None)
     await snapshots.take_start()
     for number in range(SNAPSHOTS_MAX - 2):
-        await snapshots.take(SnapshotChange(name=f"{number}"))
+        await snapshots.take(SnapshotUpdate(name=f"{number}"))
     outcomes = await asyncio.gather(*[call(snapshots) for call in calls], return_exceptions=True)
     await store.close()
     return outcomes, snapshots
 
 
 def test_no_more_than_the_limit_are_taken_at_one_instant(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = SnapshotChange(name="one"), SnapshotChange(name="other")
+    one, other = SnapshotUpdate(name="one"), SnapshotUpdate(name="other")
     outcomes, snapshots = asyncio.run(
         _all(path, monkeypatch, [lambda each: each.take(one), lambda each: each.take(other)])
     )
@@ -196,7 +196,7 @@ def test_no_more_than_the_limit_are_taken_at_one_instant(path: Path, monkeypatch
 
 
 def test_a_snapshot_that_is_replaced_while_it_is_put_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    restored, taken = RestoreChange(name="0"), SnapshotChange(name="0")
+    restored, taken = RestoreUpdate(name="0"), SnapshotUpdate(name="0")
     outcomes, snapshots = asyncio.run(
         _all(path, monkeypatch, [lambda each: each.take(taken), lambda each: each.restore(restored)])
     )

@@ -13,8 +13,9 @@ from keystead.api.records import Wire
 from keystead.operations import CATALOGUE
 from keystead.operations.declare import activity
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import ActivityOperation, Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.operation import ActivityOperation
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
 
 

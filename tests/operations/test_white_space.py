@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import read_submission
 
 SUBMITTED = [operation for operation in CATALOGUE if isinstance(operation, ActivityOperation)]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.enums import OnEvaluationError
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.api.records import IpAllowlistRule
-from keystead.organizations.ip_allowlists import EXEMPT, Source, check_source, networks_of
+from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress, check_source, networks_of
 from keystead.organizations.kinds.ip_allowlists import IpAllowlist, IpAllowlists
 from keystead.organizations.organization import Organization, Put, Remove, apply
 from tests.support.commit_samples import an_organization
@@ -129,13 +129,13 @@ DECIDED: dict[str, tuple[Lists, str, str | None, bool]] = {
 
 @pytest.mark.parametrize(("lists", "key", "address", "allowed"), DECIDED.values(), ids=DECIDED)
 def test_decided(lists: Lists, key: str, address: str | None, allowed: bool) -> None:
-    source = Source(None if address is None else ipaddress.ip_address(address))
+    source = SourceAddress(None if address is None else ipaddress.ip_address(address))
     assert is_let_in(organization(*lists), key, source) is allowed
     assert is_let_in(organization(*lists), key, EXEMPT), "a request of this server itself"
     assert is_let_in(organization(*lists, parent_id="x"), key, source), "sub-organizations have no lists"
 
 
-def is_let_in(organization: Organization, key: str, source: Source) -> bool:
+def is_let_in(organization: Organization, key: str, source: SourceAddress) -> bool:
     try:
         check_source(organization, key, source)
     except PermissionDenied:
@@ -147,7 +147,7 @@ def test_a_list_that_replaces_another_one() -> None:
     before = organization(of_organization(NEAR))
     version = before.version
     after = apply(before, [Put(replace(of_organization(FAR), enabled=True))], version)
-    assert not is_let_in(after, KEY, Source(ipaddress.ip_address(INSIDE)))
+    assert not is_let_in(after, KEY, SourceAddress(ipaddress.ip_address(INSIDE)))
     removed = apply(after, [Remove(IpAllowlist, "")], version)
-    assert is_let_in(removed, KEY, Source(ipaddress.ip_address(INSIDE)))
+    assert is_let_in(removed, KEY, SourceAddress(ipaddress.ip_address(INSIDE)))
     assert "" not in removed.of(IpAllowlists).networks

@@ -10,7 +10,7 @@ from typing import Any
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from tests.pipeline.test_races import at_once, check, request, seeds
 from tests.support.organization_harness import OrganizationHarness
 
@@ -43,7 +43,7 @@ def test_one_path_asked_for_twice(seed: int) -> None:
     answers = at_once(chance, *sends)
     check(people)
     assert len(paths(people)) == 2
-    (refused,) = [answer for answer in answers if not isinstance(answer, Activity)]
+    (refused,) = [answer for answer in answers if not isinstance(answer, RecordedActivity)]
     assert isinstance(refused, InvalidRequest)
     assert refused.message.startswith("invalid path")
 
@@ -64,8 +64,8 @@ def test_accounts_of_a_wallet_that_is_deleted(seed: int) -> None:
         request(people, "Root", "delete_wallets", {"walletIds": [wallet_id], "deleteWithoutExport": True}, 0),
     )
     check(people)
-    assert isinstance(deleted, Activity)
-    assert isinstance(made, Activity | NotFound)
+    assert isinstance(deleted, RecordedActivity)
+    assert isinstance(made, RecordedActivity | NotFound)
     assert paths(people) == []
     assert people.database.secrets[people.id] == []
 
@@ -79,9 +79,9 @@ def test_an_account_deleted_twice(seed: int) -> None:
     answers = at_once(chance, *sends, sends[chance.randrange(2)])
     check(people)
     assert paths(people) == []
-    done = {answer.id for answer in answers if isinstance(answer, Activity)}
+    done = {answer.id for answer in answers if isinstance(answer, RecordedActivity)}
     assert len(done) == 1
-    assert all(isinstance(answer, Activity | InvalidRequest) for answer in answers)
+    assert all(isinstance(answer, RecordedActivity | InvalidRequest) for answer in answers)
 
 
 @seeds
@@ -102,8 +102,8 @@ def test_an_account_renamed_and_deleted(seed: int) -> None:
         request(people, "Root", "delete_wallet_accounts", deletion, 0),
     )
     check(people)
-    assert isinstance(deleted, Activity)
-    assert isinstance(renamed, Activity | InvalidRequest)
+    assert isinstance(deleted, RecordedActivity)
+    assert isinstance(renamed, RecordedActivity | InvalidRequest)
     assert paths(people) == []
 
 
@@ -131,5 +131,5 @@ def test_a_name_taken_twice(seed: int) -> None:
     check(people)
     names = [one.account.name for one in people.database.accounts[people.id]]
     assert sorted(filter(None, names)) == ["one", "zero"]
-    done = [answer for answer in answers if isinstance(answer, Activity)]
+    done = [answer for answer in answers if isinstance(answer, RecordedActivity)]
     assert [answer.status for answer in done] == [ActivityStatus.COMPLETED]

@@ -17,7 +17,7 @@ from keystead.api.enums import ActivityStatus, TagType
 from keystead.api.errors import InvalidRequest, Unavailable
 from keystead.api.records import Tag, Timestamp
 from keystead.organizations.organization import Put, Version, apply
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.signer_values import AccountRequest, NewWallet
 from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
 from tests.support.fake_signer import FakeSigner
@@ -125,12 +125,12 @@ def test_a_steady_load_at_another_process(seed: int, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(FakeSigner, "create_wallet", slow)
     caller = people.caller("Root")
 
-    async def make(process: int) -> Activity:
+    async def make(process: int) -> RecordedActivity:
         body = people.body("create_wallet", {"walletName": f"wallet {people.ids()}", "accounts": []})
         return await people.sending(caller, "create_wallet", body, process)
 
-    async def run() -> tuple[list[Activity], list[Activity]]:
-        flooded: list[Activity] = []
+    async def run() -> tuple[list[RecordedActivity], list[RecordedActivity]]:
+        flooded: list[RecordedActivity] = []
 
         async def flood() -> None:
             while not over.is_set():

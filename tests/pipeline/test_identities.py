@@ -11,7 +11,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, Unavailable
 from keystead.identities.issuers import KnownIssuers
 from keystead.organizations.identities import ProvenIdentity
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from tests.support.issuers import HOUR_S, ISSUER
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key
 from tests.support.replay import replayed
@@ -105,7 +105,7 @@ def test_an_outage_changes_nothing() -> None:
 def test_a_slow_issuer_delays_no_other_request() -> None:
     people, watched = harness()
 
-    async def both() -> tuple[Activity, Activity]:
+    async def both() -> tuple[RecordedActivity, RecordedActivity]:
         watched.gate = asyncio.Event()
         body = people.body("create_oauth_providers", asked(people, token(people)))
         slow = asyncio.create_task(people.sending(people.caller("R1"), "create_oauth_providers", body))

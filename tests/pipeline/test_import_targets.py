@@ -10,7 +10,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.organizations.import_targets import LIFETIME_MS, OPEN_MAX, open_targets
 from keystead.organizations.kinds.import_targets import ImportKind
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from tests.support import bundles
 from tests.support.organization_harness import OrganizationHarness
 
@@ -21,7 +21,7 @@ def harness(**rules: Any) -> OrganizationHarness:
     return OrganizationHarness("Root", "Ana", "Ben", root=["Root"], **rules)
 
 
-def begin(people: OrganizationHarness, who: str = "Root", kind: str = "wallet") -> Activity:
+def begin(people: OrganizationHarness, who: str = "Root", kind: str = "wallet") -> RecordedActivity:
     return people.submit(who, f"init_import_{kind}", {"userId": people.user_ids[who]})
 
 
@@ -34,7 +34,7 @@ def params(people: OrganizationHarness, who: str = "Root") -> dict[str, Any]:
     }
 
 
-def import_(people: OrganizationHarness, who: str = "Root") -> Activity:
+def import_(people: OrganizationHarness, who: str = "Root") -> RecordedActivity:
     return people.submit(who, "import_wallet", params(people, who))
 
 

@@ -16,7 +16,7 @@ from keystead.api.errors import ServiceError
 from keystead.api.records import User
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Version, from_records, records_of
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.lifecycle import ATTEMPTS
 from keystead.pipeline.store import CommitResult
 from tests.support.approval_flows import ASKED
@@ -72,7 +72,7 @@ class Life(RuleBasedStateMachine):
             Person("Ben"),
         ]
         self.harness = OrganizationHarness(*people, root=["R1", "R2", "R3"], threshold=threshold, limits=LIMITS)
-        self.ended: dict[str, Activity] = {}
+        self.ended: dict[str, RecordedActivity] = {}
         self.versions = 1
 
     def pick(self, ids: Any, number: int) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound, PermissionDenied, ServiceError, Unauthenticated
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import CommitResult
 from tests.support import bundles
 from tests.support.memory_store import by_what_found
@@ -26,7 +26,7 @@ COMPLETED, REJECTED = ActivityStatus.COMPLETED, ActivityStatus.REJECTED
 CONSENSUS_NEEDED = ActivityStatus.CONSENSUS_NEEDED
 WALLETS = "activity.resource == 'WALLET'"
 
-Send = Callable[[], Awaitable[Activity]]
+Send = Callable[[], Awaitable[RecordedActivity]]
 seeds = pytest.mark.parametrize("seed", range(TIMES))
 
 
@@ -37,7 +37,7 @@ def harness(seed: int, consensus: str = "approvers.count() >= 2") -> tuple[Organ
     return people, chance
 
 
-def wallet_asked_for(people: OrganizationHarness) -> Activity:
+def wallet_asked_for(people: OrganizationHarness) -> RecordedActivity:
     return people.submit("Ana", "create_wallet", {"walletName": "w", "accounts": []})
 
 
@@ -48,17 +48,17 @@ def request(
     return lambda: people.sending(caller, name, body, process)
 
 
-def vote(people: OrganizationHarness, who: str, name: str, activity: Activity, process: int) -> Send:
+def vote(people: OrganizationHarness, who: str, name: str, activity: RecordedActivity, process: int) -> Send:
     return request(people, who, name, {"fingerprint": activity.fingerprint}, process)
 
 
-def at_once(chance: random.Random, *sends: Send) -> list[Activity | BaseException]:
-    async def delayed(send: Send) -> Activity:
+def at_once(chance: random.Random, *sends: Send) -> list[RecordedActivity | BaseException]:
+    async def delayed(send: Send) -> RecordedActivity:
         for _ in range(chance.randrange(20)):
             await asyncio.sleep(0)
         return await send()
 
-    async def run() -> list[Activity | BaseException]:
+    async def run() -> list[RecordedActivity | BaseException]:
         return await asyncio.gather(*map(delayed, sends), return_exceptions=True)
 
     answers = asyncio.run(run())
@@ -86,7 +86,7 @@ def check(people: OrganizationHarness) -> None:
     assert found == by_what_found(organization, people.database.accounts.get(people.id, []))
 
 
-def now(people: OrganizationHarness, activity: Activity) -> Activity:
+def now(people: OrganizationHarness, activity: RecordedActivity) -> RecordedActivity:
     return people.database.activities[people.id][activity.id]
 
 
@@ -102,7 +102,7 @@ def test_two_approvers(seed: int) -> None:
     check(people)
     assert now(people, activity).status is COMPLETED
     assert len(now(people, activity).votes) == 2
-    assert sum(isinstance(answer, Activity) for answer in answers) == 1, "the other came too late"
+    assert sum(isinstance(answer, RecordedActivity) for answer in answers) == 1, "the other came too late"
     assert any(isinstance(answer, InvalidRequest) for answer in answers)
 
 
@@ -117,7 +117,7 @@ def test_two_approvers_of_three(seed: int) -> None:
     check(people)
     assert now(people, activity).status is COMPLETED
     assert len(now(people, activity).votes) == 3
-    assert sum(isinstance(answer, Activity) and answer.status is COMPLETED for answer in answers) <= 2
+    assert sum(isinstance(answer, RecordedActivity) and answer.status is COMPLETED for answer in answers) <= 2
 
 
 @seeds
@@ -149,8 +149,8 @@ def test_the_policy_is_deleted(seed: int) -> None:
         request(people, "Root", "delete_policy", {"policyId": policy_id}, chance.randrange(2)),
     )
     check(people)
-    assert isinstance(deleted, Activity)
-    if isinstance(approved, Activity):
+    assert isinstance(deleted, RecordedActivity)
+    if isinstance(approved, RecordedActivity):
         assert approved.status is COMPLETED
         assert [one.activity for one in people.database.log[-2:]] == [approved, deleted]
     else:
@@ -168,8 +168,8 @@ def test_the_submitter_is_deleted(seed: int) -> None:
         request(people, "Root", "delete_users", {"userIds": [people.user_ids["Ana"]]}, chance.randrange(2)),
     )
     check(people)
-    assert isinstance(deleted, Activity)
-    assert isinstance(approved, Activity)
+    assert isinstance(deleted, RecordedActivity)
+    assert isinstance(approved, RecordedActivity)
     last = people.database.log[-1].activity
     if approved.status is COMPLETED:
         assert last == deleted, "Ana counted, so Ana was still there"
@@ -187,9 +187,11 @@ def test_a_voter_is_deleted(seed: int) -> None:
         request(people, "Root", "delete_users", {"userIds": [people.user_ids["Ben"]]}, chance.randrange(2)),
     )
     check(people)
-    assert isinstance(deleted, Activity)
-    assert isinstance(approved, (Activity, Unauthenticated))
-    assert now(people, activity).status is (COMPLETED if isinstance(approved, Activity) else CONSENSUS_NEEDED)
+    assert isinstance(deleted, RecordedActivity)
+    assert isinstance(approved, (RecordedActivity, Unauthenticated))
+    assert now(people, activity).status is (
+        COMPLETED if isinstance(approved, RecordedActivity) else CONSENSUS_NEEDED
+    )
 
 
 @seeds
@@ -204,8 +206,8 @@ def test_a_key_is_deleted_while_it_is_used(seed: int) -> None:
         request(people, "Root", "delete_api_keys", gone, chance.randrange(2)),
     )
     check(people)
-    assert isinstance(deleted, Activity)
-    if isinstance(used, Activity):
+    assert isinstance(deleted, RecordedActivity)
+    if isinstance(used, RecordedActivity):
         assert people.database.log[-1].activity == deleted
     else:
         assert isinstance(used, Unauthenticated)
@@ -232,7 +234,7 @@ def test_two_activities_for_one_name(seed: int) -> None:
         vote(people, "Cy", "approve_activity", second, chance.randrange(2)),
     )
     check(people)
-    ends = sorted(answer.status for answer in answers if isinstance(answer, Activity))
+    ends = sorted(answer.status for answer in answers if isinstance(answer, RecordedActivity))
     assert ends == [COMPLETED, ActivityStatus.FAILED]
 
 
@@ -259,7 +261,9 @@ def test_concurrent_requests_of_all_kinds_while_commits_fail(seed: int) -> None:
     ]
     chance.shuffle(sends)
     for answer in at_once(chance, *sends):
-        assert isinstance(answer, (Activity, InvalidRequest, PermissionDenied, Unauthenticated, NotFound)), answer
+        assert isinstance(
+            answer, (RecordedActivity, InvalidRequest, PermissionDenied, Unauthenticated, NotFound)
+        ), answer
     check(people)
     assert len(people.organization.users) == 3
 

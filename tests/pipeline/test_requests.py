@@ -10,7 +10,7 @@ import pytest
 
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import (
     Liveness,
     check_liveness,

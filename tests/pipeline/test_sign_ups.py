@@ -9,7 +9,7 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import PermissionDenied
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.organization_queue import UNQUEUED_MAX
 from keystead.pipeline.signer_values import NewWallet
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
@@ -40,7 +40,7 @@ class SlowSigner:
             await asyncio.sleep(0)
 
 
-def sign_up(people: OrganizationHarness, who: str, name: str) -> asyncio.Future[Activity]:
+def sign_up(people: OrganizationHarness, who: str, name: str) -> asyncio.Future[RecordedActivity]:
     person = {"userName": name, "apiKeys": [], "authenticators": [], "oauthProviders": []}
     parameters = {
         "subOrganizationName": name,

@@ -14,13 +14,13 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied, Unavailable
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, CommitResult
 from tests.support.memory_store import MemoryStore
 from tests.support.organization_harness import OrganizationHarness
 
-Told = Activity | BaseException
-Send = Callable[[], Awaitable[Activity]]
+Told = RecordedActivity | BaseException
+Send = Callable[[], Awaitable[RecordedActivity]]
 
 
 def harness() -> OrganizationHarness:
@@ -79,7 +79,7 @@ def test_an_activity_that_fails_only_on_the_speculative_head() -> None:
         sending(people, "Root", "create_user_tag", tag),
         sending(people, "Ben", "approve_activity", approval),
     )
-    assert isinstance(answer, Activity)
+    assert isinstance(answer, RecordedActivity)
     assert answer.status is ActivityStatus.COMPLETED, "no tag of this name ever was"
 
 
@@ -102,7 +102,7 @@ def test_a_denial_that_exists_only_on_the_speculative_head() -> None:
         sending(people, "Root", "create_policy", policy),
         sending(people, "Ben", "create_user_tag", {"userTagName": "x", "userIds": []}),
     )
-    assert isinstance(answer, Activity), answer
+    assert isinstance(answer, RecordedActivity), answer
     assert answer.status is ActivityStatus.CONSENSUS_NEEDED
 
 
@@ -114,7 +114,7 @@ def test_a_refusal_that_holds_only_on_the_speculative_head() -> None:
         sending(people, "Root", "create_user_tag", tag),
         sending(people, "Root", "create_user_tag", tag),
     )
-    assert isinstance(answer, Activity), answer
+    assert isinstance(answer, RecordedActivity), answer
 
 
 def test_a_caller_who_was_deleted_only_on_the_speculative_head() -> None:
@@ -124,7 +124,7 @@ def test_a_caller_who_was_deleted_only_on_the_speculative_head() -> None:
         sending(people, "Root", "delete_users", {"userIds": [people.user_ids["Ben"]]}),
         sending(people, "Ben", "create_user_tag", {"userTagName": "x", "userIds": []}),
     )
-    assert isinstance(answer, Activity), answer
+    assert isinstance(answer, RecordedActivity), answer
 
 
 def test_commits_that_succeed_count() -> None:
@@ -178,5 +178,5 @@ def test_two_servers_execute_one_activity_and_one_of_them_builds_on_its_own() ->
 
     refused, made = asyncio.run(both())
     assert isinstance(refused, InvalidRequest), refused
-    assert isinstance(made, Activity), made
+    assert isinstance(made, RecordedActivity), made
     assert sorted(tag.tag_name for tag in people.organization.tags.values()) == ["x", "y"]

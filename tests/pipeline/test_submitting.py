@@ -10,7 +10,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, Unavailable
 from keystead.operations.votes import GetPolicyEvaluationsRequest, get_policy_evaluations
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.lifecycle import ATTEMPTS
 from keystead.pipeline.store import Commit, CommitResult
 from tests.support.approval_flows import ASKED, run_steps
@@ -51,7 +51,7 @@ def test_each_vote_leaves_an_evaluation() -> None:
     people = OrganizationHarness("Root", "Ana", "Ben", root=["Root"])
     policy_id = people.policy(consensus="approvers.count() >= 2", condition="activity.resource == 'WALLET'")
 
-    def outcomes_of(activity: Activity) -> list[list[str]]:
+    def outcomes_of(activity: RecordedActivity) -> list[list[str]]:
         request = GetPolicyEvaluationsRequest(organization_id=people.id, activity_id=activity.id)
         found = people.run(get_policy_evaluations(people.reading("Ben"), request)).policy_evaluations
         assert [one.vote_id for one in found] == [vote.id for vote in people.seen("Ana", activity).votes]
@@ -133,7 +133,7 @@ def test_the_same_bytes_at_once(processes: int) -> None:
     body = people.body("create_wallet", {"walletName": "w", "accounts": []})
     callers = [people.caller("Root")] * 10
 
-    async def all_at_once() -> list[Activity]:
+    async def all_at_once() -> list[RecordedActivity]:
         return await asyncio.gather(
             *[
                 people.sending(caller, "create_wallet", body, number % processes)
@@ -153,7 +153,7 @@ def test_many_at_once_share_their_turns() -> None:
     bodies = [people.body("create_wallet", {"walletName": str(n), "accounts": []}) for n in range(50)]
     caller = people.caller("Root")
 
-    async def all_at_once() -> list[Activity]:
+    async def all_at_once() -> list[RecordedActivity]:
         return await asyncio.gather(*[people.sending(caller, "create_wallet", body) for body in bodies])
 
     asyncio.run(all_at_once())

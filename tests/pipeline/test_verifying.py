@@ -8,14 +8,14 @@ from keystead.api.enums import CredentialType
 from keystead.api.errors import Unauthenticated
 from keystead.api.records import Vote
 from keystead.organizations.principals import ProvenKey, principal_in
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, generate_api_key
 from tests.support.organization_harness import OrganizationHarness, encoded
 
 
-def stamped(harness: OrganizationHarness, key: ApiKeyPair, name: str, body: bytes) -> Activity:
+def stamped(harness: OrganizationHarness, key: ApiKeyPair, name: str, body: bytes) -> RecordedActivity:
     """The activity of a request that is really stamped."""
     _, header = ApiKeyStamper(key.public_key, key.private_key, key.curve).stamp(body)
     stamp = read_stamp(header)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.operations.activities import shown_activity
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from tests.support.approval_flows import run_steps
 from tests.support.organization_harness import OrganizationHarness, Person
 
@@ -70,7 +70,7 @@ def harness() -> OrganizationHarness:
     return people
 
 
-def may(people: OrganizationHarness, who: str, activity: Activity) -> str:
+def may(people: OrganizationHarness, who: str, activity: RecordedActivity) -> str:
     seen = people.seen(who, activity)
     return " ".join(word for word, can in (("approve", seen.can_approve), ("reject", seen.can_reject)) if can)
 

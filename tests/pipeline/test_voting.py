@@ -8,7 +8,7 @@ import pytest
 
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from tests.support.approval_flows import new_user
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key
 
@@ -27,7 +27,7 @@ def three_by_policy() -> OrganizationHarness:
     return harness
 
 
-def asked(harness: OrganizationHarness, who: str, name: str = "waiting") -> Activity:
+def asked(harness: OrganizationHarness, who: str, name: str = "waiting") -> RecordedActivity:
     activity = harness.submit(who, "create_wallet", {"walletName": name, "accounts": []})
     assert activity.status is CONSENSUS_NEEDED
     return activity
@@ -119,15 +119,15 @@ def test_the_same_bytes_of_an_approval_that_became_a_rejection() -> None:
     assert harness.send("Ben", "approve_activity", approval) == rejected
 
 
-def _completed(harness: OrganizationHarness) -> Activity:
+def _completed(harness: OrganizationHarness) -> RecordedActivity:
     return harness.approve("R2", asked(harness, "R1"))
 
 
-def _rejected(harness: OrganizationHarness) -> Activity:
+def _rejected(harness: OrganizationHarness) -> RecordedActivity:
     return harness.reject("R2", asked(harness, "R1"))
 
 
-def _failed(harness: OrganizationHarness) -> Activity:
+def _failed(harness: OrganizationHarness) -> RecordedActivity:
     activity = asked(harness, "R1")
     harness.approve("R2", asked(harness, "R1"))
     return harness.approve("R2", activity)
@@ -136,7 +136,9 @@ def _failed(harness: OrganizationHarness) -> Activity:
 @pytest.mark.parametrize("ended", [_completed, _rejected, _failed])
 @pytest.mark.parametrize("vote", ["approve_activity", "reject_activity"])
 @pytest.mark.parametrize("who", ["R1", "R2", "R3"])
-def test_a_vote_on_a_final_activity(ended: Callable[[OrganizationHarness], Activity], vote: str, who: str) -> None:
+def test_a_vote_on_a_final_activity(
+    ended: Callable[[OrganizationHarness], RecordedActivity], vote: str, who: str
+) -> None:
     harness = quorum_of_two()
     activity = ended(harness)
     with pytest.raises(InvalidRequest, match=f"already in status {activity.status}"):

@@ -10,7 +10,7 @@ import pytest
 
 from keystead.api.catalogue import activity_kind
 from keystead.operations import CATALOGUE
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from keystead.policies.closed_sets import WORDS
 from keystead.policies.namespaces import PARAMS
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import pytest
 
 from keystead.operations import CATALOGUE
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from tests.support.authorization_scenario import Actor, AuthorizationScenario
 from tests.support.callers import refusal
 from tests.support.operation_examples import SUBMISSIONS

@@ -7,7 +7,7 @@ import ipaddress
 import pytest
 
 from keystead.server.caller_address import PROXIES_MAX, CallerAddresses
-from keystead.server.messages import Header
+from keystead.server.http_messages import Header
 from keystead.server.settings import ForwardedHeader
 
 TRUSTED = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "2001:db8:ffff::/48")))

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from keystead.api.catalogue import Operation
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from tests.support.callers import SDK_FORM, Caller, encoded
 from tests.support.mutations import struct_in
 from tests.support.operation_examples import (

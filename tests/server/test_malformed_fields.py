@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keystead.api.catalogue import Operation
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import Envelope
 from tests.support.callers import Caller, encoded, now_ms, refusal
 from tests.support.databases import Database

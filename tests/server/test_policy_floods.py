@@ -2,7 +2,7 @@
 
 In this process and on one event loop, so that the order of the answers is the order in which the server works.
 Not here: the limits one by one (`test_policy_attacks`), how much is compiled at once
-(`tests/pipeline/test_policy_sets`).
+(`tests/pipeline/test_policy_set_cache`).
 """
 
 from __future__ import annotations

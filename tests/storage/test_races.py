@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import User
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import CommitResult
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
@@ -106,7 +106,7 @@ def _vote_in_process(
 
 
 def test_every_revision_has_one_winner_between_processes(database: str) -> None:
-    async def begin() -> tuple[Organization, Activity]:
+    async def begin() -> tuple[Organization, RecordedActivity]:
         async with opened(database) as store:
             history = await new_history(store)
             return history.head, await waiting(store, history)

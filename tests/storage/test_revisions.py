@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.records import Evaluation
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
@@ -32,7 +32,7 @@ GRACE, EDA = a_user("Grace"), a_user("Eda")
 
 
 async def listed(
-    store: DatabaseStore, activity: Activity, statuses: Sequence[ActivityStatus], types: Sequence[str] = ()
+    store: DatabaseStore, activity: RecordedActivity, statuses: Sequence[ActivityStatus], types: Sequence[str] = ()
 ) -> bool:
     found = await store.activities(activity.organization_id, statuses, types, Page(limit=100))
     assert found is not None
@@ -116,7 +116,7 @@ def test_an_approval_that_changes_the_organization(database: str) -> None:
             first = await waiting(store, history)
             done = approved(first, GRACE, status=DONE)
 
-            def executing(begun_from: CommitHistory, activity: Activity) -> Commit:
+            def executing(begun_from: CommitHistory, activity: RecordedActivity) -> Commit:
                 commit = of(activity, begun_from.head)
                 return replace(commit, write=begun_from.write_of(activity, an_interface()))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from keystead.api.errors import ServiceError
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from tests.support.organization_harness import OrganizationHarness, public_key
 
 Params = Callable[[OrganizationHarness], dict[str, Any]]
@@ -58,9 +58,9 @@ def own_key(harness: OrganizationHarness, name: str) -> dict[str, Any]:
     return {"userId": harness.user_ids[name], "apiKeys": [_api_key(harness)]}
 
 
-def run_steps(harness: OrganizationHarness, steps: str) -> Activity | None:
+def run_steps(harness: OrganizationHarness, steps: str) -> RecordedActivity | None:
     """Run the steps in order and compare each status. Returns the last activity."""
-    newest: Activity | None = None
+    newest: RecordedActivity | None = None
     for line in filter(None, map(str.strip, steps.splitlines())):
         step, _, expected = line.rpartition(": ")
         who, _, what = step.partition(" ")
@@ -74,7 +74,9 @@ def run_steps(harness: OrganizationHarness, steps: str) -> Activity | None:
     return newest
 
 
-def _done(harness: OrganizationHarness, name: str, key: str, what: str, newest: Activity | None) -> Activity:
+def _done(
+    harness: OrganizationHarness, name: str, key: str, what: str, newest: RecordedActivity | None
+) -> RecordedActivity:
     if what in ("approves", "rejects"):
         assert newest is not None
         return harness.approve(name, newest, key) if what == "approves" else harness.reject(name, newest, key)

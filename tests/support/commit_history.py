@@ -24,7 +24,7 @@ from keystead.organizations.organization import (
     apply,
     records_of,
 )
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
 from keystead.storage.base import DatabaseStore
 from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, incompressible
@@ -61,7 +61,7 @@ class CommitHistory:
         return Commit(organization_id=self.head.id, decided_on=before, activity=activity, write=write)
 
     def write_of(
-        self, activity: Activity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
+        self, activity: RecordedActivity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
     ) -> OrganizationWrite:
         """The organization write of this activity. Look-ups of users are written and deleted with the users."""
         before = self.head
@@ -116,25 +116,25 @@ def _users_found(organization: Organization, changes: tuple[Change, ...]) -> fro
     return frozenset(lookup for user in users for lookup in user_lookups(user))
 
 
-def awaiting(commit: Commit) -> Activity:
+def awaiting(commit: Commit) -> RecordedActivity:
     """The commit's activity, waiting for consensus."""
     assert commit.activity is not None
     return replace(commit.activity, status=ActivityStatus.CONSENSUS_NEEDED, result={})
 
 
-def of(activity: Activity, decided_on: Organization) -> Commit:
+def of(activity: RecordedActivity, decided_on: Organization) -> Commit:
     """A commit of an activity, decided on this version of the organization."""
     return Commit(organization_id=activity.organization_id, decided_on=decided_on.version, activity=activity)
 
 
-async def waiting(store: DatabaseStore, history: CommitHistory) -> Activity:
+async def waiting(store: DatabaseStore, history: CommitHistory) -> RecordedActivity:
     """A new activity that waits for consensus."""
     activity = awaiting(history.signing())
     assert await store.commit(of(activity, history.head)) is CommitResult.COMMITTED
     return activity
 
 
-def approved(activity: Activity, *voters: User, status: ActivityStatus | None = None) -> Activity:
+def approved(activity: RecordedActivity, *voters: User, status: ActivityStatus | None = None) -> RecordedActivity:
     """The activity's next revision: these users have approved it (again)."""
     votes = [a_vote(activity.id, voter, b'{"approves": 1}') for voter in voters]
     kept = [vote for vote in activity.votes if vote.user_id not in {voter.user_id for voter in voters}]

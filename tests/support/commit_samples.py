@@ -61,7 +61,7 @@ from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
 from keystead.organizations.kinds.secrets import Secret
 from keystead.organizations.kinds.verified_contacts import VerifiedContacts
 from keystead.organizations.organization import Organization, Record, Version, from_records
-from keystead.pipeline.activity import Activity, Proof
+from keystead.pipeline.activity import Proof, RecordedActivity
 
 NOW_MS = 1_763_751_180_123
 NOW = Timestamp.from_ms(NOW_MS)
@@ -288,12 +288,14 @@ def incompressible(length: int) -> str:
     return secrets.token_hex(length // 2)
 
 
-def an_activity(organization: Organization, *, fingerprint: str | None = None, padding: int = 0) -> Activity:
+def an_activity(
+    organization: Organization, *, fingerprint: str | None = None, padding: int = 0
+) -> RecordedActivity:
     """A completed activity with the vote of its submitter."""
     activity_id = new_id()
     user = organization.users.in_order()[0]
     request = json.dumps({"type": TYPE, "serial": next(_serial), "abi": incompressible(padding)}).encode()
-    return Activity(
+    return RecordedActivity(
         id=activity_id,
         organization_id=organization.id,
         type=TYPE,

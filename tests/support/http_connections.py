@@ -18,7 +18,7 @@ from keystead.api.rendering import error_answer
 from keystead.server.caller_address import CallerAddresses
 from keystead.server.connection import Answer, HttpConnection
 from keystead.server.connections import ConnectionLimits, Connections
-from keystead.server.messages import HttpAnswer, HttpRequest
+from keystead.server.http_messages import HttpAnswer, HttpRequest
 
 LIMITS = ConnectionLimits(
     header_bytes_max=32_768,

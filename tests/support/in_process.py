@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from keystead.server.application import Application
-from keystead.server.messages import HttpRequest
+from keystead.server.http_messages import HttpRequest
 from keystead.server.service import Service
 from keystead.server.settings import AllSettings
 from tests.support.servers import Installation

@@ -1,6 +1,7 @@
 """`pipeline.store.Store` in memory: one database, and a store for each process over it.
 
-The result of a commit is known at one turn of the event loop and reported at a later one, so that races are real.
+The result of a commit is known in one iteration of the event loop and reported in a later one, so that races are
+real.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from keystead.organizations.lookups import (
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, apply
 from keystead.organizations.outgoing_messages import EmailEventRow
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
 
 Item = TypeVar("Item")
@@ -49,7 +50,7 @@ class MemoryDatabase:
 
     def __init__(self) -> None:
         self.organizations: dict[str, Organization] = {}
-        self.activities: dict[str, dict[str, Activity]] = {}
+        self.activities: dict[str, dict[str, RecordedActivity]] = {}
         self.evaluations: dict[str, list[Evaluation]] = {}
         self.lookups: dict[str, set[Lookup]] = {}
         self.texts: dict[str, dict[str, str]] = {}
@@ -262,11 +263,11 @@ class MemoryStore:
         await self._pause()
         return found
 
-    async def activity(self, organization_id: str, activity_id: str) -> Activity | None:
+    async def activity(self, organization_id: str, activity_id: str) -> RecordedActivity | None:
         await self._pause()
         return self.database.activities.get(organization_id, {}).get(activity_id)
 
-    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None:
+    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None:
         await self._pause()
         activities = self.database.activities.get(organization_id, {}).values()
         found = next((one for one in activities if one.fingerprint == fingerprint), None)
@@ -275,7 +276,7 @@ class MemoryStore:
 
     async def activities(
         self, organization_id: str, statuses: Sequence[ActivityStatus], types: Sequence[str], page: Page
-    ) -> list[Activity] | None:
+    ) -> list[RecordedActivity] | None:
         await self._pause()
         fitting = [
             one

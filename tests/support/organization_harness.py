@@ -26,13 +26,14 @@ from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown_key_error
-from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import SigningCache
 from keystead.pipeline.environment import Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.open_activities import OpenActivities
-from keystead.pipeline.policy_sets import PolicySets
+from keystead.pipeline.operation import ActivityOperation
+from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.requests import Liveness, read_submission
 from tests.support.fake_signer import FakeProviders, FakeSigner
@@ -130,7 +131,7 @@ class OrganizationHarness:
                 clock=self.clock,
                 new_id=self.ids,
                 catalogue=CATALOGUE,
-                policy_sets=PolicySets(),
+                policy_sets=PolicySetCache(),
                 settings=PipelineSettings(limits=self.limits, liveness=Liveness(), **settings),
                 signing_cache=SigningCache.of_bytes(1_000_000),
                 long_work=LongWork(lambda: 0.0),  # no piece is long, so that the order depends on the test alone
@@ -204,7 +205,7 @@ class OrganizationHarness:
     def user(self, name: str) -> User:
         return self.organization.users[self.user_ids[name]]
 
-    def activities(self) -> list[Activity]:
+    def activities(self) -> list[RecordedActivity]:
         return list(self.database.activities.get(self.id, {}).values())
 
     def caller(self, name: str, key: str = "", organization_id: str = "") -> Principal:
@@ -234,30 +235,30 @@ class OrganizationHarness:
         }
         return encoded(members | envelope)
 
-    async def sending(self, caller: Principal, name: str, body: bytes, process: int = 0) -> Activity:
+    async def sending(self, caller: Principal, name: str, body: bytes, process: int = 0) -> RecordedActivity:
         operation = CATALOGUE.at(f"/public/v1/submit/{name}")
         assert isinstance(operation, ActivityOperation)
         seen = await self.stores[process].organization(caller.organization_id)
         assert seen is not None
         return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen, EXEMPT)
 
-    def send(self, who: str, name: str, body: bytes, key: str = "") -> Activity:
+    def send(self, who: str, name: str, body: bytes, key: str = "") -> RecordedActivity:
         """Submit exactly these bytes."""
         return self.run(self.sending(self.caller(who, key), name, body))
 
     def submit(
         self, who: str, name: str, parameters: Mapping[str, Any], key: str = "", **envelope: Any
-    ) -> Activity:
+    ) -> RecordedActivity:
         caller = self.caller(who, key, envelope.get("organizationId", ""))
         return self.run(self.sending(caller, name, self.body(name, parameters, **envelope)))
 
-    def vote(self, who: str, name: str, activity: Activity, key: str = "") -> Activity:
+    def vote(self, who: str, name: str, activity: RecordedActivity, key: str = "") -> RecordedActivity:
         return self.submit(who, name, {"fingerprint": activity.fingerprint}, key)
 
-    def approve(self, who: str, activity: Activity, key: str = "") -> Activity:
+    def approve(self, who: str, activity: RecordedActivity, key: str = "") -> RecordedActivity:
         return self.vote(who, "approve_activity", activity, key)
 
-    def reject(self, who: str, activity: Activity, key: str = "") -> Activity:
+    def reject(self, who: str, activity: RecordedActivity, key: str = "") -> RecordedActivity:
         return self.vote(who, "reject_activity", activity, key)
 
     def reading(self, who: str) -> Reading:
@@ -271,7 +272,7 @@ class OrganizationHarness:
             open_activities=OpenActivities(self.environments[0]),
         )
 
-    def seen(self, who: str, activity: Activity) -> records.Activity:
+    def seen(self, who: str, activity: RecordedActivity) -> records.Activity:
         """The activity as it is now, as this person sees it."""
         return asyncio.run(shown_activity(self.reading(who), self.database.activities[self.id][activity.id]))
 

@@ -13,14 +13,16 @@ from keystead.api.rendering import encode
 from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity, ActivityOperation, ExecutionOutput
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.case import Case
-from keystead.pipeline.context import ContextSource, SigningCache, TransactionRules
+from keystead.pipeline.context import ContextSource, SigningCache, TransactionSettings
 from keystead.pipeline.effects import write_of
 from keystead.pipeline.environment import Environment, PipelineSettings
 from keystead.pipeline.execution import execution_of
+from keystead.pipeline.execution_values import ExecutionOutput
 from keystead.pipeline.long_work import LongWork
-from keystead.pipeline.policy_sets import CompiledPolicies, PolicySets
+from keystead.pipeline.operation import ActivityOperation
+from keystead.pipeline.policy_set_cache import CompiledPolicies, PolicySetCache
 from keystead.pipeline.requests import Liveness, recorded_request
 from keystead.policies.policy_set import PolicySet
 from tests.support.fake_signer import FakeProviders, FakeSigner
@@ -29,7 +31,7 @@ from tests.support.organization_harness import Ids, ManualClock, number_of
 
 
 async def replayed(
-    first_version: Organization, activities: list[Activity], evaluations: list[Evaluation], limits: Limits
+    first_version: Organization, activities: list[RecordedActivity], evaluations: list[Evaluation], limits: Limits
 ) -> tuple[Organization, list[Organization]]:
     """The organization after its completed activities, in the order in which they were allowed, and the
     organizations that they made."""
@@ -51,7 +53,7 @@ async def replayed(
 
 
 async def _executed(
-    activity: Activity, organization: Organization, first_id: int, limits: Limits, store: MemoryStore
+    activity: RecordedActivity, organization: Organization, first_id: int, limits: Limits, store: MemoryStore
 ) -> ExecutionOutput[Wire]:
     operation = CATALOGUE.of_type(activity.type)
     assert isinstance(operation, ActivityOperation)
@@ -75,7 +77,8 @@ async def _executed(
         proofs=(),
         now_ms=activity.updated_at_ms,
         context=await operation.load_context(
-            ContextSource(organization, activity.submitter_id, store, TransactionRules(), cache, LongWork()), asked
+            ContextSource(organization, activity.submitter_id, store, TransactionSettings(), cache, LongWork()),
+            asked,
         )
         if operation.load_context
         else None,
@@ -88,7 +91,7 @@ async def _executed(
         clock=ManualClock(),
         new_id=ids,
         catalogue=CATALOGUE,
-        policy_sets=PolicySets(),
+        policy_sets=PolicySetCache(),
         settings=PipelineSettings(limits=limits, liveness=Liveness()),
     )
     execution = execution_of(case, organization, environment)

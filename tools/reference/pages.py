@@ -12,7 +12,7 @@ import msgspec
 from keystead.api.catalogue import Operation
 from keystead.api.openapi import openapi_document
 from keystead.operations import CATALOGUE
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from tools.reference.examples import Example
 from tools.reference.fields import (
     members_of,

@@ -19,7 +19,7 @@ from keystead.api.parameters import Pagination, QueryRequest, ShortText
 from keystead.api.records import Activity, ActivityResponse, AppProof, User, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.pipeline.activity import Activity as RecordedActivity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.view import view
 

@@ -28,7 +28,7 @@ from keystead.operations.own_addresses import with_holders
 from keystead.operations.signing import interfaces_of
 from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import ContextSource
 
 DESCRIBED_AT_ONCE: Final = 50
@@ -95,7 +95,7 @@ async def describe_activities(reading: Reading, request: DescribeActivitiesReque
     return DescribeActivitiesResponse(activity_descriptions=tuple(described))
 
 
-async def _describe(reading: Reading, activity: Activity) -> DescribedActivity:
+async def _describe(reading: Reading, activity: RecordedActivity) -> DescribedActivity:
     seen: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(await shown_activity(reading, activity)))
     names = Names(
         of_ids=_names(reading.organization, mentioned_ids(intent_of(seen))),
@@ -109,7 +109,7 @@ async def _describe(reading: Reading, activity: Activity) -> DescribedActivity:
     )
 
 
-async def _missing_approvals(reading: Reading, activity: Activity) -> tuple[MissingApprovals, ...]:
+async def _missing_approvals(reading: Reading, activity: RecordedActivity) -> tuple[MissingApprovals, ...]:
     if activity.status is not ActivityStatus.CONSENSUS_NEEDED:
         return ()
     case = await reading.open_activities.case_of(activity, reading.organization)

@@ -19,8 +19,8 @@ from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
-from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 
 AT_ONCE = 20
 """Most API keys that one request may add or delete."""

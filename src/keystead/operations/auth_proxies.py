@@ -20,7 +20,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.api_keys import new_api_key
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.organization import Change, Organization, Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 from keystead.pipeline.signer_values import AuthProxyKey
 
 PROXIED_KINDS = (

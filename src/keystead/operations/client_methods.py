@@ -22,7 +22,7 @@ from keystead.api import enums, parameters, records
 from keystead.api.catalogue import Operation
 from keystead.api.parameters import NotSupported, QueryRequest
 from keystead.operations import CATALOGUE
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 
 CLIENT = Path(__file__).parents[1] / "client"
 

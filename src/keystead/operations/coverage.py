@@ -7,7 +7,7 @@ from pathlib import Path
 
 from keystead.api.public_schema import PUBLIC_SCHEMA
 from keystead.operations import CATALOGUE
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 
 PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
 

@@ -21,11 +21,12 @@ from keystead.api.records import ActivityResponse, Wire
 from keystead.operations.docstrings import summary
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline.activity import (
+from keystead.pipeline.context import ContextSource
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.open_activities import OpenActivities
+from keystead.pipeline.operation import (
     ActivityOperation,
-    Execution,
-    ExecutionOutput,
-    ExecutionWith,
     IntentVersion,
     LoadContext,
     OidcTokens,
@@ -33,9 +34,6 @@ from keystead.pipeline.activity import (
     Resources,
     UserLookup,
 )
-from keystead.pipeline.context import ContextSource
-from keystead.pipeline.environment import Environment
-from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
 from keystead.policies.resources import ROOT_ONLY, SUBJECTS, UNGOVERNED

@@ -18,7 +18,7 @@ from keystead.operations.outgoing import (
     EmailCustomizationParams,
     named_customization,
 )
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_AUTH,

@@ -31,8 +31,8 @@ from keystead.organizations.authenticators import (
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
-from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_RECOVERY,

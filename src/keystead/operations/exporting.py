@@ -26,8 +26,8 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put
-from keystead.pipeline.activity import ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
 from keystead.policies.request import ResourceKeywords
 
 KeyT = TypeVar("KeyT", Wallet, PrivateKey)

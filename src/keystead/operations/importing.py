@@ -22,7 +22,7 @@ from keystead.organizations.import_targets import open_targets, removals_of_outd
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 from keystead.pipeline.signer_values import ClientMessage
 
 EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]

@@ -17,7 +17,7 @@ from keystead.organizations.kinds.invitations import Invitation, Invitations
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
 
 class InvitationParams(RequestStruct, frozen=True):

@@ -20,7 +20,7 @@ from keystead.organizations.ip_allowlists import RULES_MAX, networks_of
 from keystead.organizations.kinds.ip_allowlists import IP_ALLOWLISTS, IpAllowlist, IpAllowlists
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Organization, Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
 PublicKey = Annotated[str, Meta(max_length=200)]
 """The public key of an API key, in hex. Absent or "": the whole organization."""

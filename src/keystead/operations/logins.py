@@ -24,8 +24,9 @@ from keystead.operations.session_keys import (
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value
 from keystead.organizations.oauth_providers import user_with_identity
-from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.operation import THE_SUBMITTER
 from keystead.sessions.key_binding import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)

@@ -24,7 +24,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS, Users
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 from keystead.policies.expression import Expression
 from keystead.policies.policy import mfa_condition_source
 from keystead.policies.syntax import ExpressionRefused

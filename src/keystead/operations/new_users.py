@@ -30,7 +30,7 @@ from keystead.organizations.oauth_providers import (
 from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_can_authenticate
-from keystead.pipeline.activity import Execution
+from keystead.pipeline.execution_values import Execution
 
 
 def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field: str) -> dict[str, str]:

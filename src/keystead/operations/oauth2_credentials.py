@@ -23,8 +23,8 @@ from keystead.chains.bundle_texts import read_target
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.organization import Organization, Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.ports import AuthorizationCode
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 

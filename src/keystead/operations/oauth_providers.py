@@ -29,8 +29,8 @@ from keystead.organizations.oauth_providers import (
 )
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
-from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""

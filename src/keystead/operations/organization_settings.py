@@ -21,7 +21,7 @@ from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Put, apply
 from keystead.organizations.users import check_can_authenticate
 from keystead.organizations.webhook_addresses import check_url
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
 _ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
 

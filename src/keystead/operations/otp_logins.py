@@ -45,8 +45,8 @@ from keystead.organizations.verified_contacts import (
     check_logins_by_code,
     users_with_contact,
 )
-from keystead.pipeline.activity import ExecutionOutput, ExecutionWith, RefusalWithRows
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith, RefusalWithRows
 from keystead.sessions.verification_tokens import claimed_contact
 
 

@@ -17,7 +17,7 @@ from keystead.delivery.message import Message
 from keystead.delivery.templates import EmailContent
 from keystead.organizations.contacts import check_email
 from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
-from keystead.pipeline.activity import Execution
+from keystead.pipeline.execution_values import Execution
 
 Url = Annotated[str, Meta(max_length=2_048)]
 TemplateVariables = Annotated[str, Meta(max_length=8_192)]

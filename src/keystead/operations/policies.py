@@ -17,7 +17,7 @@ from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS, Policies
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 from keystead.policies.policy import characters_of, check_policy
 
 AT_ONCE = 100

@@ -22,7 +22,7 @@ from keystead.api.records import Wire
 from keystead.operations.activities import activity_named, recorded_bytes
 from keystead.operations.declare import Reading, query
 from keystead.operations.policy_checking import CheckPolicyRequest, unsaved_policy
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.authorization import authorization_request
 from keystead.policies.authorize import Decision, authorize
 from keystead.policies.evaluator import PolicyEvaluator
@@ -127,7 +127,7 @@ async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySe
 
 
 async def authorization_request_for(
-    reading: Reading, activity: Activity, policies: PolicySet | None = None
+    reading: Reading, activity: RecordedActivity, policies: PolicySet | None = None
 ) -> AuthorizationRequest:
     """The request to authorize an activity: at this moment if it is open, otherwise at its last change.
 

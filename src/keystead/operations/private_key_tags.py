@@ -13,7 +13,7 @@ from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Tag, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.tagging import PRIVATE_KEYS, created_tag, deleted_tags, tags_of_type, updated_tag
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
 
 class CreatePrivateKeyTagIntent(RequestStruct, frozen=True):

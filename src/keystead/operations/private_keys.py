@@ -19,7 +19,7 @@ from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 from keystead.pipeline.signer_values import NewPrivateKey
 
 KEYS_AT_ONCE = 100

@@ -18,7 +18,8 @@ from keystead.operations.declare import activity
 from keystead.organizations.kinds.read_only_sessions import READ_ONLY_SESSIONS, ReadOnlySession
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.operation import THE_SUBMITTER
 
 SESSION_SECONDS: Final = 3_600
 """How long a read-only session is valid."""

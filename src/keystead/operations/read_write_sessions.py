@@ -16,7 +16,8 @@ from keystead.operations.declare import activity, older
 from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.sessions import user_with_email
-from keystead.pipeline.activity import THE_SUBMITTER, Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.operation import THE_SUBMITTER
 
 
 class CreateReadWriteSessionIntentV2(RequestStruct, frozen=True):

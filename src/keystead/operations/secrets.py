@@ -26,8 +26,8 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.secrets import SECRET_BYTES, Secret, Secrets
 from keystead.organizations.organization import Organization, Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.signer_values import ClientMessage
 from keystead.policies.request import ResourceKeywords
 

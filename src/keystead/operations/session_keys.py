@@ -20,8 +20,8 @@ from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Put
 from keystead.organizations.sessions import session_key, session_seconds, with_session_key
-from keystead.pipeline.activity import Execution
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution
 from keystead.pipeline.mfa import DEFAULT_SESSION_ID
 from keystead.sessions.session_tokens import SessionClaims, SessionProfileClaims
 

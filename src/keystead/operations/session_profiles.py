@@ -17,7 +17,7 @@ from keystead.operations.policies import Expression
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.sessions import session_seconds
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 from keystead.policies.policy import check_scope
 
 

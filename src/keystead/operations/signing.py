@@ -30,8 +30,8 @@ from keystead.operations.signing_keys import NamedKey, key_named
 from keystead.organizations.kinds.contract_interfaces import contract_key
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 from keystead.policies.request import RAW_ENCODINGS, ResourceKeywords
 
 logger = logging.getLogger("keystead")

@@ -16,7 +16,7 @@ from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.contract_interfaces import check_free, check_interface
 from keystead.organizations.kinds.contract_interfaces import ContractInterface, ContractInterfaces
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
 
 class CreateSmartContractInterfaceIntent(RequestStruct, frozen=True):

@@ -50,8 +50,8 @@ from keystead.organizations.one_time_codes import (
 )
 from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
 from keystead.organizations.verified_contacts import check_logins_by_code
-from keystead.pipeline.activity import ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
 from keystead.sessions.one_time_codes import (
     LENGTH_DEFAULT,
     LENGTH_MAX,

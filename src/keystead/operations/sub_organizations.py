@@ -47,8 +47,8 @@ from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Put, Version, apply, from_records
 from keystead.organizations.verified_contacts import changes_for_verified_contact
-from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith, NewOrganization
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, NewOrganization
 from keystead.sessions.verification_tokens import VerificationToken
 
 

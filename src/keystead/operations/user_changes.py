@@ -26,8 +26,8 @@ from keystead.organizations.verified_contacts import (
     changes_for_removed_user,
     changes_for_verified_contact,
 )
-from keystead.pipeline.activity import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 
 AT_ONCE = 1_000
 """Most users that one request may delete."""

@@ -20,8 +20,8 @@ from keystead.operations.user_intents import (
     from_v3,
 )
 from keystead.organizations.kinds.users import Users
-from keystead.pipeline.activity import ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
 
 
 class CreateUsersResult(Wire, frozen=True):

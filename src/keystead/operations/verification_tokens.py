@@ -17,8 +17,8 @@ from keystead.api.parameters import RequestStruct, ShortText, Token
 from keystead.api.records import User
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.verified_contacts import has_contact
-from keystead.pipeline.activity import Execution
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import Execution
 from keystead.sessions import client_signatures
 from keystead.sessions.client_signatures import (
     InvalidClientSignature,

@@ -18,7 +18,7 @@ from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, activity, query
 from keystead.pipeline import authorization
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
 Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
 

@@ -30,8 +30,8 @@ from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.labels import check_unique
 from keystead.organizations.organization import Put
 from keystead.organizations.wallets import check_exported, is_exported
-from keystead.pipeline.activity import ExecutionOutput, ExecutionWith
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
 
 
 class CreateWalletAccountsIntent(RequestStruct, frozen=True):

@@ -32,7 +32,7 @@ from keystead.organizations.attachments import (
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 from keystead.pipeline.signer_values import NewWallet
 from keystead.policies.request import ResourceKeywords
 

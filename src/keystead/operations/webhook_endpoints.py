@@ -19,7 +19,7 @@ from keystead.organizations.organization import Put, Remove
 from keystead.organizations.webhook_addresses import URL_MAX, check_url
 from keystead.organizations.webhook_filters import FILTERS_MAX, check_filters
 from keystead.organizations.webhooks import ACTIVITY_UPDATES
-from keystead.pipeline.activity import Execution, ExecutionOutput
+from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
 _CHAIN_EVENTS: Final = frozenset(
     {"BALANCE_CONFIRMED_UPDATES", "BALANCE_FINALIZED_UPDATES", "SEND_TRANSACTION_STATUS_UPDATES"}

@@ -28,7 +28,7 @@ _PREFIX_LENGTH_MIN: Final = {4: 20, 6: 48}
 _CIDR = re.compile(r"[0-9A-Fa-f.:]+/[0-9]{1,3}\Z")
 
 
-class Source(msgspec.Struct, frozen=True):
+class SourceAddress(msgspec.Struct, frozen=True):
     """Where a request came from.
 
     `address`: None if it cannot be determined. An IPv4 address is never written as IPv6. `is_exempt`: allow-lists
@@ -39,7 +39,7 @@ class Source(msgspec.Struct, frozen=True):
     is_exempt: bool = False
 
 
-EXEMPT: Final = Source(None, is_exempt=True)
+EXEMPT: Final = SourceAddress(None, is_exempt=True)
 
 
 def networks_of(cidrs: Iterable[str], field: str) -> dict[Network, int]:
@@ -81,7 +81,7 @@ def _network(cidr: str, field: str) -> Network:
     return network
 
 
-def check_source(organization: Organization, public_key: str, source: Source) -> None:
+def check_source(organization: Organization, public_key: str, source: SourceAddress) -> None:
     """Raise PermissionDenied if the allow-list that applies to this request does not have its address.
 
     `organization`: the organization of the request's user. Sub-organizations have no allow-lists. `public_key`: the

@@ -19,7 +19,7 @@ Channel = Literal["email", "sms"]
 _encode = msgspec.json.Encoder().encode
 
 
-class MessageRules(msgspec.Struct, frozen=True, kw_only=True):
+class MessageSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for messages.
 
     `channels`: the channels that this server has a sender for. `last_ms`: milliseconds until a message is given up.

@@ -24,7 +24,7 @@ FEATURE = "FEATURE_NAME_WEBHOOK"
 _encode = msgspec.json.Encoder().encode
 
 
-class WebhookRules(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for webhooks.
 
     `last_ms`: milliseconds after which a delivery is given up. `networks`: where webhooks may be sent besides

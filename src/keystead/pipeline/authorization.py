@@ -12,7 +12,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.records import Evaluation, MfaStatus, PolicyOutcome, Timestamp, Vote
 from keystead.organizations.organization import Organization
 from keystead.pipeline import mfa
-from keystead.pipeline.activity import Activity, Proof
+from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.case import Case
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import (
@@ -55,7 +55,7 @@ class AuthorizationResult(msgspec.Struct, frozen=True):
     decision: Decision
     event: Event
 
-    def evaluation(self, evaluation_id: str, activity: Activity, vote: Vote, now_ms: int) -> Evaluation:
+    def evaluation(self, evaluation_id: str, activity: RecordedActivity, vote: Vote, now_ms: int) -> Evaluation:
         """The record of the decision with this vote."""
         decision = as_recorded(
             self.decision,

@@ -8,7 +8,7 @@ import msgspec
 
 from keystead.api.records import Wire
 from keystead.organizations.organization import Organization, Version
-from keystead.pipeline.activity import ExecutionOutput
+from keystead.pipeline.execution_values import ExecutionOutput
 
 
 class ComputedOutput(msgspec.Struct, frozen=True):

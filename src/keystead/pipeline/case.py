@@ -18,8 +18,9 @@ from keystead.api.records import Timestamp, User, Vote
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, contact_record_id
-from keystead.pipeline.activity import Activity, ActivityOperation, IntentVersion, Proof
-from keystead.pipeline.policy_sets import CompiledPolicies
+from keystead.pipeline.activity import Proof, RecordedActivity
+from keystead.pipeline.operation import ActivityOperation, IntentVersion
+from keystead.pipeline.policy_set_cache import CompiledPolicies
 from keystead.pipeline.requests import Submission
 from keystead.policies.expression import CompiledExpression
 
@@ -119,7 +120,7 @@ def _registered_at_ms(user: User, record_id: str) -> int:
     raise ValueError(f"user {user.user_id} has no credential {record_id}")
 
 
-def counted_proofs(activity: Activity, organization: Organization) -> tuple[Proof, ...]:
+def counted_proofs(activity: RecordedActivity, organization: Organization) -> tuple[Proof, ...]:
     """The proofs of the approvals that count, one for each credential.
 
     An approval counts if it has not lapsed, was not withdrawn, and its user still exists. Its credential may have

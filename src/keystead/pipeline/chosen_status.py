@@ -10,14 +10,16 @@ from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Status
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
-from keystead.pipeline.commit import Decided
+from keystead.pipeline.commit import PlannedCommit
 from keystead.pipeline.states import chosen_by_developer
 from keystead.pipeline.store import Commit
 
 
-def in_chosen_status(activity: Activity, chosen: ActivityStatus, basis: Basis, evaluation: Evaluation) -> Decided:
+def in_chosen_status(
+    activity: RecordedActivity, chosen: ActivityStatus, basis: Basis, evaluation: Evaluation
+) -> PlannedCommit:
     """The commit of a new activity in this status. It is not executed: an approval may still do that."""
     failure = None
     if chosen is ActivityStatus.FAILED:
@@ -30,4 +32,4 @@ def in_chosen_status(activity: Activity, chosen: ActivityStatus, basis: Basis, e
         activity=activity,
         evaluations=(evaluation,),
     )
-    return Decided(commit, activity)
+    return PlannedCommit(commit, activity)

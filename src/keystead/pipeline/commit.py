@@ -13,7 +13,7 @@ from keystead.api.errors import ServiceError
 from keystead.api.records import Evaluation
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.pipeline import states
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.case import Case
 from keystead.pipeline.effects import new_organization_of, result_of, versioned_rows, write_of
@@ -24,26 +24,26 @@ from keystead.pipeline.requests import recorded_envelope
 from keystead.pipeline.store import Commit
 
 
-class Decided(msgspec.Struct, frozen=True):
+class PlannedCommit(msgspec.Struct, frozen=True):
     """What to commit for a request, and the answer after the commit: the activity or a refusal.
 
     Without a commit nothing changes. `computed`: for the next attempt, if the commit is in conflict.
     """
 
     commit: Commit | None = None
-    activity: Activity | None = None
+    activity: RecordedActivity | None = None
     refusal: ServiceError | None = None
     computed: ComputedOutput | None = None
 
 
 async def commit_of(
-    activity: Activity,
+    activity: RecordedActivity,
     executed: ExecutionResult,
     case: Case,
     basis: Basis,
     evaluation: Evaluation,
     environment: Environment,
-) -> Decided:
+) -> PlannedCommit:
     """The commit of the activity in its next status, with everything that changes.
 
     If the execution of a new submission is refused, the commit holds no activity. It holds the evaluation and the
@@ -79,7 +79,7 @@ async def commit_of(
     )
     if executed.output is not None:
         activity = replace(activity, result=answered)
-    return Decided(commit, activity, computed=_reusable(executed, case))
+    return PlannedCommit(commit, activity, computed=_reusable(executed, case))
 
 
 def _reusable(executed: ExecutionResult, case: Case) -> ComputedOutput | None:
@@ -94,11 +94,11 @@ def _reusable(executed: ExecutionResult, case: Case) -> ComputedOutput | None:
 
 def commit_of_refusal(
     refusal: ServiceError,
-    activity: Activity,
+    activity: RecordedActivity,
     evaluation: Evaluation,
     basis: Basis,
     rows: tuple[VersionedRow, ...] = (),
-) -> Decided:
+) -> PlannedCommit:
     """The commit of a new submission that is refused: its evaluation and the rows of the refusal, no activity."""
     commit = Commit(
         organization_id=activity.organization_id,
@@ -108,4 +108,4 @@ def commit_of_refusal(
         evaluations=(evaluation,),
         rows=rows,
     )
-    return Decided(commit, refusal=refusal)
+    return PlannedCommit(commit, refusal=refusal)

@@ -71,7 +71,7 @@ class ContextReads(Protocol):
         ...
 
 
-class TransactionRules(msgspec.Struct, frozen=True, kw_only=True):
+class TransactionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for transactions.
 
     `legacy_without_chain_id`: legacy Ethereum transactions that name no chain, and so are valid on every chain, are
@@ -105,6 +105,6 @@ class ContextSource(msgspec.Struct, frozen=True):
     organization: Organization
     submitter_id: str
     store: ContextReads
-    transactions: TransactionRules
+    transactions: TransactionSettings
     cache: SigningCache
     long_work: LongWork

@@ -16,7 +16,8 @@ from keystead.organizations.attached_rows import AttachedRow, RemovedRow, Versio
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
-from keystead.pipeline.activity import ExecutionOutput, IntentVersion
+from keystead.pipeline.execution_values import ExecutionOutput
+from keystead.pipeline.operation import IntentVersion
 from keystead.pipeline.store import OrganizationWrite
 
 

@@ -9,12 +9,12 @@ import msgspec
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import ActivityStatus
 from keystead.organizations.limits import Limits
-from keystead.organizations.outgoing_messages import MessageRules
-from keystead.organizations.webhooks import WebhookRules
+from keystead.organizations.outgoing_messages import MessageSettings
+from keystead.organizations.webhooks import WebhookSettings
 from keystead.pipeline.authorization import AuthorizationSettings
-from keystead.pipeline.context import SigningCache, TransactionRules
+from keystead.pipeline.context import SigningCache, TransactionSettings
 from keystead.pipeline.long_work import LongWork
-from keystead.pipeline.policy_sets import PolicySets
+from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import OAuth2, ServerClock
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
@@ -27,11 +27,11 @@ class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     limits: Limits
     liveness: Liveness
-    transactions: TransactionRules = TransactionRules()
+    transactions: TransactionSettings = TransactionSettings()
     approvals_last_ms: int = 24 * 3_600_000
     authorization: AuthorizationSettings = AuthorizationSettings()
-    messages: MessageRules = MessageRules()
-    webhooks: WebhookRules = WebhookRules()
+    messages: MessageSettings = MessageSettings()
+    webhooks: WebhookSettings = WebhookSettings()
 
 
 ChosenStatus = Callable[[str, str], ActivityStatus | None]
@@ -53,6 +53,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     catalogue: Catalogue
     settings: PipelineSettings
     signing_cache: SigningCache
-    policy_sets: PolicySets
+    policy_sets: PolicySetCache
     chosen_status: ChosenStatus | None = None
     long_work: LongWork = msgspec.field(default_factory=LongWork)

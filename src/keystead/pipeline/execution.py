@@ -15,10 +15,11 @@ from keystead.api.errors import NotImplementedHere, ServiceError
 from keystead.api.records import Status, Wire
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity, Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
 from keystead.pipeline.states import Event
 
 
@@ -36,7 +37,7 @@ class ExecutionResult(msgspec.Struct, frozen=True):
 
 
 async def execute(
-    event: Event, activity: Activity, case: Case, basis: Basis, environment: Environment
+    event: Event, activity: RecordedActivity, case: Case, basis: Basis, environment: Environment
 ) -> ExecutionResult:
     """Execute the activity if the decision's `event` is EXECUTED.
 

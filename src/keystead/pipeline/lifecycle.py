@@ -1,8 +1,8 @@
-"""The order of the steps of every write: idempotency, queue of the organization, decision, commit.
+"""The order of the steps of every write: idempotency, queue of the organization, plan, commit.
 
-Here: the order, and the next attempt after a commit lost a race. Not here: the decision with its steps (`submit`,
-`vote`), the queue (`organization_queue`), the database (`storage`). Two writes do not use this module, because no
-stamped request asks for them: bootstrap, and the rotation of the master key.
+Here: the order, and the next attempt after a commit lost a race. Not here: the steps that plan a commit (`submit`,
+`vote`), the queue (`organization_queue`), the database (`storage`). Writes that no stamped request asks for do not
+use this module: bootstrap, the rotation of the master key, and the server's own rows, such as those of messages.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from keystead.api.errors import Conflict, NotFound, ServiceError, Unavailable
 from keystead.organizations.identities import ProvenIdentity
-from keystead.organizations.ip_allowlists import Source, check_source
+from keystead.organizations.ip_allowlists import SourceAddress, check_source
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown_key_error
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis, ComputedOutput
-from keystead.pipeline.commit import Decided
+from keystead.pipeline.commit import PlannedCommit
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.idempotency import InFlightRequests
 from keystead.pipeline.load_context import operation_of
@@ -29,8 +29,8 @@ from keystead.pipeline.organization_queue import OrganizationQueues, is_committe
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.requests import Submission, check_liveness
 from keystead.pipeline.store import CommitResult
-from keystead.pipeline.submit import decide_submission
-from keystead.pipeline.vote import decide_vote
+from keystead.pipeline.submit import plan_submission
+from keystead.pipeline.vote import plan_vote
 from keystead.pipeline.webhook_events import with_events
 
 ATTEMPTS: Final = 10
@@ -49,7 +49,7 @@ class _Request(msgspec.Struct, frozen=True):
     submission: Submission
     caller: Principal
     seen: Organization
-    source: Source
+    source: SourceAddress
     is_vote: bool
     activity_fingerprint: str
 
@@ -57,7 +57,7 @@ class _Request(msgspec.Struct, frozen=True):
     def organization_id(self) -> str:
         return self.submission.organization_id
 
-    def is_done_by(self, activity: Activity | None) -> bool:
+    def is_done_by(self, activity: RecordedActivity | None) -> bool:
         """Whether the activity on record shows that the same bytes were carried out before."""
         if activity is None or not self.is_vote:
             return activity is not None
@@ -92,8 +92,8 @@ class Lifecycle:
         return self._queues.waiting
 
     async def submit(
-        self, submission: Submission, caller: Principal, seen: Organization, source: Source
-    ) -> Activity:
+        self, submission: Submission, caller: Principal, seen: Organization, source: SourceAddress
+    ) -> RecordedActivity:
         """The activity that these bytes create, or created when they arrived before. For a vote, the activity voted
         on.
 
@@ -110,7 +110,7 @@ class Lifecycle:
             if tokens := submission.id_tokens():
                 # An issuer may be slow, so its tokens are verified before the request queues. They are verified
                 # once, because they may have expired when the activity is executed or its bytes are sent again.
-                if (known := await self._on_record(request)) is not None:
+                if (known := await self._carried_out(request)) is not None:
                     return known
                 request = replace(request, submission=await self._with_identities(submission, tokens))
             return await self._until_committed(request, repeated=was_here)
@@ -128,31 +128,30 @@ class Lifecycle:
                 await asyncio.sleep(0)  # other requests run between two tokens: a request may have a thousand
         return replace(submission, identities={field: by_token[token] for field, token in tokens.items()})
 
-    async def _until_committed(self, request: _Request, *, repeated: bool) -> Activity:
+    async def _until_committed(self, request: _Request, *, repeated: bool) -> RecordedActivity:
         # A search for the same bytes costs a tenth of a submission, and almost never finds an activity. The store
         # refuses a second activity of the same bytes in any case.
         attempt = _Attempt(looks_for_repeats=repeated)
         for number in range(ATTEMPTS):
             try:
-                decided, result = await self._attempt(request, attempt)
+                planned, result = await self._attempt(request, attempt)
             except Unavailable:
                 raise
             except ServiceError:
                 # The same bytes may have been carried out before, in this or another process, and their effect
                 # may be the reason for this refusal.
-                known = await self._on_record(request)
-                if known is not None and request.is_done_by(known):
+                if (known := await self._carried_out(request)) is not None:
                     return known
                 raise
             if result is CommitResult.COMMITTED:
-                if decided.refusal is not None:
-                    raise decided.refusal
-                assert decided.activity is not None
-                return decided.activity
-            attempt = _Attempt(number + 1, looks_for_repeats=True, computed=decided.computed or attempt.computed)
+                if planned.refusal is not None:
+                    raise planned.refusal
+                assert planned.activity is not None
+                return planned.activity
+            attempt = _Attempt(number + 1, looks_for_repeats=True, computed=planned.computed or attempt.computed)
         raise Conflict("other requests changed the organization at the same time; send the same request again")
 
-    async def _attempt(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitResult]:
+    async def _attempt(self, request: _Request, attempt: _Attempt) -> tuple[PlannedCommit, CommitResult]:
         """Decide on the newest version of the organization and commit. If the result is not COMMITTED, decide
         again."""
         environment = self._environment
@@ -160,21 +159,21 @@ class Lifecycle:
             request.submission.envelope, environment.clock.caller_times_ms(), environment.settings.liveness
         )
         if attempt.looks_for_repeats and not request.is_vote:
-            known = await self._on_record(request)
+            known = await self._carried_out(request)
             if known is not None:
-                return Decided(activity=known), CommitResult.COMMITTED
+                return PlannedCommit(activity=known), CommitResult.COMMITTED
         if attempt.number == 0 and not request.is_vote and not request.submission.operation.changes_organization:
             # A signature or a new sub-organization changes nothing that other decisions depend on, so the first
             # attempt does not queue.
             with self._queues.queue(request.organization_id) as queue:
                 async with queue.unqueued:
-                    decided = await self._decide(request, request.seen, None, attempt)
-            if decided.commit is None:
-                return decided, CommitResult.COMMITTED
-            return decided, await environment.store.commit(decided.commit)
+                    planned = await self._plan(request, request.seen, None, attempt)
+            if planned.commit is None:
+                return planned, CommitResult.COMMITTED
+            return planned, await environment.store.commit(planned.commit)
         return await self._in_queue(request, attempt)
 
-    async def _in_queue(self, request: _Request, attempt: _Attempt) -> tuple[Decided, CommitResult]:
+    async def _in_queue(self, request: _Request, attempt: _Attempt) -> tuple[PlannedCommit, CommitResult]:
         """Decide on the speculative head: the organization after all requests before this one are committed."""
         with self._queues.queue(request.organization_id) as queue:
             committing, head_commit = None, queue.head_commit
@@ -190,24 +189,28 @@ class Lifecycle:
                         await queue.flush()
                     head_commit = queue.head_commit
                     organization = await queue.organization()
-                    decided = await self._decide(request, organization, activity, attempt)
+                    planned = await self._plan(request, organization, activity, attempt)
                 except ServiceError as refused:
-                    decided = Decided(refusal=refused)
-                if decided.commit is not None:
-                    committing = queue.commit(decided.commit)
+                    planned = PlannedCommit(refusal=refused)
+                if planned.commit is not None:
+                    committing = queue.commit(planned.commit)
             if committing is not None:
-                return decided, await queue.committed(committing)
+                return planned, await queue.committed(committing)
             # A decision without a commit counts only if the speculative head it was decided on is committed.
             if head_commit is not None and not await is_committed(head_commit):
-                return decided, CommitResult.CONFLICT
-        if decided.refusal is not None:
-            raise decided.refusal
-        return decided, CommitResult.COMMITTED
+                return planned, CommitResult.CONFLICT
+        if planned.refusal is not None:
+            raise planned.refusal
+        return planned, CommitResult.COMMITTED
 
-    async def _decide(
-        self, request: _Request, organization: Organization | None, activity: Activity | None, attempt: _Attempt
-    ) -> Decided:
-        """The decision on a submission, or on a vote on `activity`, for this version of the organization.
+    async def _plan(
+        self,
+        request: _Request,
+        organization: Organization | None,
+        activity: RecordedActivity | None,
+        attempt: _Attempt,
+    ) -> PlannedCommit:
+        """What to commit for a submission, or for a vote on `activity`, on this version of the organization.
 
         Raises ServiceError if refused with nothing to commit.
         """
@@ -228,31 +231,37 @@ class Lifecycle:
         )
         parent = await self._parent(basis.organization)
         if activity is None:
-            decided = await decide_submission(submission, caller, basis, environment)
+            planned = await plan_submission(submission, caller, basis, environment)
         elif request.is_done_by(activity):
-            return Decided(activity=activity)
+            return PlannedCommit(activity=activity)
         else:
             # The clocks of two servers differ. No vote may be older than the activity's last change.
             basis = replace(basis, now_ms=max(now_ms, activity.updated_at_ms))
-            decided = await decide_vote(activity, submission, caller, basis, environment)
-        if decided.refusal is not None and not attempt.looks_for_repeats:
-            known = await self._on_record(request)
-            if known is not None:  # these bytes were carried out before, and are not evaluated again
-                return Decided(activity=known)
-        return with_events(decided, activity, basis.organization, parent, environment, basis.now_ms)
+            planned = await plan_vote(activity, submission, caller, basis, environment)
+        if planned.refusal is not None and not attempt.looks_for_repeats:
+            known = await self._carried_out(request)
+            if known is not None:
+                return PlannedCommit(activity=known)
+        return with_events(planned, activity, basis.organization, parent, environment, basis.now_ms)
 
     async def _parent(self, organization: Organization) -> Organization | None:
         """The parent, whose webhook endpoints get this organization's events, too."""
         parent_id = organization.profile.parent_id
         return None if parent_id is None else await self._environment.store.organization(parent_id)
 
-    async def _on_record(self, request: _Request) -> Activity | None:
+    async def _carried_out(self, request: _Request) -> RecordedActivity | None:
+        """The activity that the same bytes made or voted on before, in this or another process; None if they are
+        new."""
+        activity = await self._on_record(request)
+        return activity if request.is_done_by(activity) else None
+
+    async def _on_record(self, request: _Request) -> RecordedActivity | None:
         """The activity that these bytes made or vote on; None if it is not on record."""
         return await self._environment.store.activity_with_fingerprint(
             request.organization_id, request.activity_fingerprint
         )
 
-    async def _voted_on(self, request: _Request) -> Activity:
+    async def _voted_on(self, request: _Request) -> RecordedActivity:
         activity = await self._on_record(request)
         if activity is None:
             raise NotFound(

@@ -13,12 +13,13 @@ from keystead.api.errors import PermissionDenied, ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case, counted_proofs, owner_of, proof_of
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import is_temporary
+from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import Submission, recorded_request
 from keystead.policies.expression import CompiledExpression
 
@@ -55,7 +56,7 @@ async def case_of_submission(
 
 
 async def case_of_activity(
-    activity: Activity,
+    activity: RecordedActivity,
     organization: Organization,
     environment: Environment,
     now_ms: int,
@@ -119,7 +120,7 @@ async def scope_of(
     return await environment.policy_sets.scope(holder, holder.session_profiles[profile_id].scope)
 
 
-def operation_of(activity: Activity, environment: Environment) -> ActivityOperation:
+def operation_of(activity: RecordedActivity, environment: Environment) -> ActivityOperation:
     """The operation of an activity on record."""
     operation = environment.catalogue.of_type(activity.type)
     assert isinstance(operation, ActivityOperation), activity.type

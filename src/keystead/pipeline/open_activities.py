@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from keystead.organizations.organization import Organization, Version
 from keystead.pipeline import authorization
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.load_context import case_of_activity
@@ -52,18 +52,20 @@ class OpenActivities:
         self._environment = environment
         self._vote_rights = Lru[_Basis, VoteRights](VOTE_RIGHTS_MAX)
 
-    def now(self, activity: Activity) -> Activity:
+    def now(self, activity: RecordedActivity) -> RecordedActivity:
         """The activity as it is now. Approvals lapse with time, without a request."""
         settings = self._environment.settings
         return activity.at(self._environment.clock.now_ms(), settings.approvals_last_ms)
 
-    async def case_of(self, activity: Activity, organization: Organization, user_ids: Sequence[str] = ()) -> Case:
+    async def case_of(
+        self, activity: RecordedActivity, organization: Organization, user_ids: Sequence[str] = ()
+    ) -> Case:
         """The case on which a vote of these users would be decided now."""
         return await case_of_activity(
             self.now(activity), organization, self._environment, self._environment.clock.now_ms(), user_ids
         )
 
-    async def vote_rights(self, activity: Activity, organization: Organization, user_id: str) -> VoteRights:
+    async def vote_rights(self, activity: RecordedActivity, organization: Organization, user_id: str) -> VoteRights:
         """What this user of the organization may do with an open activity. `activity`: as it is now."""
         environment, now_s = self._environment, self._environment.clock.now_ms() // 1_000
         timeless = _Basis(

@@ -14,11 +14,11 @@ from keystead.api.enums import VoteSelection
 from keystead.api.records import Vote, WalletAccount
 from keystead.api.rendering import encode
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 
 
 def proof_payloads(
-    activity: Activity, organization: Organization, derived: Sequence[WalletAccount], now_ms: int
+    activity: RecordedActivity, organization: Organization, derived: Sequence[WalletAccount], now_ms: int
 ) -> list[str]:
     """The statements about an executed activity: that it was allowed, then each derived address.
 

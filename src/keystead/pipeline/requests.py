@@ -21,7 +21,7 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.secret_fields import repr_without_contents
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import Lookup
-from keystead.pipeline.activity import ActivityOperation, IntentVersion
+from keystead.pipeline.operation import ActivityOperation, IntentVersion
 
 ParametersT = TypeVar("ParametersT")
 

@@ -21,7 +21,7 @@ from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import ContextReads
 
 
@@ -62,7 +62,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
     organization_id: str
     decided_on: Version
-    activity: Activity | None
+    activity: RecordedActivity | None
     authorized_by: tuple[str, Version] | None = None
     write: OrganizationWrite | None = None
     new_organization: OrganizationWrite | None = None
@@ -118,9 +118,11 @@ class Store(ContextReads, Protocol):
         """
         ...
 
-    async def activity(self, organization_id: str, activity_id: str) -> Activity | None: ...
+    async def activity(self, organization_id: str, activity_id: str) -> RecordedActivity | None: ...
 
-    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None: ...
+    async def activity_with_fingerprint(
+        self, organization_id: str, fingerprint: str
+    ) -> RecordedActivity | None: ...
 
     async def activities(
         self,
@@ -128,7 +130,7 @@ class Store(ContextReads, Protocol):
         statuses: Sequence[ActivityStatus],
         types: Sequence[str],
         page: Page,
-    ) -> list[Activity] | None:
+    ) -> list[RecordedActivity] | None:
         """Newest first; no statuses or types means any. None if the page's cursor is not of this list."""
         ...
 

@@ -1,4 +1,4 @@
-"""The decision on a new submission: load context, authorize, execute, build the commit.
+"""What to commit for a new submission: load context, authorize, execute, build the commit.
 
 Not here: the queue and the write (`lifecycle`), the steps themselves.
 """
@@ -14,12 +14,12 @@ from keystead.api.errors import PermissionDenied
 from keystead.api.records import User
 from keystead.organizations.organization import Put
 from keystead.organizations.principals import Principal
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, lacks_mfa_proofs
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case, vote_of
 from keystead.pipeline.chosen_status import in_chosen_status
-from keystead.pipeline.commit import Decided, commit_of, commit_of_refusal
+from keystead.pipeline.commit import PlannedCommit, commit_of, commit_of_refusal
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ExecutionResult, execute
 from keystead.pipeline.load_context import case_of_submission
@@ -28,9 +28,9 @@ from keystead.pipeline.states import Event
 from keystead.policies.denial import denied
 
 
-async def decide_submission(
+async def plan_submission(
     submission: Submission, caller: Principal, basis: Basis, environment: Environment
-) -> Decided:
+) -> PlannedCommit:
     """What to commit for a new submission.
 
     For a denied submission, only its evaluation is committed. Raises ServiceError for a refusal with nothing to
@@ -58,13 +58,15 @@ async def decide_submission(
     return await commit_of(activity, executed, case, basis, evaluation, environment)
 
 
-def _new_activity(submission: Submission, caller: Principal, case: Case, environment: Environment) -> Activity:
+def _new_activity(
+    submission: Submission, caller: Principal, case: Case, environment: Environment
+) -> RecordedActivity:
     """The activity before its first status. The submitter's stamp is the first approval."""
     activity_id = environment.new_id()
     vote = vote_of(
         VoteSelection.APPROVED, activity_id, submission, caller, environment.new_id(), case.submitted_at_ms
     )
-    return Activity(
+    return RecordedActivity(
         id=activity_id,
         organization_id=submission.organization_id,
         type=case.version.activity_type,

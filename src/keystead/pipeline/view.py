@@ -8,12 +8,13 @@ from __future__ import annotations
 from keystead.api import records
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import FINAL_STATUSES, VoteSelection
-from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import Submission, recorded_request
 
 
 def view(
-    activity: Activity,
+    activity: RecordedActivity,
     catalogue: Catalogue,
     user_id: str,
     *,
@@ -54,7 +55,7 @@ def view(
     )
 
 
-def _has_approved(activity: Activity, user_id: str) -> bool:
+def _has_approved(activity: RecordedActivity, user_id: str) -> bool:
     """Whether the user's vote is an approval that has not lapsed."""
     return any(
         vote.user_id == user_id

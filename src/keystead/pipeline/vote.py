@@ -1,4 +1,4 @@
-"""The decision on a vote: load context, authorize, execute if that is now allowed, build the commit.
+"""What to commit for a vote: load context, authorize, execute if that is now allowed, build the commit.
 
 Not here: the queue and the write (`lifecycle`), the steps themselves.
 """
@@ -16,11 +16,11 @@ from keystead.api.enums import FINAL_STATUSES, VoteSelection
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import Vote
 from keystead.organizations.principals import Principal
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, decision_on, may_approve
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case, proof_of, vote_of
-from keystead.pipeline.commit import Decided, commit_of
+from keystead.pipeline.commit import PlannedCommit, commit_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import execute
 from keystead.pipeline.load_context import case_of_activity, scope_of
@@ -37,14 +37,14 @@ class _Ballot(msgspec.Struct, frozen=True):
     """
 
     vote: Vote
-    activity: Activity
+    activity: RecordedActivity
     case: Case
     repeats: bool
 
 
-async def decide_vote(
-    on_record: Activity, submission: Submission, caller: Principal, basis: Basis, environment: Environment
-) -> Decided:
+async def plan_vote(
+    on_record: RecordedActivity, submission: Submission, caller: Principal, basis: Basis, environment: Environment
+) -> PlannedCommit:
     """What to commit for a vote on the activity `on_record`. `submission` is the vote.
 
     An approval that repeats an earlier one and changes nothing commits nothing. Raises ServiceError if the vote is
@@ -58,18 +58,18 @@ async def decide_vote(
     ballot = _cast(activity, case, submission, caller, environment)
     authorized = await _authorize_vote(ballot, before, submission, basis, environment)
     if ballot.repeats and after(activity.status, authorized.event) is activity.status:
-        return Decided(activity=on_record)
+        return PlannedCommit(activity=on_record)
     evaluation = authorized.evaluation(environment.new_id(), activity, ballot.vote, basis.now_ms)
     executed = await execute(authorized.event, ballot.activity, ballot.case, basis, environment)
-    decided = await commit_of(ballot.activity, executed, ballot.case, basis, evaluation, environment)
-    if voter_id != activity.submitter_id and decided.commit is not None:
+    planned = await commit_of(ballot.activity, executed, ballot.case, basis, evaluation, environment)
+    if voter_id != activity.submitter_id and planned.commit is not None:
         return replace(
-            decided, activity=decided.commit.activity
+            planned, activity=planned.commit.activity
         )  # only the submitter gets the secrets of the result
-    return decided
+    return planned
 
 
-def _check_is_open(on_record: Activity) -> None:
+def _check_is_open(on_record: RecordedActivity) -> None:
     if on_record.status in FINAL_STATUSES:
         raise InvalidRequest(
             f"the activity is already in status {on_record.status}: votes on it are closed "
@@ -78,7 +78,7 @@ def _check_is_open(on_record: Activity) -> None:
 
 
 async def _authorize_voter(
-    activity: Activity,
+    activity: RecordedActivity,
     case: Case,
     submission: Submission,
     caller: Principal,
@@ -103,7 +103,7 @@ async def _authorize_voter(
 
 
 def _cast(
-    activity: Activity, case: Case, submission: Submission, caller: Principal, environment: Environment
+    activity: RecordedActivity, case: Case, submission: Submission, caller: Principal, environment: Environment
 ) -> _Ballot:
     """The vote on the activity. A user has one vote: a later one replaces it, and an approval with another
     credential adds a proof to it."""

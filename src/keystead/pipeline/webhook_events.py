@@ -23,8 +23,8 @@ from keystead.organizations.webhooks import (
     WebhookEvent,
     event_row_id,
 )
-from keystead.pipeline.activity import Activity
-from keystead.pipeline.commit import Decided
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.commit import PlannedCommit
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.view import view
 
@@ -37,33 +37,33 @@ _READ_AFTER_MS = 600_000
 
 
 def with_events(
-    decided: Decided,
-    on_record: Activity | None,
+    planned: PlannedCommit,
+    on_record: RecordedActivity | None,
     organization: Organization,
     parent: Organization | None,
     environment: Environment,
     now_ms: int,
-) -> Decided:
+) -> PlannedCommit:
     """The decision whose commit also writes the event of a new activity, or of one with a new status.
 
     `on_record`: the activity before. An event is written only if an endpoint of the organization or of its parent
     wants it, with a delivery for each endpoint.
     """
-    commit = decided.commit
+    commit = planned.commit
     if commit is None or commit.activity is None:
-        return decided
+        return planned
     if on_record is not None and on_record.status is commit.activity.status:
-        return decided
+        return planned
     holders = [holder for holder in (organization, parent) if holder is not None]
     wanted = [(endpoint_id, holder.id) for holder in holders for endpoint_id in _endpoints(commit.activity, holder)]
     if not wanted:
-        return decided
+        return planned
     rows = _rows(commit.activity, wanted, environment, now_ms)
-    return replace(decided, commit=replace(commit, rows=(*commit.rows, *rows)))
+    return replace(planned, commit=replace(commit, rows=(*commit.rows, *rows)))
 
 
 def _rows(
-    activity: Activity, wanted: Sequence[tuple[str, str]], environment: Environment, now_ms: int
+    activity: RecordedActivity, wanted: Sequence[tuple[str, str]], environment: Environment, now_ms: int
 ) -> Iterator[VersionedRow]:
     """The event, and a delivery for each of the endpoints, which are named with their organizations."""
     rules = environment.settings.webhooks
@@ -87,7 +87,7 @@ def _rows(
         )
 
 
-def _endpoints(activity: Activity, holder: Organization) -> Iterator[str]:
+def _endpoints(activity: RecordedActivity, holder: Organization) -> Iterator[str]:
     """The ids of the endpoints of one organization that want this event."""
     for endpoint in holder.of(WebhookEndpoints).values():
         if endpoint.is_active and any(
@@ -103,7 +103,7 @@ def _endpoints(activity: Activity, holder: Organization) -> Iterator[str]:
         yield holder.id
 
 
-def _body(activity: Activity, catalogue: Catalogue, form: Form) -> bytes:
+def _body(activity: RecordedActivity, catalogue: Catalogue, form: Form) -> bytes:
     """The activity as get_activity shows it to somebody who may not vote on it."""
     seen = view(activity, catalogue, "", may_vote=False, lacks_proofs=False)
     body = rendered_activity(seen, form)

@@ -1,7 +1,7 @@
 """The policies of an organization, compiled together, and the slice of them that can apply to a request.
 
 Here: `PolicySet`, and its slices by the shape of a request. A slice depends on the policies and the shape alone.
-Not here: keeping the sets of many organizations (`pipeline.policy_sets`), the evaluation of a slice (`evaluator`).
+Not here: the sets of many organizations (`pipeline.policy_set_cache`), the evaluation of a slice (`evaluator`).
 """
 
 from __future__ import annotations

@@ -32,10 +32,11 @@ from keystead.api.records import ActivityResponse, Wire
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown_activity
-from keystead.organizations.ip_allowlists import EXEMPT, Source
+from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import Submission, read_submission
 from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
@@ -50,10 +51,10 @@ from keystead.server.console_logins import console_logins
 from keystead.server.cors import CorsPolicy
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
+from keystead.server.http_messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.large_requests import LargeRequests
 from keystead.server.lockouts import changes_ip_allowlist, log_lockout
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
-from keystead.server.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.once_per_second import OncePerSecond
 from keystead.server.policy_warnings import log_policy_warnings, makes_policies
 from keystead.server.pretty_logs import line_writer
@@ -257,10 +258,10 @@ class Application:
         stamps: Mapping[bytes, bytes],
         body: bytes,
         line: RequestLine,
-        source: Source,
+        source: SourceAddress,
         *,
         of_proxy: bool = False,
-    ) -> tuple[Activity, Submission, Reading]:
+    ) -> tuple[RecordedActivity, Submission, Reading]:
         """Carry out a submission. Returns the activity that the body made or voted on, the decoded body, and what
         its sender may read."""
         service = self._service
@@ -293,7 +294,7 @@ class Application:
 
     async def _submit_for_proxy(
         self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
-    ) -> Activity:
+    ) -> RecordedActivity:
         activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, of_proxy=True)
         return activity
 
@@ -327,8 +328,8 @@ class Application:
         self._failures.check(request.client.limit_key, time.monotonic())
         return probably_meant(path.removeprefix(_PUBLIC), _SHORT_PATHS)
 
-    def _source(self, request: HttpRequest) -> Source:
-        return Source(request.client.address) if self._settings.ip_allowlists else EXEMPT
+    def _source(self, request: HttpRequest) -> SourceAddress:
+        return SourceAddress(request.client.address) if self._settings.ip_allowlists else EXEMPT
 
     def _form(self, request: HttpRequest) -> Form:
         return form_of(request, self._settings.answer_form)

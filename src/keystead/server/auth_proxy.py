@@ -25,11 +25,12 @@ from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxy
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity, ActivityOperation
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.operation import ActivityOperation
 from keystead.server.authentication import API_KEY_STAMP
+from keystead.server.http_messages import HttpRequest
 from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import RequestLine
-from keystead.server.messages import HttpRequest
 from keystead.server.rate_limits import RateLimit
 from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
@@ -42,7 +43,7 @@ CONFIG_HEADER: Final = b"x-auth-proxy-config-id"
 
 _UUID = re.compile(UUID_PATTERN)
 
-Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine], Awaitable[Activity]]
+Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine], Awaitable[RecordedActivity]]
 """Carries out a stamped submission: its operation, its stamp header, its body, its log line."""
 
 
@@ -96,7 +97,7 @@ class AuthProxyEndpoints:
         operation: ActivityOperation,
         body: bytes,
         line: RequestLine,
-    ) -> Activity:
+    ) -> RecordedActivity:
         """Submit the body, stamped with the proxy's key."""
         signature = await self._service.signer.sign_auth_proxy_request(
             organization_id=organization.id,

@@ -20,7 +20,7 @@ import msgspec
 
 from keystead.organizations.ip_allowlists import Address
 from keystead.organizations.kinds.ip_allowlists import Network
-from keystead.server.messages import CallerAddress, Header
+from keystead.server.http_messages import CallerAddress, Header
 from keystead.server.settings import ForwardedHeader
 
 PROXIES_MAX: Final = 32

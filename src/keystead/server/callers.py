@@ -7,7 +7,7 @@ Not here: the proof of the key (`authentication`), which user of one organizatio
 from __future__ import annotations
 
 from keystead.api.errors import InvalidRequest, NotFound
-from keystead.organizations.ip_allowlists import Source, check_source
+from keystead.organizations.ip_allowlists import SourceAddress, check_source
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import (
@@ -30,7 +30,7 @@ async def reader(
     *,
     before_session: bool,
     of_caller: bool,
-    source: Source,
+    source: SourceAddress,
 ) -> tuple[Organization, Principal]:
     """The organization that a query reads, and the user who reads it.
 
@@ -53,7 +53,7 @@ async def reader(
 
 
 def _allowed_principal(
-    organization: Organization, proven: ProvenKey, now_ms: int, source: Source
+    organization: Organization, proven: ProvenKey, now_ms: int, source: SourceAddress
 ) -> Principal | None:
     """The user of this organization who has the key; None if no user has it. Raises Unauthenticated, and
     PermissionDenied if an IP allow-list does not have the address of `source`."""
@@ -64,7 +64,7 @@ def _allowed_principal(
 
 
 async def _in_suborganization(
-    store: Store, organization: Organization, proven: ProvenKey, now_ms: int, source: Source
+    store: Store, organization: Organization, proven: ProvenKey, now_ms: int, source: SourceAddress
 ) -> tuple[Organization, Principal]:
     """The one sub-organization of this organization that has the user, and the user. Raises Unauthenticated."""
     suborganization_id = await suborganization_with(store, organization.id, *proven.lookup())
@@ -76,7 +76,7 @@ async def _in_suborganization(
 
 
 async def submitter(
-    store: Store, submission: Submission, proven: ProvenKey, now_ms: int, source: Source
+    store: Store, submission: Submission, proven: ProvenKey, now_ms: int, source: SourceAddress
 ) -> tuple[Organization, Principal]:
     """The organization that a submission changes, and the user who submits it.
 

@@ -21,7 +21,7 @@ from typing import assert_never, cast
 
 from keystead.api.errors import RequestTimeout, ServiceError, Unavailable
 from keystead.server.connections import Connections
-from keystead.server.messages import CallerAddress, Header, HttpAnswer, HttpRequest
+from keystead.server.http_messages import CallerAddress, Header, HttpAnswer, HttpRequest
 from keystead.server.request_parser import RequestParser, Stage
 
 Answer = Callable[[HttpRequest], Awaitable[HttpAnswer]]

@@ -11,7 +11,7 @@ from typing import Final
 from keystead.api.errors import MethodNotAllowed, NotFound, ServiceError
 from keystead.api.rendering import error_answer
 from keystead.console import CONSOLE_PATH, SECURITY_HEADERS, ConsoleLogins, console_files
-from keystead.server.messages import Header, HttpAnswer, HttpRequest
+from keystead.server.http_messages import Header, HttpAnswer, HttpRequest
 
 _FOLDER: Final = CONSOLE_PATH.rstrip("/")
 

@@ -17,8 +17,8 @@ from msgspec import Meta
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.client.credentials import Credentials
 from keystead.console import CONSOLE_PATH
+from keystead.server.http_messages import HttpRequest
 from keystead.server.loopback import is_from_this_machine
-from keystead.server.messages import HttpRequest
 from keystead.stamps.signing import ApiKeyStamper
 
 PATH: Final = "/dev/v1/console-login"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from keystead.server.messages import Header
+from keystead.server.http_messages import Header
 
 _PREFLIGHT: list[Header] = [
     (b"access-control-allow-methods", b"POST"),

@@ -12,18 +12,18 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import PermissionDenied
 from keystead.operations import Reading
-from keystead.organizations.ip_allowlists import Source, check_source
-from keystead.pipeline.activity import Activity
+from keystead.organizations.ip_allowlists import SourceAddress, check_source
+from keystead.pipeline.activity import RecordedActivity
 from keystead.server.logs import logger
 
 _KINDS: Final = frozenset({"SET_IP_ALLOWLIST", "REMOVE_IP_ALLOWLIST"})
 
 
-def changes_ip_allowlist(activity: Activity) -> bool:
+def changes_ip_allowlist(activity: RecordedActivity) -> bool:
     return activity.status is ActivityStatus.COMPLETED and activity_kind(activity.type) in _KINDS
 
 
-async def log_lockout(reading: Reading, source: Source, request_id: str) -> None:
+async def log_lockout(reading: Reading, source: SourceAddress, request_id: str) -> None:
     """Log that the organization now refuses this caller, if it does. `reading`: of the request that completed the
     activity."""
     organization = await reading.store.organization(reading.organization.id)

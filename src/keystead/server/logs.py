@@ -93,8 +93,8 @@ class RequestLog:
     """Writes the lines of answered requests without `logging`, whose records would cost more than the rest of a
     query.
 
-    Lines of one turn of the event loop are written together. `encode` makes the bytes of a line. Belongs to one
-    event loop.
+    Lines of one iteration of the event loop are written together. `encode` makes the bytes of a line. Belongs to
+    one event loop.
     """
 
     def __init__(self, encode: Callable[[RequestLine], bytes]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Final
 
-from keystead.server.messages import HttpRequest
+from keystead.server.http_messages import HttpRequest
 
 _LOCAL_NAMES: Final = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 

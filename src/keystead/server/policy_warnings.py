@@ -14,7 +14,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.operations.policy_warnings import warnings_of
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.environment import Environment
 from keystead.server.logs import logger
 
@@ -29,12 +29,12 @@ class _ChangedPolicies(msgspec.Struct, rename="camel"):
     policy_ids: tuple[str, ...] = ()
 
 
-def makes_policies(activity: Activity) -> bool:
+def makes_policies(activity: RecordedActivity) -> bool:
     return activity.status is ActivityStatus.COMPLETED and activity_kind(activity.type) in _KINDS
 
 
 async def log_policy_warnings(
-    activity: Activity, organization: Organization, request_id: str, environment: Environment
+    activity: RecordedActivity, organization: Organization, request_id: str, environment: Environment
 ) -> None:
     """Log the warnings about the policies that the activity created or changed."""
     results = [msgspec.json.decode(result, type=_ChangedPolicies) for result in activity.result.values()]

@@ -15,7 +15,7 @@ import httptools
 import msgspec
 
 from keystead.api.errors import HeadersTooLarge, InvalidRequest, TooLarge
-from keystead.server.messages import Header, HttpRequest
+from keystead.server.http_messages import Header, HttpRequest
 
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?", re.DOTALL)

@@ -26,15 +26,15 @@ from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from keystead.organizations.outgoing_messages import MessageRules
+from keystead.organizations.outgoing_messages import MessageSettings
 from keystead.organizations.principals import Principal
 from keystead.pipeline.authorization import AuthorizationSettings
-from keystead.pipeline.context import SigningCache, TransactionRules
+from keystead.pipeline.context import SigningCache, TransactionSettings
 from keystead.pipeline.environment import ChosenStatus, Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.open_activities import OpenActivities
-from keystead.pipeline.policy_sets import PolicySets
+from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
@@ -68,8 +68,8 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
     return PipelineSettings(
         limits=Limits(**limits),
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
-        transactions=TransactionRules(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
-        messages=MessageRules(
+        transactions=TransactionSettings(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
+        messages=MessageSettings(
             channels=frozenset(senders.by_channel),
             last_ms=settings.messages_last_s * 1000,
             kept_ms=settings.messages_kept_s * 1000,
@@ -148,7 +148,7 @@ class Service:
             catalogue=CATALOGUE,
             settings=pipeline_settings(settings, senders),
             signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
-            policy_sets=PolicySets(settings.policy_characters_cached, long_work),
+            policy_sets=PolicySetCache(settings.policy_characters_cached, long_work),
             long_work=long_work,
             chosen_status=self._chosen_status,
         )

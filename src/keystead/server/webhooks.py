@@ -16,7 +16,7 @@ from keystead.delivery.webhooks.attempts import Attempt, SeenWebhook
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.organizations.webhook_addresses import DialledNetwork, networks_of
 from keystead.organizations.webhook_targets import Target
-from keystead.organizations.webhooks import WebhookDelivery, WebhookRules
+from keystead.organizations.webhooks import WebhookDelivery, WebhookSettings
 from keystead.pipeline.ports import Clock
 from keystead.pipeline.signer_port import Signer
 from keystead.server.settings import Settings, SettingsError
@@ -80,14 +80,14 @@ class Webhooks:
         return await self._sender.send(delivery, target, body)
 
 
-def webhook_rules_of(settings: Settings) -> WebhookRules:
+def webhook_rules_of(settings: Settings) -> WebhookSettings:
     """The rules of webhooks in these settings. Raises SettingsError."""
     if settings.webhook_ca_file:
         try:
             ssl.create_default_context(cafile=settings.webhook_ca_file)
         except OSError as refused:
             raise SettingsError(f"setting KEYSTEAD_WEBHOOK_CA_FILE: cannot be read: {refused}") from None
-    return WebhookRules(
+    return WebhookSettings(
         last_ms=settings.webhooks_last_s * 1000,
         networks=_networks(settings),
         documented_form=settings.answer_form == "documented",

@@ -69,7 +69,7 @@ class GroupCommit:
             self._writer = None
 
     async def _gather(self) -> None:
-        """Wait while each turn of the event loop adds commits, so that requests that arrived together share a
+        """Wait while each iteration of the event loop adds commits, so that requests that arrived together share a
         transaction."""
         count = 0
         while count < len(self._queue) < BATCH_MAX:

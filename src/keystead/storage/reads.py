@@ -14,7 +14,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Page
 from keystead.storage import row_decoding, rows
 from keystead.storage.attachment_reads import HIGHEST, LOWEST, AttachmentReads
@@ -42,11 +42,11 @@ class DatabaseReads(AttachmentReads):
 
     # Activities.
 
-    async def activity(self, organization_id: str, activity_id: str) -> Activity | None:
+    async def activity(self, organization_id: str, activity_id: str) -> RecordedActivity | None:
         selected = await self._select(self._reads.activity, organization_id=organization_id, id=activity_id)
         return row_decoding.activities_from(selected)[0] if selected else None
 
-    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> Activity | None:
+    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None:
         selected = await self._select(
             self._reads.activity_with_fingerprint, organization_id=organization_id, fingerprint=fingerprint
         )
@@ -58,7 +58,7 @@ class DatabaseReads(AttachmentReads):
         statuses: Sequence[ActivityStatus],
         types: Sequence[str],
         page: Page,
-    ) -> list[Activity] | None:
+    ) -> list[RecordedActivity] | None:
         cursor = page.before or page.after
         if cursor is not None and not await self._select(
             self._reads.has_activity, organization_id=organization_id, id=cursor

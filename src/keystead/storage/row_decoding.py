@@ -21,7 +21,7 @@ from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
-from keystead.pipeline.activity import Activity, Proof
+from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.storage.rows import REMOVED, Findings
 
 _data_key_decoder = msgspec.json.Decoder(SealedDataKey)
@@ -116,10 +116,10 @@ def stored_account_from(row: Sequence[Any]) -> StoredAccount:
     return StoredAccount(_account_decoder.decode(body), bool(exported))
 
 
-def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:
+def activities_from(rows: Iterable[Sequence[Any]]) -> list[RecordedActivity]:
     """Activities in the order of the rows. Each activity has consecutive rows, one for each vote, or one row
     without a vote."""
-    grouped: list[tuple[Activity, list[Vote]]] = []
+    grouped: list[tuple[RecordedActivity, list[Vote]]] = []
     for row in rows:
         if not grouped or grouped[-1][0].id != row[1]:
             grouped.append((_activity_from(row[:-_COLUMNS_OF_VOTES]), []))
@@ -130,7 +130,7 @@ def activities_from(rows: Iterable[Sequence[Any]]) -> list[Activity]:
     return [replace(activity, votes=tuple(votes)) for activity, votes in grouped]
 
 
-def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:
+def _vote_from(activity: RecordedActivity, columns: Sequence[Any]) -> Vote:
     vote_id, user_id, selection, message, public_key, signature, scheme, voted_at_ms, voter = columns
     return Vote(
         id=vote_id,
@@ -146,7 +146,7 @@ def _vote_from(activity: Activity, columns: Sequence[Any]) -> Vote:
     )
 
 
-def _activity_from(row: Sequence[Any]) -> Activity:
+def _activity_from(row: Sequence[Any]) -> RecordedActivity:
     """An activity without its votes."""
     (
         organization_id,
@@ -165,7 +165,7 @@ def _activity_from(row: Sequence[Any]) -> Activity:
         revision,
         updated_at_ms,
     ) = row
-    return Activity(
+    return RecordedActivity(
         id=activity_id,
         organization_id=organization_id,
         type=activity_type,

@@ -17,7 +17,7 @@ from keystead.organizations.attached_rows import AttachedRow, RemovedRow, Versio
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
 from keystead.organizations.lookups import CREDENTIALS, Lookup
 from keystead.organizations.organization import Change, Organization, Put, Remove, records_of
-from keystead.pipeline.activity import Activity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, OrganizationWrite
 from keystead.storage.tables import table_of
 from keystead.storage.write_set import ActivitySwap, Row, RowSwap, VersionSwap, WriteSet
@@ -150,7 +150,7 @@ def _record_row(after: Organization, change: Change) -> Row:
             assert_never(change)
 
 
-def _activity_row(activity: Activity) -> Row:
+def _activity_row(activity: RecordedActivity) -> Row:
     return (
         activity.organization_id,
         activity.id,
@@ -163,7 +163,7 @@ def _activity_row(activity: Activity) -> Row:
     )
 
 
-def _activity_changes(activity: Activity) -> Row:
+def _activity_changes(activity: RecordedActivity) -> Row:
     """The columns of ACTIVITY_CHANGES."""
     return (
         str(activity.status),
@@ -177,7 +177,7 @@ def _activity_changes(activity: Activity) -> Row:
     )
 
 
-def _vote_rows(activity: Activity, vote: Vote) -> Iterable[tuple[str, Row]]:
+def _vote_rows(activity: RecordedActivity, vote: Vote) -> Iterable[tuple[str, Row]]:
     message = vote.message.encode()
     voter = _snapshot_row(activity.organization_id, vote.user)
     yield "snapshot", voter

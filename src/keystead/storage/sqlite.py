@@ -53,8 +53,8 @@ class SqliteStore(DatabaseStore):
         self._locks: set[asyncio.Task[None]] = set()
 
     async def version(self, organization_id: str) -> Version | None:
-        """One read answers all calls in the same turn of the event loop. This is as fresh: every request that a
-        turn handles arrived before the turn began."""
+        """One read answers all calls in the same iteration of the event loop. This is as fresh: every request that
+        an iteration handles arrived before it began."""
         known = self._versions.get(organization_id)
         if known is not None:
             return known

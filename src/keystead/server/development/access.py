@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.server.http_messages import HttpRequest
 from keystead.server.loopback import is_from_this_machine
-from keystead.server.messages import HttpRequest
 
 PREFIX = "/dev/v1"
 

@@ -29,8 +29,8 @@ from keystead.server.development.faults import ChosenFaults, Fault, fault_body
 from keystead.server.development.outbox import PATH as OUTBOX
 from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
+from keystead.server.http_messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.logs import logger
-from keystead.server.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.rate_limits import RateLimited
 
 _APPLICATION_CONTROLS = (OUTBOX, CONSOLE_LOGIN)

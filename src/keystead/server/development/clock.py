@@ -29,7 +29,7 @@ class ClockState(ControlAnswer, frozen=True):
     system_time_accepted: bool
 
 
-class ClockChange(ControlRequest, frozen=True):
+class ClockUpdate(ControlRequest, frozen=True):
     """The fields that are present are applied in this order.
 
     system: use the time of the system again; the clock runs. now_ms: set the clock to this time. advance_ms: add so
@@ -73,7 +73,7 @@ class DevelopmentClock:
             system_time_accepted=self._is_system_time_accepted,
         )
 
-    async def change(self, change: ClockChange) -> ClockState:
+    async def change(self, change: ClockUpdate) -> ClockState:
         """Raises InvalidRequest for a time outside of the years 1970 to 9999."""
         now_ms = change.now_ms
         if now_ms is None:
@@ -92,4 +92,4 @@ class DevelopmentClock:
         return self.state()
 
     def control(self) -> Control:
-        return Control(name="clock", read=self.state, change=self.change, change_type=ClockChange)
+        return Control(name="clock", read=self.state, change=self.change, change_type=ClockUpdate)

@@ -35,7 +35,7 @@ class Faults(ControlAnswer, frozen=True):
     faults: tuple[Fault, ...]
 
 
-class FaultChange(ControlRequest, frozen=True):
+class FaultUpdate(ControlRequest, frozen=True):
     """Adds a fault for the next `count` requests whose path contains `path`, such as create_wallet; "" for any
     path.
 
@@ -71,7 +71,7 @@ class ChosenFaults:
     def state(self) -> Faults:
         return Faults(faults=tuple(self._waiting))
 
-    async def change(self, change: FaultChange) -> Faults:
+    async def change(self, change: FaultUpdate) -> Faults:
         """Add a fault. Raises InvalidRequest for a change without effect, for both `status` and `cut`, for a status
         that HTTP does not have, and for too many faults."""
         if change.cut and change.status is not None:
@@ -100,7 +100,7 @@ class ChosenFaults:
         return self.state()
 
     def control(self) -> Control:
-        return Control(name="faults", read=self.state, change=self.change, change_type=FaultChange)
+        return Control(name="faults", read=self.state, change=self.change, change_type=FaultUpdate)
 
 
 def fault_body(status: int) -> bytes:

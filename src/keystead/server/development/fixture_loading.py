@@ -23,7 +23,7 @@ from keystead.api.rendering import encode
 from keystead.operations import CATALOGUE
 from keystead.operations.policies import CreatePolicyIntentV3
 from keystead.organizations.ip_allowlists import EXEMPT
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import read_submission
 from keystead.pipeline.signer_values import AccountRequest
 from keystead.server.authentication import API_KEY_STAMP, prove

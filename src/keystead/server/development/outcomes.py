@@ -15,7 +15,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
-from keystead.pipeline.activity import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation
 from keystead.server.development.control import ENTRIES_MAX, Control, ControlAnswer, ControlRequest
 
 
@@ -33,7 +33,7 @@ class Outcomes(ControlAnswer, frozen=True):
     outcomes: tuple[ChosenOutcome, ...]
 
 
-class OutcomeChange(ControlRequest, frozen=True):
+class OutcomeUpdate(ControlRequest, frozen=True):
     """type: an activity type in any of its versions, such as ACTIVITY_TYPE_CREATE_WALLET. clear: first remove all
     outcomes; then type and status may be absent."""
 
@@ -77,7 +77,7 @@ class ChosenOutcomes:
     def state(self) -> Outcomes:
         return Outcomes(outcomes=tuple(self._waiting))
 
-    async def change(self, change: OutcomeChange) -> Outcomes:
+    async def change(self, change: OutcomeUpdate) -> Outcomes:
         """Add an outcome. Raises InvalidRequest for a type that no submission makes, for a missing status, and for
         too many outcomes."""
         if change.clear:
@@ -98,4 +98,4 @@ class ChosenOutcomes:
         return self.state()
 
     def control(self) -> Control:
-        return Control(name="outcomes", read=self.state, change=self.change, change_type=OutcomeChange)
+        return Control(name="outcomes", read=self.state, change=self.change, change_type=OutcomeUpdate)

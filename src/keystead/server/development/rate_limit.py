@@ -21,7 +21,7 @@ class RateLimitState(ControlAnswer, frozen=True):
     per_second: int
 
 
-class RateLimitChange(ControlRequest, frozen=True):
+class RateLimitUpdate(ControlRequest, frozen=True):
     """per_second: the requests per second on average, and the most that may come at once. 0: no limit."""
 
     per_second: Annotated[int, Meta(ge=0, le=1_000_000)]
@@ -43,11 +43,11 @@ class ChosenRateLimit:
     def state(self) -> RateLimitState:
         return RateLimitState(per_second=self._per_second)
 
-    async def change(self, change: RateLimitChange) -> RateLimitState:
+    async def change(self, change: RateLimitUpdate) -> RateLimitState:
         self._per_second = change.per_second
         self._table = RateTable()
         self._limit = RateLimit("chosen", change.per_second, self._table)
         return self.state()
 
     def control(self) -> Control:
-        return Control(name="rate-limit", read=self.state, change=self.change, change_type=RateLimitChange)
+        return Control(name="rate-limit", read=self.state, change=self.change, change_type=RateLimitUpdate)

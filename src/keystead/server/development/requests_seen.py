@@ -15,7 +15,7 @@ from keystead.api.rendering import Form
 from keystead.operations import CATALOGUE
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-from keystead.server.messages import HttpAnswer, HttpRequest, one_slash
+from keystead.server.http_messages import HttpAnswer, HttpRequest, one_slash
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
 
@@ -71,7 +71,7 @@ class SeenRequests(ControlAnswer, frozen=True):
     requests: tuple[SeenRequest, ...]
 
 
-class RequestsChange(ControlRequest, frozen=True):
+class RequestsUpdate(ControlRequest, frozen=True):
     """clear: forget the requests that came so far."""
 
     clear: bool
@@ -138,13 +138,13 @@ class RequestsSeen:
             requests=tuple(sorted((*self._answered, *self._refused), key=lambda request: request.number))
         )
 
-    async def change(self, change: RequestsChange) -> SeenRequests:
+    async def change(self, change: RequestsUpdate) -> SeenRequests:
         if change.clear:
             self.clear()
         return self.state()
 
     def control(self) -> Control:
-        return Control(name="requests", read=self.state, change=self.change, change_type=RequestsChange)
+        return Control(name="requests", read=self.state, change=self.change, change_type=RequestsUpdate)
 
 
 def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:

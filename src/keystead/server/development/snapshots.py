@@ -32,19 +32,19 @@ class SnapshotNames(ControlAnswer, frozen=True):
     snapshots: tuple[str, ...]
 
 
-class SnapshotChange(ControlRequest, frozen=True):
+class SnapshotUpdate(ControlRequest, frozen=True):
     """name: the name of the new snapshot. It replaces a snapshot of that name."""
 
     name: Name
 
 
-class RestoreChange(ControlRequest, frozen=True):
+class RestoreUpdate(ControlRequest, frozen=True):
     """name: the snapshot to restore. It is kept."""
 
     name: Name
 
 
-class ResetChange(ControlRequest, frozen=True):
+class ResetUpdate(ControlRequest, frozen=True):
     """organization_id: the organization to reset to its state at the start, with its sub-organizations. An
     organization that was made later is removed. Without it, everything is reset: the database, messages, requests
     seen, faults, outcomes, rate limit and clock."""
@@ -71,7 +71,7 @@ class Snapshots:
     def state(self) -> SnapshotNames:
         return SnapshotNames(snapshots=tuple(self._taken))
 
-    async def take(self, change: SnapshotChange) -> SnapshotNames:
+    async def take(self, change: SnapshotUpdate) -> SnapshotNames:
         """Raises InvalidRequest for the name "start", LimitReached for too many or too large ones."""
         if change.name == START:
             raise InvalidRequest(f"field `name`: {START!r} is the snapshot of the start; choose another name")
@@ -91,7 +91,7 @@ class Snapshots:
             self._taken[change.name] = taken
             return self.state()
 
-    async def restore(self, change: RestoreChange) -> SnapshotNames:
+    async def restore(self, change: RestoreUpdate) -> SnapshotNames:
         """Raises NotFound."""
         async with self._changing:
             snapshot = self._taken.get(change.name)
@@ -102,7 +102,7 @@ class Snapshots:
             await restore_snapshot(self._store, snapshot)
             return self.state()
 
-    async def reset(self, change: ResetChange) -> SnapshotNames:
+    async def reset(self, change: ResetUpdate) -> SnapshotNames:
         """Raises NotFound for an organization that does not exist and did not exist at the start."""
         async with self._changing:
             start = self._taken[START]
@@ -115,7 +115,7 @@ class Snapshots:
 
     def controls(self) -> tuple[Control, ...]:
         return (
-            Control(name="snapshots", read=self.state, change=self.take, change_type=SnapshotChange),
-            Control(name="restore", change=self.restore, change_type=RestoreChange),
-            Control(name="reset", change=self.reset, change_type=ResetChange),
+            Control(name="snapshots", read=self.state, change=self.take, change_type=SnapshotUpdate),
+            Control(name="restore", change=self.restore, change_type=RestoreUpdate),
+            Control(name="reset", change=self.reset, change_type=ResetUpdate),
         )

@@ -21,7 +21,7 @@ class SentWebhooks(ControlAnswer, frozen=True):
     webhooks: tuple[SeenWebhook, ...]
 
 
-class WebhooksChange(ControlRequest, frozen=True):
+class WebhooksUpdate(ControlRequest, frozen=True):
     """clear: forget the webhooks that were sent so far."""
 
     clear: bool
@@ -45,10 +45,10 @@ class WebhooksSeen:
     def state(self) -> SentWebhooks:
         return SentWebhooks(webhooks=tuple(self._seen))
 
-    async def change(self, change: WebhooksChange) -> SentWebhooks:
+    async def change(self, change: WebhooksUpdate) -> SentWebhooks:
         if change.clear:
             self.clear()
         return self.state()
 
     def control(self) -> Control:
-        return Control(name="webhooks", read=self.state, change=self.change, change_type=WebhooksChange)
+        return Control(name="webhooks", read=self.state, change=self.change, change_type=WebhooksUpdate)

@@ -52,7 +52,7 @@ class _Entry:
         return _CHARACTERS_PER_ORGANIZATION + sum(len(source.text) for source in self.expressions)
 
 
-class PolicySets:
+class PolicySetCache:
     """Compiled policies by organization. The least recently used organization is dropped first.
 
     If the policies of an organization change, unchanged expressions stay compiled and the others are dropped.

@@ -15,8 +15,8 @@ from keystead.api.records import MfaPolicy, Policy, Timestamp, User
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records
-from keystead.pipeline import policy_sets
-from keystead.pipeline.policy_sets import PolicySets
+from keystead.pipeline import policy_set_cache
+from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
 from tests.support.policy_fixtures import ANA, allow
 
@@ -64,13 +64,13 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.append(source.text)
         return compile_stored(source)
 
-    monkeypatch.setattr(policy_sets, "compile_stored", counting)
+    monkeypatch.setattr(policy_set_cache, "compile_stored", counting)
     return texts
 
 
 @in_event_loop
 async def test_a_version_is_compiled_once(compiled: list[str]) -> None:
-    sets, one = PolicySets(), organization(about("A"), about("B"))
+    sets, one = PolicySetCache(), organization(about("A"), about("B"))
     first = await sets.of(one)
     assert await sets.of(replace(one, version=Version(2, "y"))) is first
     assert len(compiled) == 2
@@ -79,7 +79,7 @@ async def test_a_version_is_compiled_once(compiled: list[str]) -> None:
 
 @in_event_loop
 async def test_a_change_compiles_changed_expressions_and_drops_removed_ones(compiled: list[str]) -> None:
-    sets = PolicySets()
+    sets = PolicySetCache()
     await sets.of(organization(about("A"), about("B")))
     before = sets.characters
     changed = await sets.of(organization(about("B"), about("C")))
@@ -96,7 +96,7 @@ async def test_a_change_compiles_changed_expressions_and_drops_removed_ones(comp
 @in_event_loop
 async def test_the_least_recently_used_entry_is_dropped_first(compiled: list[str]) -> None:
     each = 100 + len("wallet.id == 'A'")
-    sets = PolicySets(characters_max=2 * each)
+    sets = PolicySetCache(characters_max=2 * each)
     first, second, third = (organization(about("A"), id_=id_) for id_ in "123")
     await sets.of(first)
     await sets.of(second)
@@ -113,7 +113,7 @@ async def test_the_least_recently_used_entry_is_dropped_first(compiled: list[str
 
 @in_event_loop
 async def test_an_organization_that_does_not_fit_is_compiled_each_time(compiled: list[str]) -> None:
-    sets, one = PolicySets(characters_max=50), organization(about("A"))
+    sets, one = PolicySetCache(characters_max=50), organization(about("A"))
     for _ in range(2):
         assert len((await sets.of(one)).policy_set.policies) == 1
     assert (len(compiled), sets.characters) == (2, 0)
@@ -121,7 +121,7 @@ async def test_an_organization_that_does_not_fit_is_compiled_each_time(compiled:
 
 @in_event_loop
 async def test_mfa_conditions_are_cached_with_the_policies(compiled: list[str]) -> None:
-    sets, one = PolicySets(), organization(about("A"))
+    sets, one = PolicySetCache(), organization(about("A"))
     user, other = mfa_user("activity.action == 'SIGN'"), mfa_user("activity.action == 'EXPORT'")
     plain = await sets.of(one)
     for asked in (user, other, user):
@@ -137,7 +137,7 @@ async def test_mfa_conditions_are_cached_with_the_policies(compiled: list[str]) 
 async def test_concurrent_requests_share_the_compilation_of_equal_policies(compiled: list[str]) -> None:
     long = [about("A" * 1_500 + str(number)) for number in range(10)]
     one = organization(*[replace(each, policy_id=str(n)) for n, each in enumerate(long)])
-    sets = PolicySets()
+    sets = PolicySetCache()
     found = await asyncio.gather(*(sets.of(one) for _ in range(4)))
     assert len(compiled) == len(one.policies)
     assert all(len(each.policy_set.policies) == len(one.policies) for each in found)
@@ -155,14 +155,14 @@ async def test_others_run_while_policies_are_compiled() -> None:
             turns += 1
             await asyncio.sleep(0)
 
-    compiling: asyncio.Task[Any] = asyncio.ensure_future(PolicySets().of(one))
+    compiling: asyncio.Task[Any] = asyncio.ensure_future(PolicySetCache().of(one))
     await other()
     assert turns >= 10
 
 
 @in_event_loop
 async def test_versions_that_are_compiled_at_the_same_time_keep_their_own_policies() -> None:
-    sets, one, two = PolicySets(), organization(about("A")), organization(about("B"))
+    sets, one, two = PolicySetCache(), organization(about("A")), organization(about("B"))
     users = [mfa_user(f"activity.action == '{letter * 2_000}'") for letter in "XY"]
     await sets.of(one)
     both = await asyncio.gather(sets.of(one, users), sets.of(two))

@@ -1,0 +1,95 @@
+"""The input and output of an execution.
+
+Here: the values. Not here: the step that executes (`execution`), the functions of the operations (`operations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+import msgspec
+
+from keystead.api.errors import ServiceError
+from keystead.api.records import WalletAccount, Wire
+from keystead.organizations.attached_rows import VersionedRow
+from keystead.organizations.attachments import Attachment
+from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.limits import Limits
+from keystead.organizations.organization import Change, Organization
+from keystead.organizations.outgoing_messages import MessageSettings
+from keystead.organizations.webhooks import WebhookSettings
+from keystead.pipeline.long_work import LongWork
+from keystead.pipeline.ports import OAuth2
+from keystead.pipeline.signer_port import Signer
+
+ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
+ContextT = TypeVar("ContextT")
+
+
+class NewOrganization(msgspec.Struct, frozen=True):
+    """An organization to create, and the rows beside it.
+
+    `shares_credentials`: its users may have public keys and credential ids that other sub-organizations of the
+    parent have.
+    """
+
+    organization: Organization
+    attachments: tuple[Attachment, ...] = ()
+    shares_credentials: bool = False
+
+
+class ExecutionOutput(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
+    """The output of an execution: its result, the changes that it asks for, the rows beside the organization.
+
+    `recorded_result` replaces a result that holds a secret in the database; the submitter gets the secret once,
+    in the answer. `derived` are the accounts whose derivation an app proof can attest. `new_organization` is
+    another organization that the activity creates.
+    """
+
+    result: ResultT
+    recorded_result: ResultT | None = None
+    changes: tuple[Change, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    derived: tuple[WalletAccount, ...] = ()
+    new_organization: NewOrganization | None = None
+
+
+class RefusalWithRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The output of an execution that is refused and still writes rows.
+
+    `rows` are written first, for example the count of wrong attempts at a code; then the caller gets `error`.
+    A refusal that writes nothing is raised instead.
+    """
+
+    error: ServiceError
+    rows: tuple[VersionedRow, ...]
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True):
+    """What the function of an operation may read and use. An execution writes nothing.
+
+    `identities`: what the request's ID tokens proved when it was submitted, by field. `stamped_with`: the id of the
+    record of the credential that stamped the request. `session_profile_id`: the profile of the session that stamped
+    it; "" if no profile limits it.
+    """
+
+    organization: Organization
+    submitter_id: str
+    stamped_with: str
+    session_profile_id: str
+    identities: Mapping[str, ProvenIdentity]
+    now_ms: int
+    limits: Limits
+    messages: MessageSettings
+    webhooks: WebhookSettings
+    signer: Signer
+    oauth2: OAuth2
+    new_id: Callable[[], str]
+    long_work: LongWork
+
+
+class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
+    """An execution with the result of its operation's `load_context` function."""
+
+    context: ContextT

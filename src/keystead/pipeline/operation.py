@@ -1,0 +1,101 @@
+"""An operation that submits activities, as the pipeline sees it: its versions and its functions.
+
+Here: the declaration. Not here: how a function is declared as an operation (`operations.declare`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from keystead.api.catalogue import Kind, Operation, wire_key
+from keystead.api.decoding import Decoder
+from keystead.api.enums import VoteSelection
+from keystead.api.parameters import RequestStruct
+from keystead.api.records import Wire
+from keystead.organizations.lookups import Lookup
+from keystead.organizations.organization import Organization
+from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import ExecutionOutput, RefusalWithRows
+from keystead.policies.request import ResourceKeywords
+
+THE_SUBMITTER: Final = ""
+"""What `owner` returns for the user who submits the activity."""
+
+Execute = Callable[
+    [Any, Any], ExecutionOutput[Wire] | RefusalWithRows | Awaitable[ExecutionOutput[Wire] | RefusalWithRows]
+]
+LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
+Resources = Callable[[Organization, Any, Any], ResourceKeywords]
+Precondition = Callable[[str, Any], None]
+UserLookup = Callable[[Any], Lookup | None]
+OidcTokens = Callable[[Any], Mapping[str, str]]
+
+
+class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of an activity type: its parameters, and how to convert them to those of the current version.
+
+    `result` converts the current version's result to this version's; None if they are the same. `result_key` names
+    the member that holds it.
+    """
+
+    activity_type: str
+    intent: type[RequestStruct]
+    result_key: str
+    result_struct: type[Wire]
+    upgrade: Callable[[Any], RequestStruct]
+    decoder: Decoder
+    result: Callable[[Any], Wire] | None = None
+
+    @property
+    def intent_key(self) -> str:
+        return wire_key(self.intent)
+
+
+class ActivityOperation(Operation, frozen=True, kw_only=True):
+    """An operation that submits an activity.
+
+    - `owner` returns the user whose own credentials or session the intent is about. That user may do so without a
+      policy. It returns THE_SUBMITTER if the intent names no user.
+    - `vote`: the operation is this vote on another activity. It executes nothing.
+    - `by_parent`: a user of the parent may submit it to a sub-organization, if the parent's policies allow it.
+    - `user_lookup` returns the value that finds the sub-organization, if the submission names the parent. The value
+      is not proven yet: the execution proves it.
+    - `asks_provider`: the execution waits for a provider of OAuth 2.0.
+    - `changes_organization` is False if no execution changes the organization. Then submissions do not queue.
+
+    These functions take an intent of the current version:
+
+    - `oidc_tokens` returns the intent's ID tokens by field. They are verified once, when it is submitted.
+    - `precondition` gets the submitter's id and refuses a new submission before any policy is evaluated.
+    - `load_context` runs before every decision. It looks up what `resources` and the execution need beyond the
+      organization. If it reads rows of the organization itself (`context_is_own`), the commits before the activity
+      are durable first.
+    - `resources` returns the keywords besides `activity` that policies see, from the organization, the intent and
+      the context (None without `load_context`).
+    """
+
+    kind: ClassVar[Kind] = "submit"
+
+    versions: tuple[IntentVersion, ...]
+    result: type[Wire]
+    execute: Execute
+    owner: Callable[[Any], str] | None = None
+    vote: VoteSelection | None = None
+    by_parent: bool = False
+    user_lookup: UserLookup | None = None
+    changes_organization: bool = True
+    load_context: LoadContext | None = None
+    context_is_own: bool = True
+    resources: Resources | None = None
+    precondition: Precondition | None = None
+    oidc_tokens: OidcTokens | None = None
+    asks_provider: bool = False
+
+    def version_of(self, activity_type: str) -> IntentVersion | None:
+        for version in self.versions:
+            if version.activity_type == activity_type:
+                return version
+        return None
