@@ -196,6 +196,7 @@ PERSONAL = b"\x19Ethereum Signed Message:\n"
         (payload((PERSONAL + b"5hello").hex(), hashed="KECCAK256"), "Sign a message of 5 bytes", ""),
         (payload((PERSONAL + b"111").hex(), hashed="KECCAK256"), "Sign 29 raw bytes", "looks the same"),
         (payload((PERSONAL + b"211").hex(), hashed="KECCAK256"), "Sign a message of 2 bytes", ""),
+        (payload((PERSONAL + b"1" * 5_000).hex(), hashed="KECCAK256"), "Sign 5026 raw bytes", "looks the same"),
         (
             payload(ethereum(to=TO, value=10**18), hashed="KECCAK256"),
             f"Send 1 ETH to {TO}, on Ethereum (chain 1)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from keystead.api.errors import InvalidRequest, ServiceError, Unavailable
 from keystead.identities import discovery
 from keystead.identities.discovery import CACHED_DEFAULT_S, CACHED_MAX_S, CACHED_MIN_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
-from keystead.identities.web_answers import ANSWER_BYTES_MAX
+from keystead.identities.web_answers import ANSWER_BYTES_MAX, check_address
 from keystead.organizations.identities import ProvenIdentity
 from tests.support.issuers import Issuer
 
@@ -83,6 +84,24 @@ def test_the_keys_are_fetched_and_cached() -> None:
     for _ in range(3):
         assert run(harness.proves(ISSUER.token(NOW_S))).sub == "somebody"
     assert harness.asked == [DOCUMENT, KEYS]
+
+
+@pytest.mark.parametrize(
+    ("url", "is_accepted"),
+    [
+        ("https://issuer.example", True),
+        ("https://issuer.example:8443/keys", True),
+        ("http://127.0.0.1:8080/keys", True),
+        ("http://issuer.example/keys", False),
+        ("https://issuer.example:0/keys", False),
+        ("https://somebody@issuer.example/keys", False),
+        ("https://issuer.example/keys#first", False),
+        ("https:///keys", False),
+    ],
+)
+def test_addresses(url: str, is_accepted: bool) -> None:
+    with contextlib.nullcontext() if is_accepted else pytest.raises(ValueError, match="expected"):
+        check_address(url)
 
 
 def test_an_issuer_whose_name_ends_in_a_slash() -> None:

@@ -68,6 +68,12 @@ def of_ana(people: OrganizationHarness) -> dict[str, Any]:
 
 Asked = Callable[[OrganizationHarness], dict[str, Any]]
 REFUSED: dict[str, tuple[str, Asked, int, str]] = {
+    "a name that is taken by another of the request": (
+        "create_policies",
+        lambda c: {"policies": [policy("one"), policy("one")]},
+        400,
+        "policies[1].policyName",
+    ),
     "a name that is taken": ("create_policy", lambda c: policy("first"), 400, "policy label must be unique"),
     "a field there is not": (
         "create_policy",

@@ -20,6 +20,8 @@ from keystead.describe.fields import facts_of, truncated
 from keystead.describe.token_calls import to_checksum_address
 
 _PERSONAL = re.compile(rb"\x19Ethereum Signed Message:\n(\d+)")
+_LENGTH_DIGITS_MAX = 8
+"""Digits of the length of a message. A request has at most 1 MiB."""
 """The prefix that wallets put in front of a message (ERC-191, version 0x45), with the length of the message."""
 
 _PERMITS: Final = ("Permit", "PermitSingle", "PermitBatch", "PermitTransferFrom", "PermitBatchTransferFrom")
@@ -122,7 +124,7 @@ def _message(data: bytes) -> ActivityDescription | None:
     if prefix is None:
         return None
     # If the message begins with digits, they follow the digits of the length.
-    for end in range(prefix.start(1) + 1, prefix.end(1) + 1):
+    for end in range(prefix.start(1) + 1, min(prefix.end(1), prefix.start(1) + _LENGTH_DIGITS_MAX) + 1):
         if int(data[prefix.start(1) : end]) == len(data) - end:
             text = data[end:].decode("utf-8", "backslashreplace")
             return ActivityDescription(

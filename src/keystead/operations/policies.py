@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -44,7 +44,7 @@ class CreatePolicyResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_POLICY_V3")
 async def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> ExecutionOutput[CreatePolicyResult]:
     """Add a policy."""
-    (policy,) = await _new_policies(execution, (intent,), "parameters")
+    (policy,) = await _new_policies(execution, {"parameters": intent})
     return ExecutionOutput(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
 
 
@@ -61,22 +61,22 @@ async def create_policies(
     execution: Execution, intent: CreatePoliciesIntent
 ) -> ExecutionOutput[CreatePoliciesResult]:
     """Add several policies, all or none."""
-    policies = await _new_policies(execution, intent.policies, "parameters.policies")
+    by_field = {f"parameters.policies[{index}]": requested for index, requested in enumerate(intent.policies)}
+    policies = await _new_policies(execution, by_field)
     return ExecutionOutput(
         result=CreatePoliciesResult(policy_ids=tuple(policy.policy_id for policy in policies)),
         changes=tuple(Put(policy) for policy in policies),
     )
 
 
-async def _new_policies(
-    execution: Execution, requested: tuple[CreatePolicyIntentV3, ...], field: str
-) -> list[Policy]:
+async def _new_policies(execution: Execution, by_field: Mapping[str, CreatePolicyIntentV3]) -> list[Policy]:
+    """The new policies. `by_field`: what is requested, by the field of the request."""
     organization = execution.organization
-    organization.policies.check_limit(len(requested), execution.limits)
+    organization.policies.check_limit(len(by_field), execution.limits)
     now = Timestamp.from_ms(execution.now_ms)
     used_names = organization.policies.labels()
     policies = []
-    for intent in requested:
+    for field, intent in by_field.items():
         Policies.check_label(intent.policy_name, used_names, f"{field}.policyName")
         policy = Policy(
             policy_id=execution.new_id(),
