@@ -1,13 +1,15 @@
-"""Every module is short enough to read at once; every `match` says what happens to a case that it does not list."""
+"""Every module is short enough to read at once. Its header names modules that exist. Every `match` says what happens
+to a case that it does not list."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 from functools import cache
 
-from tests.support.source_tree import ROOT, assert_only, modules, tracked_files
+from tests.support.source_tree import ROOT, Module, assert_only, modules, tracked_files
 
 LINES_MAX = 500
 LONG = {
@@ -16,6 +18,9 @@ LONG = {
     "tests/stamps/test_attestation.py": "a table of attestations",
 }
 """Modules that are longer, and why. May only shrink."""
+
+NOT_MODULES = {"list", "diff", "apply", "lint", "list_users", "list_policies", "pkcs11", "sql"}
+"""Commands, operations, an extra and a folder that headers of modules name after "Not here"."""
 
 OPEN_SETS = {
     "chains.bitcoin.transaction._digest": "kinds of output, as text",
@@ -50,6 +55,46 @@ def test_modules_are_short() -> None:
         and len((ROOT / path).read_text().splitlines()) > LINES_MAX
     }
     assert_only(found, LONG, f"modules of more than {LINES_MAX} lines; divide them by subject:")
+
+
+def test_what_is_not_here_is_in_a_module_that_exists() -> None:
+    """A header says `Not here: … (`module`)`, by a name that is relative to its package or to one above."""
+    found = {
+        f"{module.name}: {name}"
+        for module in modules().values()
+        for part in re.findall(r"Not here:(.*?)(?:\n\n|$)", ast.get_docstring(module.tree) or "", re.DOTALL)
+        for name in re.findall(r"`([a-z][\w.]*)`", part)
+        if name not in NOT_MODULES and not _exists(name, module)
+    }
+    assert not found
+
+
+def _exists(name: str, module: Module) -> bool:
+    """Whether a module has this name, or a module defines it."""
+    packages = module.name.split(".")
+    candidates = [".".join([*packages[:depth], name]) for depth in range(len(packages) + 1)]
+    return any(
+        candidate in modules() or candidate.rpartition(".")[2] in _top_level(candidate.rpartition(".")[0])
+        for candidate in candidates
+    )
+
+
+@cache
+def _top_level(name: str) -> set[str]:
+    if name not in modules():
+        return set()
+    body = modules()[name].tree.body
+    defined = {
+        node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    assigned = {
+        node.id
+        for statement in body
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name)
+    }
+    return defined | assigned
 
 
 def test_every_match_over_a_closed_set_ends_in_assert_never() -> None:

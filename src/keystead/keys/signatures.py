@@ -2,7 +2,7 @@
 
 Pure. Each signature is verified before it is returned, so that a fault of the machine cannot leak a key through a
 wrong signature. It is verified under the public key on record, so that it is always by the key that the caller
-named. Not here: which key may sign (`operations`), what is signed (`payloads`, `transactions`).
+named. Not here: which key may sign (`operations`), what is signed (`chains`).
 """
 
 from __future__ import annotations
