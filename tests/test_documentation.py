@@ -42,6 +42,12 @@ def test_the_coverage_page() -> None:
     }
 
 
+def test_the_readme_says_how_much_is_answered() -> None:
+    found = re.search(r"Answered: (\d+) of (\d+) operations", coverage.coverage_page())
+    assert found is not None
+    assert f"answers [{found[1]} of the {found[2]} operations]" in (ROOT / "README.md").read_text()
+
+
 def test_the_api_reference() -> None:
     """Its examples are run again."""
     assert reference.main(["--check"]) == 0, "run make generate"

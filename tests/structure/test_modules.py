@@ -1,5 +1,5 @@
-"""Every module is short enough to read at once. Its header names modules that exist. Every `match` says what happens
-to a case that it does not list."""
+"""Every module is short enough to read at once. Its header names modules that exist. Every `match` says what
+happens to a case that it does not list."""
 
 from __future__ import annotations
 
