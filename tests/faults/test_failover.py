@@ -92,7 +92,9 @@ def test_primary_is_lost_and_the_standby_promoted(
     standby = PostgresDatabase(cluster.second.url(cluster.database_name))
     check_record(standby, installation.organization_id, load.acknowledged + again)
     standby.close()
-    events = [line["event"].partition(":")[0] for line in server.log_lines() if "database is" in line["event"]]
+    events = [
+        line["event"].partition(":")[0] for line in server.log_lines() if line["event"].startswith("the database ")
+    ]
     assert (events[0], events[-1]) == ("the database does not answer", "the database answers again")
 
 

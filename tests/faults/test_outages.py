@@ -65,7 +65,9 @@ def test_postgres_crashes_and_returns(own_postgres: PostgresServer, start: Calla
         assert load.refused == []
         check_record(database, installation.organization_id, load.acknowledged)
     database.close()
-    events = [line["event"].partition(":")[0] for line in server.log_lines() if "database is" in line["event"]]
+    events = [
+        line["event"].partition(":")[0] for line in server.log_lines() if line["event"].startswith("the database ")
+    ]
     assert events[:2] == ["the database does not answer", "the database answers again"]
     assert (len(events) >= 4, events[-1]) == (True, "the database answers again")
     assert "password" not in server.log.read_text()

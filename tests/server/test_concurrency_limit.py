@@ -265,8 +265,9 @@ def test_requests_that_wait_for_an_issuer_delay_no_others() -> None:
         limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
         async with limit.slot("b"):
             pass
-        for _ in range(LIMIT_MIN):
-            await limit.slot("a", RequestGroup.ISSUER).__aenter__()
+        logins = [limit.slot("a", RequestGroup.ISSUER) for _ in range(LIMIT_MIN)]
+        for login in logins:
+            await login.__aenter__()
         third = asyncio.create_task(limit.slot("a", RequestGroup.ISSUER).__aenter__())
         await _settled()
         async with asyncio.timeout(10), limit.slot("a") as has_waited:

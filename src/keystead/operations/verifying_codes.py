@@ -186,7 +186,7 @@ async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -
     counted = code.after_wrong_attempt()
     attempts_left = ATTEMPTS_MAX - counted.attempts
     return RefusalWithRows(
-        error=InvalidRequest(f"Invalid OTP code: wrong code; attempts attempts_left: {attempts_left}"),
+        error=InvalidRequest(f"Invalid OTP code: wrong code; attempts left: {attempts_left}"),
         rows=(counted,),
     )
 
