@@ -95,7 +95,7 @@ def test_primary_is_lost_and_the_standby_promoted(
     events = [
         line["event"].partition(":")[0] for line in server.log_lines() if line["event"].startswith("the database ")
     ]
-    assert (events[0], events[-1]) == ("the database does not answer", "the database answers again")
+    assert (events[0], events[-1]) == ("the database failed a request", "the database works again")
 
 
 def test_commits_that_no_standby_has_are_not_acknowledged(

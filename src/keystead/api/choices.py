@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 ALL_SHOWN_MAX = 12
-"""A list of at most so many words is shown whole. Of a longer list, a message shows the words most like the one
+"""A list of at most this many words is shown whole. Of a longer list, a message shows the words most like the one
 that was sent."""
 
 _STEP = re.compile(r"\.?(?P<name>[^.\[\]]+)|\[(?P<item>[^\]]*)\]")

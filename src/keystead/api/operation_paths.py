@@ -13,7 +13,7 @@ from keystead.api.spelling import nearest
 
 _PATH: Final = re.compile(r"(?P<kind>query|submit)/(?P<name>[a-z0-9_]{1,64})")
 _OTHER: Final = {"query": ("submit", "submission"), "submit": ("query", "query")}
-# Names are compared whole only if their lengths differ by at most so many letters, and if the first or the last
+# Names are compared whole only if their lengths differ by at most this many letters, and if the first or the last
 # letters are equal. A caller without a key can send unknown paths, so each must cost the server little.
 _LENGTH_DIFFERENCE_MAX: Final = 4
 _FIRST_LETTERS, _LAST_LETTERS = 3, 4

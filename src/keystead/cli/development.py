@@ -56,7 +56,7 @@ SeedOption = Annotated[
     str, typer.Option(help="Derive every identifier and key from this text. Such keys are public.")
 ]
 RemoteOption = Annotated[
-    bool, typer.Option("--allow-remote", help="Allow an address that other machines can reach as --host.")
+    bool, typer.Option("--allow-remote", help="Allow --host to be an address that other machines can reach.")
 ]
 KeysFileOption = Annotated[
     str,

@@ -55,7 +55,8 @@ def init(
         str,
         typer.Option(
             envvar="KEYSTEAD_MASTER_KEY_FILE",
-            help="If it is missing, it is made, readable by its owner only. Or the PKCS#11 URI of an existing key.",
+            help="The file of the master key. A file that does not exist is made, readable by its owner only. "
+            "Or the PKCS#11 URI of an existing key.",
         ),
     ],
     user_name: Annotated[str, typer.Option(help="Name of the root user.")] = "Root user",

@@ -20,9 +20,10 @@ from keystead.describe.fields import facts_of, truncated
 from keystead.describe.token_calls import to_checksum_address
 
 _PERSONAL = re.compile(rb"\x19Ethereum Signed Message:\n(\d+)")
-_LENGTH_DIGITS_MAX = 8
-"""Digits of the length of a message. A request has at most 1 MiB."""
 """The prefix that wallets put in front of a message (ERC-191, version 0x45), with the length of the message."""
+
+_LENGTH_DIGITS_MAX = 8
+"""The most digits of that length. A request has at most 1 MiB, and wallets write no leading zeros."""
 
 _PERMITS: Final = ("Permit", "PermitSingle", "PermitBatch", "PermitTransferFrom", "PermitBatchTransferFrom")
 _UNKNOWN: Final = (

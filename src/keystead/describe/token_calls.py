@@ -23,7 +23,7 @@ _FUNCTIONS: Final = (
     ("setApprovalForAll", ("address spender", "bool approved")),
 )
 UNLIMITED_FROM: Final = 1 << 128
-"""An approval of so many units or more has no limit in practice, because no token has so many units."""
+"""An approval of this many units or more has no limit in practice, because no token has as many."""
 
 
 class TokenCall(msgspec.Struct, frozen=True, kw_only=True):

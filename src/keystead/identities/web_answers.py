@@ -39,8 +39,9 @@ def check_address(url: str, *, with_query: bool = False) -> None:
     except httpx.InvalidURL:
         raise ValueError(f"{url[:200]!r} is not a URL") from None
     schemes = ("https", "http") if parsed.host in LOOPBACK else ("https",)
-    has_port = parsed.port is None or 0 < parsed.port < 65_536
-    if parsed.scheme not in schemes or not parsed.host or parsed.userinfo or not has_port:
+    if parsed.port is not None and not 0 < parsed.port < 65_536:
+        raise ValueError(f"{url[:200]!r}: expected a port from 1 to 65535")
+    if parsed.scheme not in schemes or not parsed.host or parsed.userinfo:
         raise ValueError(f"{url[:200]!r}: expected https://HOST… without a user")
     if parsed.fragment or (parsed.query and not with_query):
         raise ValueError(f"{url[:200]!r}: expected a URL without query and fragment")

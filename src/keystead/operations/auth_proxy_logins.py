@@ -213,7 +213,8 @@ async def oauth2_authenticate(call: ProxyCall, request: Oauth2AuthenticateReques
     )
     if credential is None:
         raise NotFound(
-            f"field `clientId`: the organization has no OAuth 2.0 credential of {request.provider} with this id"
+            f"field `clientId`: the organization has no OAuth 2.0 credential of {request.provider} with this "
+            "client id"
         )
     parameters = {
         "oauth2CredentialId": credential.oauth2_credential_id,

@@ -55,7 +55,7 @@ def new_authenticator(
 
 
 def check_room_for_authenticators(held: int, adding: int, limits: Limits) -> None:
-    """Raise LimitReached if a user with `held` passkeys may not have so many more.
+    """Raise LimitReached if a user with `held` passkeys may not have `adding` more.
 
     Checked before any is verified: an attestation takes up to a millisecond.
     """

@@ -1,4 +1,4 @@
-"""The rules for credentials of every type: which users may have one, and whether a user can authenticate at all.
+"""The rules for credentials of every type: which users may have one, and whether a user has one that lasts.
 
 Not here: API keys (`api_keys`), passkeys (`authenticators`), OAuth identities (`oauth_providers`), and which user a
 credential proves (`principals`).

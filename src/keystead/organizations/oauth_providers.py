@@ -55,7 +55,9 @@ def new_oauth_providers(
     for index, (params, from_token) in enumerate(zip(providers, proven, strict=True)):
         place = f"{field}[{index}]"
         if (params.oidc_token is None) == (params.oidc_claims is None):
-            raise InvalidRequest(f"invalid request: field `{place}`: expected either `oidcToken` or `oidcClaims`")
+            raise InvalidRequest(
+                f"invalid request: field `{place}`: expected either `oidcToken` or `oidcClaims`, not both"
+            )
         claims = params.oidc_claims or from_token
         if claims is None:
             raise InvalidRequest(

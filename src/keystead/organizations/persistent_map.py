@@ -14,7 +14,7 @@ V = TypeVar("V")
 D = TypeVar("D")
 
 _FEW = 64
-"""A map of at most so many entries has one dict, because copying it costs less than several dicts."""
+"""A map of at most this many entries has one dict, because copying it costs less than several dicts."""
 
 
 class PersistentMap(Mapping[K, V]):

@@ -140,7 +140,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     # Rules.
 
     def check_limit(self, adding: int, limits: Limits) -> None:
-        """Raise LimitReached if so many more records would exceed the kind's limit."""
+        """Raise LimitReached if this number of new records would exceed the kind's limit."""
         check_limit(len(self), adding, self.limits[0], limits)
 
     def labels(self, scope: object = None) -> dict[str, str]:

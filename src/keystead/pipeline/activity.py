@@ -64,7 +64,7 @@ class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         # Without what was signed: it is in the votes, too.
-        return f"Activity(id={self.id!r}, organization_id={self.organization_id!r}, type={self.type!r}, …)"
+        return f"RecordedActivity(id={self.id!r}, organization_id={self.organization_id!r}, type={self.type!r}, …)"
 
     @property
     def identities(self) -> Mapping[str, ProvenIdentity]:

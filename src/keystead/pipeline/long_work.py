@@ -32,7 +32,7 @@ PASSKEYS_WITHOUT_TURN_MAX: Final = 10
 """The most passkeys of one request that are verified without a turn. To verify more takes longer than 10 ms."""
 
 COSTLY_S: Final = 10.0
-"""After a long piece, further pieces of its kind and organization wait for a turn for so many seconds."""
+"""Seconds after a long piece in which further pieces of its kind and organization wait for a turn."""
 
 _COSTLY_MAX: Final = 10_000
 """The most organizations whose long pieces are remembered. The least recently used is forgotten first."""

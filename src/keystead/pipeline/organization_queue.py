@@ -22,7 +22,7 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock, Store
 
 CONTENTION_S: Final = 2.0
-"""After a conflict, the organization is locked before each decision for so many seconds."""
+"""Seconds after a conflict in which the organization is locked before each decision."""
 
 UNQUEUED_MAX: Final = 64
 """The most submissions of one organization that are decided at the same time without a turn. The others wait."""

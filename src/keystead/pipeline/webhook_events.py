@@ -33,7 +33,7 @@ EVENT_BYTES_MAX = 3_000_000
 out."""
 
 _READ_AFTER_MS = 600_000
-"""An event is kept for so long after its deliveries were given up, because an attempt may be in progress."""
+"""How long an event is kept after its deliveries were given up: an attempt may be in progress."""
 
 
 def with_events(

@@ -27,7 +27,7 @@ _DIGITS = "a whole number is written with digits alone, such as 1000"
 _QUOTES = "text, addresses too, is written in single quotes"
 
 _LIKE_TEXT_FROM: Final = 20
-"""A name of so many characters is probably a text without quotes. No field has such a long name."""
+"""A word of at least this many characters is probably a text without quotes. No keyword has such a long name."""
 
 
 def hint(before: tuple[Token | None, Token | None], found: Token) -> str:

@@ -39,7 +39,7 @@ class RequestGroup(Enum):
 
     DIRECT = "of its users and servers"
     PROXY = "of its authentication proxies, which strangers call"
-    ISSUER = "answered only after an issuer or provider on the internet has answered, which may take seconds"
+    ISSUER = "submissions with ID tokens or for a provider: a server on the internet is asked, for seconds"
 
 
 _Key = tuple[str, RequestGroup]

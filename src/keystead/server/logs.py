@@ -71,7 +71,7 @@ def json_line(line: RequestLine) -> bytes:
 
 
 class DatabaseLog:
-    """One line when the database stops answering, one when it answers again."""
+    """One line when the database fails a request, one when it works again."""
 
     def __init__(self) -> None:
         self._has_failed = False
@@ -80,13 +80,13 @@ class DatabaseLog:
         """A request failed because of the database."""
         if not self._has_failed:
             self._has_failed = True
-            logger.error("the database does not answer: %s", message)
+            logger.error("the database failed a request: %s", message)
 
     def answered(self) -> None:
         """A request was answered from the database."""
         if self._has_failed:
             self._has_failed = False
-            logger.warning("the database answers again")
+            logger.warning("the database works again")
 
 
 class RequestLog:

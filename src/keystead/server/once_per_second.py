@@ -34,10 +34,14 @@ class OncePerSecond:
         A call of `compute` that is under way may have begun before the failure. Its callers get its result, later
         callers do not. An error that `compute` raised is kept: it says the same, and many callers may ask.
         """
+        if not self._has_failed():
+            self._computation = None
+
+    def _has_failed(self) -> bool:
         computation = self._computation
-        if computation is not None and computation.done() and computation.exception() is not None:
-            return
-        self._computation = None
+        if computation is None or not computation.done() or computation.cancelled():
+            return False
+        return computation.exception() is not None
 
     async def _compute_once(self) -> bytes:
         try:

@@ -91,7 +91,8 @@ def _verify(public_key: str, message: str, signature: str, token: VerificationTo
         signed_message = msgspec.json.decode(message, type=_Message)
     except (msgspec.MsgspecError, RecursionError):
         raise InvalidClientSignature(
-            "`message` must be JSON with `tokenId`, `type`, and `login` or `signupV2`"
+            "`message` must be JSON with `tokenId`, `type`, and the member of that type (`login`, `signup` or "
+            "`signupV2`), without any other member"
         ) from None
     if signed_message.token_id != token.id:
         raise InvalidClientSignature("the message names another `tokenId` than the verification token")

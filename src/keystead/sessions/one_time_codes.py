@@ -13,7 +13,7 @@ import msgspec
 LENGTH_MIN, LENGTH_MAX, LENGTH_DEFAULT = 6, 9, 9
 """The characters of a code: at least, at most, by default."""
 ATTEMPTS_MAX = 3
-"""After so many wrong attempts, a code is locked."""
+"""The number of wrong attempts that locks a code."""
 ACTIVE_MAX = 3
 """How many codes of one contact are valid at the same time."""
 INIT_WINDOW_MS, INIT_MAX = 3 * 60_000, 3

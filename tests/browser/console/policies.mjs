@@ -87,7 +87,7 @@ const cases = {
     await press(page, "Update root quorum", "button");
     await shows(page, "Completed");
     await open(page, `#/users/${userIds[0]}`);
-    await shows(page, "In the root quorum: 1 of 2 members may do everything.");
+    await shows(page, "In the root quorum: 1 of 2 members together may do everything.");
   },
 
   async a_policy_is_tried_on_the_record(page) {

@@ -184,7 +184,8 @@ def _spent_output(psbt_input: PsbtInput, transaction: Transaction) -> Output:
         txid, outputs = read_previous(non_witness_utxo, f"input {psbt_input.number}: non_witness_utxo")
         if txid != spends.txid:
             raise psbt_input.refusal(
-                f"non_witness_utxo is transaction {txid[::-1].hex()}, but it spends {spends.txid[::-1].hex()}"
+                f"non_witness_utxo is transaction {txid[::-1].hex()}, but the input spends "
+                f"{spends.txid[::-1].hex()}"
             )
         if spends.vout >= len(outputs):
             raise psbt_input.refusal(

@@ -264,7 +264,7 @@ class _Decoder:
         number = int.from_bytes(self._take(at, WORD), signed=signed)
         low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
         if not low <= number < high:
-            raise NotDecodable(f"a number has more than {bits} bits")
+            raise NotDecodable(f"a number does not fit its type of {bits} bits")
         return number
 
     def _sized(self, at: int) -> bytes:

@@ -44,7 +44,7 @@ def read_fields(items: Sequence[Item], fields: Fields) -> dict[str, Any]:
 
 
 def integer(bits: int) -> Reader:
-    """Reads an integer of at most so many bits, without leading zeros."""
+    """Reads an integer of at most `bits` bits, without leading zeros."""
 
     def read(item: Item, name: str) -> int:
         if not isinstance(item, bytes):
@@ -59,7 +59,7 @@ def integer(bits: int) -> Reader:
 
 
 def octets(size: int) -> Reader:
-    """Reads exactly so many bytes."""
+    """Reads exactly this number of bytes."""
 
     def read(item: Item, name: str) -> bytes:
         if not isinstance(item, bytes) or len(item) != size:

@@ -83,9 +83,8 @@ def view_tron(unsigned: bytes) -> TransactionView:
 def _contract(contract: Message) -> dict[str, Any]:
     kind = _CONTRACT_TYPES.get(contract["type"])
     if kind is None:
-        raise unparsable(
-            f"contract type {contract['type']} is not supported; expected {', '.join(_CONTRACT_TYPES.values())}"
-        )
+        expected = ", ".join(_CONTRACT_TYPES.values())
+        raise unparsable(f"contract type {contract['type']} is not supported; expected one of {expected}")
     if contract["parameter"] is None:
         raise unparsable(f"the {kind} has no parameter")
     # Nodes read the type, other programs the URL: both must name the same contract.

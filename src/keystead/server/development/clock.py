@@ -21,7 +21,7 @@ DurationMs = Annotated[int, Meta(gt=-YEAR_10000_MS, lt=YEAR_10000_MS)]
 
 
 class ClockState(ControlAnswer, frozen=True):
-    """`now_ms`, `system_ms`: milliseconds since the epoch. `system_time_accepted`: see ClockChange."""
+    """`now_ms`, `system_ms`: milliseconds since the epoch. `system_time_accepted`: see ClockUpdate."""
 
     now_ms: int
     system_ms: int

@@ -20,7 +20,7 @@ _STATUSES = frozenset(HTTPStatus)
 
 
 class Fault(ControlAnswer, frozen=True):
-    """`count`: how many more requests have this fault. The other members are those of FaultChange."""
+    """`count`: how many more requests have this fault. The other members are those of FaultUpdate."""
 
     count: int
     path: str

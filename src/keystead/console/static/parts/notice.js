@@ -37,6 +37,6 @@ export function Toasts() {
 
 /** @param {unknown} error */
 export function messageOf(error) {
-  if (error instanceof DOMException && error.name === "NotAllowedError") return "The passkey was not used: you closed the dialogue, or this device has no passkey for this host.";
+  if (error instanceof DOMException && error.name === "NotAllowedError") return "The passkey was not used: the dialogue was closed or took too long, or there is no passkey for this host.";
   return error instanceof Error ? error.message : String(error);
 }

@@ -98,7 +98,7 @@ function Alike({ activity }) {
   if (!others.length || !WAITING.includes(activity.status)) return null;
   return html`<${Notice} kind="warn">${counted(others.length, "other activity that waits asks", "other activities that wait ask")} for exactly the same; only the time differs:
     ${" "}${others.slice(0, 3).map((other, index) => html`${index ? ", " : ""}<a href=${to(["activities", other.id])}>asked <${Time} ms=${msOf(other.createdAt)} /></a>`)}.
-    If you approve both, both are executed.<//>`;
+    If both are approved, both are executed.<//>`;
 }
 
 /** @param {{votes: any[]}} properties */

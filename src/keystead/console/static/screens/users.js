@@ -86,7 +86,7 @@ function Approver({ userId }) {
   return html`<${Card} title="Where this user's approvals count"><${Loaded} of=${loaded}>${(/** @type {any} */ { quorum, policies }) => {
     const isRoot = quorum.userIds.includes(userId);
     return html`<ul class="stack tight">
-      <li>${isRoot ? `In the root quorum: ${quorum.threshold} of ${quorum.userIds.length} members may do everything.` : "Not in the root quorum."}</li>
+      <li>${isRoot ? `In the root quorum: ${quorum.threshold} of ${quorum.userIds.length} members together may do everything.` : "Not in the root quorum."}</li>
       ${policies.length ? policies.map((/** @type {any} */ policy) => html`<li class="prose">In the policy <a href=${to(["policies", policy.policyId])}>${policy.policyName}</a></li>`)
         : html`<li>No policy names this user. Policies that count all approvers, or a tag, may count this user.</li>`}</ul>
       <div class="row">${isRoot ? null : html`<${ActionLink} operation="update_root_quorum" fields=${{ threshold: String(quorum.threshold), userIds: [...quorum.userIds, userId].join(",") }}>Add to the root quorum<//>`}
