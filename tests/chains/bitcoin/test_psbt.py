@@ -104,7 +104,7 @@ REFUSED = [
     (
         "more than all coins",
         given_tx(TX[:47] + (21 * 10**14 + 1).to_bytes(8, "little") + TX[55:]),
-        "are at most 2100000000000000",
+        "at most 2100000000000000 exist",
     ),
     (
         "a transaction too large",
@@ -119,7 +119,7 @@ REFUSED = [
         "input 0: witness_utxo: it ends",
     ),
     ("more behind a witness_utxo", foreign((b"\x01", FOREIGN.output.serialize() + b"\0")), "witness_utxo: 1 bytes"),
-    ("another transaction than is spent", foreign((b"\0", PREVIOUS[:-1] + b"\x01")), "but it spends"),
+    ("another transaction than is spent", foreign((b"\0", PREVIOUS[:-1] + b"\x01")), "but the input spends"),
     ("more behind a previous transaction", foreign((b"\0", PREVIOUS + b"\0")), "non_witness_utxo: 1 bytes after"),
     (
         "witnesses announced and not given",

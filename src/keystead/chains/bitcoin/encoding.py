@@ -85,7 +85,7 @@ class Reader:
     def output(self) -> Output:
         satoshis = self.unsigned(8)
         if satoshis > SATOSHIS_MAX:
-            raise self.refusal(f"an output has {satoshis} satoshis; all bitcoins together are {SATOSHIS_MAX}")
+            raise self.refusal(f"an output has {satoshis} satoshis; at most {SATOSHIS_MAX} exist")
         return Output(satoshis, self.sized())
 
     def finish(self) -> None:
