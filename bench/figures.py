@@ -46,20 +46,24 @@ def drawn(written: Results) -> dict[str, str]:
     """File name -> SVG of every plot that the results tell something for."""
     alone = [each for each in written.results if _is_alone(each)]
     where = f"{written.machine['processor']}, {written.machine['date']}"
-    pictures = {
-        "throughput.svg": _rows(
-            ("Requests per second, one worker", where),
-            alone,
-            lambda each: each.figures.requests_per_s,
-            _bar,
-        ),
-        "latency.svg": _rows(
-            ("Milliseconds to an answer: median (dot) and 99th percentile", f"16 callers. {where}"),
-            alone,
-            lambda each: each.figures.p99_ms,
-            _range,
-        ),
-    }
+    pictures = (
+        {}
+        if not alone
+        else {
+            "throughput.svg": _rows(
+                ("Requests per second, one worker", where),
+                alone,
+                lambda each: each.figures.requests_per_s,
+                _bar,
+            ),
+            "latency.svg": _rows(
+                ("Milliseconds to an answer: median (dot) and 99th percentile", f"16 callers. {where}"),
+                alone,
+                lambda each: each.figures.p99_ms,
+                _range,
+            ),
+        }
+    )
     if panels := {what: lines for what, lines in _growth(written.results).items() if lines}:
         pictures["growth.svg"] = _panels(("Requests per second as it grows", where), panels)
     return pictures
