@@ -15,7 +15,7 @@ from tests.support.servers import Server, user_with_key
 ROUNDS = 4
 
 
-class Scene(NamedTuple):
+class Revocation(NamedTuple):
     """`user` may make tags until the revocation, which is what the root user submits."""
 
     user: Caller
@@ -30,53 +30,53 @@ def _allowed(root: Caller, **members: Any) -> tuple[Caller, str]:
     return user, root.result("create_policy", policy)["policyId"]
 
 
-def policy_deleted(root: Caller) -> Scene:
+def policy_deleted(root: Caller) -> Revocation:
     user, policy_id = _allowed(root)
-    return Scene(user, "delete_policy", {"policyId": policy_id})
+    return Revocation(user, "delete_policy", {"policyId": policy_id})
 
 
-def policy_narrowed(root: Caller) -> Scene:
+def policy_narrowed(root: Caller) -> Revocation:
     user, policy_id = _allowed(root)
     changed = {"policyId": policy_id, "policyCondition": "activity.kind == 'CREATE_WALLET'"}
-    return Scene(user, "update_policy", changed)
+    return Revocation(user, "update_policy", changed)
 
 
-def policy_added(root: Caller) -> Scene:
+def policy_added(root: Caller) -> Revocation:
     user, _ = _allowed(root)
     consensus = f"approvers.any(u, u.id == '{user.user_id}')"
-    return Scene(user, "create_policy", policy_params(effect="EFFECT_DENY", condition="", consensus=consensus))
+    return Revocation(user, "create_policy", policy_params(effect="EFFECT_DENY", condition="", consensus=consensus))
 
 
-def tag_taken_off(root: Caller) -> Scene:
+def tag_taken_off(root: Caller) -> Revocation:
     user = root.new_user()
     tag = {"userTagName": unique("tag"), "userIds": [user.user_id]}
     tag_id = root.result("create_user_tag", tag)["userTagId"]
     consensus = f"approvers.any(u, u.tags.contains('{tag_id}'))"
     root.submitted("create_policy", policy_params(condition="", consensus=consensus))
     taken_off = {"userTagId": tag_id, "addUserIds": [], "removeUserIds": [user.user_id]}
-    return Scene(user, "update_user_tag", taken_off)
+    return Revocation(user, "update_user_tag", taken_off)
 
 
-def user_deleted(root: Caller) -> Scene:
+def user_deleted(root: Caller) -> Revocation:
     user, _ = _allowed(root)
-    return Scene(user, "delete_users", {"userIds": [user.user_id]})
+    return Revocation(user, "delete_users", {"userIds": [user.user_id]})
 
 
-def key_deleted(root: Caller) -> Scene:
+def key_deleted(root: Caller) -> Revocation:
     user, _ = _allowed(root)
     key = generate_api_key()
     keys = {"userId": user.user_id, "apiKeys": [api_key_params(key.public_key)]}
     made = root.result("create_api_keys", keys)
-    return Scene(user.with_key(key, user.user_id), "delete_api_keys", {"userId": user.user_id, **made})
+    return Revocation(user.with_key(key, user.user_id), "delete_api_keys", {"userId": user.user_id, **made})
 
 
-def out_of_the_quorum(root: Caller) -> Scene:
+def out_of_the_quorum(root: Caller) -> Revocation:
     user = root.new_user()
     root.submitted("update_root_quorum", {"threshold": 1, "userIds": [root.user_id, user.user_id]})
-    return Scene(user, "update_root_quorum", {"threshold": 1, "userIds": [root.user_id]})
+    return Revocation(user, "update_root_quorum", {"threshold": 1, "userIds": [root.user_id]})
 
 
-def threshold_raised(root: Caller) -> Scene:
+def threshold_raised(root: Caller) -> Revocation:
     """In a sub-organization, whose quorum nobody else needs: the user alone is enough no longer."""
     key, other = generate_api_key(), generate_api_key()
     users = [
@@ -86,10 +86,10 @@ def threshold_raised(root: Caller) -> Scene:
     asked = {"subOrganizationName": unique("sub"), "rootUsers": users, "rootQuorumThreshold": 1}
     made = root.result("create_sub_organization", asked)
     user = root.with_key(key, made["rootUserIds"][0], made["subOrganizationId"])
-    return Scene(user, "update_root_quorum", {"threshold": 2, "userIds": made["rootUserIds"]})
+    return Revocation(user, "update_root_quorum", {"threshold": 2, "userIds": made["rootUserIds"]})
 
 
-REVOCATIONS: list[tuple[Callable[[Caller], Scene], int]] = [
+REVOCATIONS: list[tuple[Callable[[Caller], Revocation], int]] = [
     (policy_deleted, 403),
     (policy_narrowed, 403),
     (policy_added, 403),
@@ -101,16 +101,16 @@ REVOCATIONS: list[tuple[Callable[[Caller], Scene], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("scene_of", "status"), REVOCATIONS, ids=[one.__name__ for one, _ in REVOCATIONS])
-def test_revocation(scene_of: Callable[[Caller], Scene], status: int, servers: list[Server]) -> None:
+@pytest.mark.parametrize(("prepare", "status"), REVOCATIONS, ids=[one.__name__ for one, _ in REVOCATIONS])
+def test_revocation(prepare: Callable[[Caller], Revocation], status: int, servers: list[Server]) -> None:
     """By turns at either server. Where the last is still answered 200, the activity waits for others."""
     for number in range(ROUNDS):
         here, there = (servers[(number + offset) % 2] for offset in range(2))
-        scene = scene_of(here.caller)
-        user = Caller(there.http, scene.user.organization_id, scene.user.user_id, scene.user.key)
+        revocation = prepare(here.caller)
+        user = Caller(there.http, revocation.user.organization_id, revocation.user.user_id, revocation.user.key)
         assert user.submitted("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
-        revoking = here.caller if user.organization_id == here.caller.organization_id else scene.user
-        revoking.submitted(scene.operation, scene.parameters)
+        revoking = here.caller if user.organization_id == here.caller.organization_id else revocation.user
+        revoking.submitted(revocation.operation, revocation.parameters)
         response = user.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
         if status == 200:
             assert answered(response)["activity"]["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED"

@@ -138,7 +138,7 @@ RACES = {
 }
 
 
-class Scene:
+class TwoServices:
     """Two services, the root user of the parent, and a sub-organization at each service."""
 
     def __init__(self, here: httpx.AsyncClient, there: httpx.AsyncClient, root: Caller) -> None:
@@ -184,13 +184,13 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene_of(installation: Installation, folder: Path, *, apart: bool) -> AsyncIterator[Scene]:
+async def started_services(installation: Installation, folder: Path, *, apart: bool) -> AsyncIterator[TwoServices]:
     """`apart`: at two services, else at one."""
     key_file = folder / "master.key"
     master_key.create(key_file, installation.master_key)
     with httpx.Client() as unused:
         async with serving(installation, key_file) as here, serving(installation, key_file) as there:
-            yield Scene(here, there if apart else here, installation.caller(unused))
+            yield TwoServices(here, there if apart else here, installation.caller(unused))
 
 
 @pytest.mark.parametrize("apart", [True, False], ids=["at two servers", "at one server"])
@@ -200,11 +200,13 @@ def test_one_of_two_gets_the_credential(
 ) -> None:
     async def run() -> None:
         crossing = Crossing(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=apart) as scene:
-            await scene.prepare()
+        async with started_services(installation, tmp_path, apart=apart) as services:
+            await services.prepare()
             both = Credentials(generate_api_key().public_key, SoftPasskey())
             crossing.begin()
-            answers = await asyncio.gather(race.one(scene.siblings[0], both), race.other(scene.siblings[1], both))
+            answers = await asyncio.gather(
+                race.one(services.siblings[0], both), race.other(services.siblings[1], both)
+            )
             assert crossing.held_back == 2, "each was decided before the other was written"
             won, lost = sorted(answers, key=lambda answer: answer.status_code)
             assert won.status_code == 200, won.text
@@ -213,7 +215,7 @@ def test_one_of_two_gets_the_credential(
             value = both.passkey.params()["attestation"]["credentialId"] if race.is_of_passkeys else both.public_key
             assert f"credential {value} is held in another sub-organization" in message
             kind = "CREDENTIAL_ID" if race.is_of_passkeys else "PUBLIC_KEY"
-            assert len(await scene.holders(kind, value)) == 1
+            assert len(await services.holders(kind, value)) == 1
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
 
@@ -225,16 +227,16 @@ def test_of_two_approved_registrations_one_fails(
 
     async def run() -> None:
         crossing = Crossing(monkeypatch)
-        async with scene_of(installation, tmp_path, apart=True) as scene:
-            await scene.prepare(threshold=2)
+        async with started_services(installation, tmp_path, apart=True) as services:
+            await services.prepare(threshold=2)
             both = Credentials(generate_api_key().public_key, SoftPasskey())
-            waiting = [(await by_new_user(sibling, both)).json()["activity"] for sibling in scene.siblings]
+            waiting = [(await by_new_user(sibling, both)).json()["activity"] for sibling in services.siblings]
             assert {one["status"] for one in waiting} == {"ACTIVITY_STATUS_CONSENSUS_NEEDED"}
             crossing.begin()
             answers = await asyncio.gather(
                 *[
                     sibling.sent(sibling.other_root, "approve_activity", {"fingerprint": one["fingerprint"]})
-                    for sibling, one in zip(scene.siblings, waiting, strict=True)
+                    for sibling, one in zip(services.siblings, waiting, strict=True)
                 ]
             )
             assert crossing.held_back == 2
@@ -242,6 +244,6 @@ def test_of_two_approved_registrations_one_fails(
             assert done["status"] == "ACTIVITY_STATUS_COMPLETED"
             assert failed["status"] == "ACTIVITY_STATUS_FAILED"
             assert "is held in another sub-organization" in failed["failure"]["message"]
-            assert await scene.holders("PUBLIC_KEY", both.public_key) == [done["organizationId"]]
+            assert await services.holders("PUBLIC_KEY", both.public_key) == [done["organizationId"]]
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))

@@ -36,7 +36,7 @@ AT_LEAST = 3
 turns. How many there are in fact depends on the machine."""
 
 
-class Scene(NamedTuple):
+class Tenants(NamedTuple):
     """An attacker and somebody else, each the root user of a sub-organization."""
 
     http: httpx.AsyncClient
@@ -84,20 +84,20 @@ def sqlite_installation(make_sqlite: MakeDatabase) -> Iterator[Installation]:
 
 
 @asynccontextmanager
-async def scene_of(installation: Installation, folder: Path) -> AsyncIterator[Scene]:
+async def two_tenants(installation: Installation, folder: Path) -> AsyncIterator[Tenants]:
     key_file = folder / "master.key"
     master_key.create(key_file, installation.master_key)
     with httpx.Client() as unused:
         async with serving(installation, key_file, limit_policy_characters=CHARACTERS) as http:
             root = installation.caller(unused)
-            yield Scene(http, *[await _tenant(http, root) for _ in range(2)])
+            yield Tenants(http, *[await _tenant(http, root) for _ in range(2)])
 
 
 async def _tenant(http: httpx.AsyncClient, root: Caller) -> Caller:
     key = generate_api_key()
     user = {name: value for name, value in user_params(key.public_key).items() if name != "userTags"}
     asked = {"subOrganizationName": unique("sub"), "rootUsers": [user], "rootQuorumThreshold": 1}
-    made = await Scene(http, root, root).done(root, "create_sub_organization", asked)
+    made = await Tenants(http, root, root).done(root, "create_sub_organization", asked)
     return root.with_key(key, made["rootUserIds"][0], made["subOrganizationId"])
 
 
@@ -111,45 +111,45 @@ def of_length(characters: int, each: int) -> list[dict[str, Any]]:
     return [policy_params(condition=condition(each, n), consensus="") for n in range(characters // each)]
 
 
-def accepted(scene: Scene) -> Awaitable[httpx.Response]:
+def accepted(tenants: Tenants) -> Awaitable[httpx.Response]:
     """As many characters as an organization may have, in policies as long as they may be."""
     policies = of_length(CHARACTERS, CHARACTERS_PER_POLICY.default)
-    return scene.sent(scene.attacker, "create_policies", {"policies": policies})
+    return tenants.sent(tenants.attacker, "create_policies", {"policies": policies})
 
 
-def refused_at_the_end(scene: Scene) -> Awaitable[httpx.Response]:
+def refused_at_the_end(tenants: Tenants) -> Awaitable[httpx.Response]:
     """The same, but for the last one, which cannot be read."""
     policies = of_length(CHARACTERS, CHARACTERS_PER_POLICY.default)
     policies[-1]["condition"] += "||"
-    return scene.sent(scene.attacker, "create_policies", {"policies": policies})
+    return tenants.sent(tenants.attacker, "create_policies", {"policies": policies})
 
 
-def submitted(scene: Scene) -> Awaitable[httpx.Response]:
+def submitted(tenants: Tenants) -> Awaitable[httpx.Response]:
     """After a change of the policies, all of them are compiled for the next submission."""
-    return scene.sent(scene.attacker, "create_wallet", {"walletName": "wallet", "accounts": []})
+    return tenants.sent(tenants.attacker, "create_wallet", {"walletName": "wallet", "accounts": []})
 
 
-def long_mfa_conditions(scene: Scene) -> Awaitable[httpx.Response]:
+def long_mfa_conditions(tenants: Tenants) -> Awaitable[httpx.Response]:
     """Users with the longest MFA conditions, each of which then submits."""
 
     async def flood() -> httpx.Response:
         for number in range(USERS):
             key = generate_api_key()
             user = {"users": [user_params(key.public_key)]}
-            (user_id,) = (await scene.done(scene.attacker, "create_users", user))["userIds"]
+            (user_id,) = (await tenants.done(tenants.attacker, "create_users", user))["userIds"]
             policy = mfa_policy_params(user_id, [{"type": "AUTHENTICATION_TYPE_PASSKEY"}])
             policy["condition"] = condition(MFA_POLICY_CHARACTERS.default, number)
-            made = await scene.sent(scene.attacker, "create_mfa_policy", policy)
+            made = await tenants.sent(tenants.attacker, "create_mfa_policy", policy)
             assert made.status_code == 200, made.text
-            response = await scene.sent(
-                scene.attacker.with_key(key, user_id), "create_wallet", {"walletName": "w", "accounts": []}
+            response = await tenants.sent(
+                tenants.attacker.with_key(key, user_id), "create_wallet", {"walletName": "w", "accounts": []}
             )
         return response
 
     return flood()
 
 
-Flood = Callable[[Scene], Awaitable[httpx.Response]]
+Flood = Callable[[Tenants], Awaitable[httpx.Response]]
 
 FLOODS: dict[str, list[tuple[Flood, int]]] = {
     "the most policies, and a submission under them": [(accepted, 200), (submitted, 200)],
@@ -164,13 +164,13 @@ def test_others_are_answered_before_the_flood_is(
     floods: list[tuple[Flood, int]], sqlite_installation: Installation, tmp_path: Path
 ) -> None:
     async def run() -> None:
-        async with scene_of(sqlite_installation, tmp_path) as scene:
+        async with two_tenants(sqlite_installation, tmp_path) as tenants:
             for send, status in floods:
-                response, count = await scene.answered_meanwhile(send(scene))
+                response, count = await tenants.answered_meanwhile(send(tenants))
                 assert response.status_code == status, response.text[:300]
                 assert count >= AT_LEAST
                 if status == 400:
-                    assert await scene.asked(scene.attacker, "list_policies") == {"policies": []}
+                    assert await tenants.asked(tenants.attacker, "list_policies") == {"policies": []}
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))
 
@@ -181,13 +181,13 @@ def test_a_megabyte_of_policies_is_refused_before_any_is_read(
     """By their characters: the first policy cannot be read, and that is not what the answer says."""
 
     async def run() -> None:
-        async with scene_of(sqlite_installation, tmp_path) as scene:
+        async with two_tenants(sqlite_installation, tmp_path) as tenants:
             policies = of_length(990_000, CHARACTERS_PER_POLICY.default)
             policies[0]["condition"] = "this cannot be read"
-            response = await scene.sent(scene.attacker, "create_policies", {"policies": policies})
+            response = await tenants.sent(tenants.attacker, "create_policies", {"policies": policies})
             assert response.status_code == 429, response.text[:300]
             assert f"characters of policies: 0 of {CHARACTERS} are in use" in response.json()["message"]
-            assert await scene.asked(scene.attacker, "list_policies") == {"policies": []}
-            assert await scene.asked(scene.somebody, "list_wallets") == {"wallets": []}
+            assert await tenants.asked(tenants.attacker, "list_policies") == {"policies": []}
+            assert await tenants.asked(tenants.somebody, "list_wallets") == {"wallets": []}
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))

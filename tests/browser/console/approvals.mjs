@@ -35,6 +35,13 @@ const statusOf = async (id) => (await rootClient().getActivity({ activityId: id 
 
 let asking;
 
+/** Opens an activity, and waits until the console has noted that it was shown: a moment after it is drawn. */
+async function look(page, id, headline) {
+  await open(page, `#/activities/${id}`);
+  await shows(page, headline);
+  await page.waitForFunction((id) => sessionStorage.getItem("seenActivities")?.includes(id), {}, id);
+}
+
 const cases = {
   async what_waits_comes_first_and_a_passkey_approves_it(page) {
     asking = await requester();
@@ -93,9 +100,7 @@ const cases = {
     await logIn(page);
     await shows(page, "open it first");
     for (const [index, name] of ["First of two", "Second of two"].entries()) {
-      await open(page, `#/activities/${ids[index]}`);
-      await shows(page, `Create user tag '${name}'`);
-      await shows(page, "Parameters as sent");
+      await look(page, ids[index], `Create user tag '${name}'`);
     }
     await open(page, "#/activities");
     for (const name of ["First", "Second"]) await (await page.waitForSelector(`input[aria-label*="${name} of two"]`)).click();
@@ -112,9 +117,7 @@ const cases = {
     await press(page, "Add a passkey");
     await shows(page, "The passkey was added.");
     for (const [index, name] of ["One of three", "Two of three", "Three of three"].entries()) {
-      await open(page, `#/activities/${ids[index]}`);
-      await shows(page, `Create user tag '${name}'`);
-      await shows(page, "Parameters as sent");
+      await look(page, ids[index], `Create user tag '${name}'`);
     }
     await open(page, "#/activities");
     for (const name of ["One", "Two", "Three"]) await (await page.waitForSelector(`input[aria-label*="${name} of three"]`)).click();
