@@ -1,5 +1,5 @@
-"""The keys that serve one purpose each: other software verifies or opens what they make, and nothing opens in another
-place or after a change."""
+"""The keys that serve one purpose each: other software verifies or opens what they make, and nothing opens in
+another place or after a change."""
 
 from __future__ import annotations
 
