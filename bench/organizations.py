@@ -99,7 +99,7 @@ class Tagged(Organization, frozen=True, kw_only=True):
 
 
 def of_hundred_policies(server: SetupServer) -> Tagged:
-    """10 users and 100 policies. The user who sends the requests is no root user; one of the policies allows
+    """10 users and 100 policies. The user who sends the requests is not a root user; one of the policies allows
     changes of tags."""
     with server.sub_organization("A hundred policies") as (root, _):
         key = _ruled(root, "activity.kind == 'UPDATE_USER_TAG'", POLICIES)
@@ -116,8 +116,8 @@ class Signing(Organization, frozen=True, kw_only=True):
 
 
 def that_signs_payloads(server: SetupServer) -> Signing:
-    """10 users, 10 policies, a wallet. The user who sends the requests is no root user; one of the policies allows
-    signing of payloads."""
+    """10 users, 10 policies, a wallet. The user who sends the requests is not a root user; one of the policies
+    allows signing of payloads."""
     return _signing(
         server, "Payloads", "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet_account.address == '{address}'"
     )

@@ -120,7 +120,7 @@ class _SharedWallet(NamedTuple):
 
 
 def write_people(installation: Installation, parent_id: str, count: int) -> Sequence[Person]:
-    """Write so many people's sub-organizations of this parent to the installation's database."""
+    """Write the sub-organizations of `count` people under this parent to the installation's database."""
     wallet = _shared_wallet()
     people = [
         Person(new_id(), generate_api_key(), generate_api_key(), wallet.account.address) for _ in range(count)

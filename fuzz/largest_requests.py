@@ -25,7 +25,7 @@ from tests.support.callers import Caller
 from tests.support.operation_examples import QUERIES, SUBMISSIONS, RecordIds
 
 BODY_BYTES = 1_000_000
-"""Of the parameters: a body of 1 MiB leaves room for the envelope."""
+"""The largest size of the parameters. A body of 1 MiB leaves room for the envelope."""
 
 DISTINCT = 100
 """How many elements of a list differ from each other, if it is long enough."""
@@ -48,7 +48,7 @@ class Largest:
 
     @property
     def is_current(self) -> bool:
-        """Of the newest version of its operation."""
+        """Whether the request is of the newest version of its operation."""
         return self.activity_type in ("", *self.operation.activity_types[:1])
 
     @property

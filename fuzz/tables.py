@@ -12,7 +12,7 @@ from typing import Any, Final
 from tests.support.databases import TABLES, Database
 
 State = Mapping[str, frozenset[tuple[Any, ...]]]
-"""Of each table a summary, or its rows by key and revision; nothing is written without a change of these."""
+"""A summary of each table, or its rows by key and revision. Every write changes these."""
 
 _SUMMED: Final = {"organization": "sum(version)", "activity": "sum(revision)"}
 """Tables whose rows are replaced without a new row: a column that tells."""

@@ -93,7 +93,7 @@ def program_calls(idl: str) -> Build:
 
 
 def idl_of_members(count: int) -> str:
-    """Of an instruction without a discriminator, whose argument is a structure of so many members without bytes."""
+    """The IDL of an instruction without a discriminator. Its argument is a structure of `count` empty members."""
     empty = {"name": "E", "type": {"kind": "struct", "fields": []}}
     members = [{"name": str(number), "type": {"defined": "E"}} for number in range(count)]
     structure = {"name": "S", "type": {"kind": "struct", "fields": members}}
@@ -103,7 +103,7 @@ def idl_of_members(count: int) -> str:
 
 
 def idl_of_instructions(count: int) -> str:
-    """Of so many instructions that any data names, so that none is meant."""
+    """The IDL of `count` instructions. Any data names all of them, so it is not clear which one is meant."""
     instruction = {"name": "go", "accounts": [], "args": [], "discriminator": []}
     return json.dumps({"instructions": [instruction] * count, "types": []}, separators=(",", ":"))
 
@@ -200,7 +200,7 @@ _ACCOUNTS = {"SOLANA": SOLANA_ACCOUNT, "BITCOIN": _BITCOIN_ACCOUNT}
 
 @functools.cache
 def _address(caller: Caller, chain: str) -> str:
-    """Of a new wallet of the caller's."""
+    """The address of a new wallet of the caller."""
     made = caller.result("create_wallet", {"walletName": unique("wallet"), "accounts": [_ACCOUNTS[chain]]})
     address: str = made["addresses"][0]
     return address

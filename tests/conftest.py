@@ -208,7 +208,7 @@ def shared() -> Iterator[Shared]:
 
 
 SHARED_LIMITS = {"limit_webhook_endpoints": 1000, "limit_auth_proxies": 1000, "limit_oauth2_credentials": 1000}
-"""Of the limits of an organization, those that the tests of one worker would reach together."""
+"""The limits of an organization that the tests of one worker would reach together."""
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def provider() -> Iterator[Provider]:
 
 
 class Clock:
-    """Of the wall, and a monotonic one that tests move."""
+    """The time of day, and the seconds of a monotonic clock that tests move."""
 
     def __init__(self) -> None:
         self.seconds = 1_000.0
@@ -257,7 +257,7 @@ def server(
 
 @pytest.fixture(scope="module")
 def config_id(server: Server) -> str:
-    """Of an authentication proxy for the client `app`."""
+    """The id of the configuration of an authentication proxy for the client `app`."""
     made: str = server.caller.result("enable_auth_proxy", {})["userId"]
     kit = {"oauthClientIds": {"local": "app"}}
     changed = {"configId": made, "allowedOrigins": [ORIGIN], "walletKitSettings": kit}

@@ -81,7 +81,7 @@ BAD_ABIS: list[tuple[str, str, str]] = [
         "entry 1: a function needs a `name`",
     ),
     ("an event without a name", '[{"type":"event"}]', "entry 0: a event needs a `name`"),
-    ("inputs that are no list", '[{"name":"f","inputs":{}}]', "$[0].inputs"),
+    ("inputs that are not a list", '[{"name":"f","inputs":{}}]', "$[0].inputs"),
     ("a parameter without a type", '[{"name":"f","inputs":[{"name":"x"}]}]', "$[0].inputs[0]"),
     ("a type that is a number", '[{"name":"f","inputs":[{"type":256}]}]', "$[0].inputs[0].type"),
     *(
@@ -296,7 +296,7 @@ BAD_IDLS: list[tuple[str, Any, str]] = [
     ),
     ("an argument that is not an object", idl(generic("Box", 1), defined=(BOX,)), "unknown generic argument 1"),
     (
-        "arguments that are no list",
+        "arguments that are not a list",
         idl({"defined": {"name": "Box", "generics": "T"}}, defined=(BOX,)),
         "argument T",
     ),

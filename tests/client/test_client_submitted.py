@@ -70,7 +70,7 @@ def test_an_activity_that_failed_raises(driven: Make, status: str, failure: Any,
 
 
 def test_a_vote_may_end_the_activity_of_another_kind(driven: Make) -> None:
-    """A rejection that was asked for is no failure: votes are answered with the activity voted on."""
+    """A rejection that was asked for is not a failure. The answer to a vote is the activity that was voted on."""
     rejected = activity("REJECTED", type="ACTIVITY_TYPE_CREATE_USERS_V4")
     made = driven(StubServer(ok(rejected))).call(create_wallet)
     assert made.activity.status is ActivityStatus.REJECTED

@@ -20,7 +20,7 @@ from tests.compatibility.live import Live
 HERE = Path(__file__).parent
 
 TIMEOUT_S = 400
-"""Of a script that hangs. Scripts take long where other tests keep the machine busy."""
+"""How long a script may run before it counts as hanging. Scripts are slow while other tests use the machine."""
 
 
 def drive(

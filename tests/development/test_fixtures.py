@@ -93,7 +93,7 @@ organizationName = "Below"
 userName = "Cem"
 """
 FIRST_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-"""Of the test mnemonic's first account, and of the private key."""
+"""The address of the test mnemonic's first account. The private key has the same address."""
 
 
 class Key(NamedTuple):

@@ -57,7 +57,7 @@ class Outage(ABC):
 
     @abstractmethod
     def lose_acknowledgement(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Of the next commit, which is kept."""
+        """Lose the acknowledgement of the next commit. The database keeps that commit."""
 
     @abstractmethod
     def end(self) -> None: ...
@@ -222,7 +222,7 @@ async def check_one_outcome(it: Serving, address: str, done: Any, body: bytes) -
 
 
 def witness_program(address: str) -> bytes:
-    """Of a bech32m address of version 1, whose checksum is taken as right."""
+    """The witness program of a bech32m address of version 1. The checksum is not verified."""
     letters = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
     bits = "".join(f"{letters.index(letter):05b}" for letter in address.removeprefix("bc1")[1:-6])
     return bytes(int(bits[at : at + 8], 2) for at in range(0, 256, 8))

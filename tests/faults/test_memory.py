@@ -76,7 +76,7 @@ def test_workers_never_held_a_secret(
     wanted = {
         f"{name} as {form}": text
         for name, secret in secrets_of(installation, record_ids)
-        # The root user's key is of this test, and what a caller knows is no matter here. Workers use the password.
+        # This test made the root user's key, and it does not matter what a caller knows. Workers use the password.
         if "root user" not in name and "password" not in name
         for form, text in forms(secret).items()
         if form in ("bytes", "hex")

@@ -56,7 +56,7 @@ OF_NO_USE: dict[str, Any] = {
     "RSA of 16384 bits": {"kty": "RSA", "n": integer((1 << 16_383) + 1), "e": "AQAB"},
     "RSA with an even exponent": RSA | {"e": "Ag"},
     "RSA without a modulus": _without(RSA, "n"),
-    "RSA whose modulus is no base64": RSA | {"n": "!"},
+    "RSA whose modulus is not base64": RSA | {"n": "!"},
     "a curve of no type": RSA | {"crv": "P-256"},
     "P-384": EC | {"crv": "P-384"},
     "secp256k1": EC | {"crv": "secp256k1"},

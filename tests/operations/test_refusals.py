@@ -243,9 +243,9 @@ WALLETS = [
 ]
 
 PASSKEYS = [
-    passkeys("attestation is no CBOR", attestationObject="AAAA"),
+    passkeys("attestation is not CBOR", attestationObject="AAAA"),
     passkeys("attestation empty", attestationObject=""),
-    passkeys("client data is no JSON", clientDataJson="AAAA"),
+    passkeys("client data is not JSON", clientDataJson="AAAA"),
     passkeys("credential id is another", credentialId="AAAA"),
     passkeys("credential id empty", credentialId=""),
 ]

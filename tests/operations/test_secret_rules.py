@@ -25,7 +25,7 @@ def begin(people: OrganizationHarness, count: int) -> None:
 
 
 def params(people: OrganizationHarness, count: int) -> dict[str, Any]:
-    """The import of so many secrets, to the oldest open targets."""
+    """The import of `count` secrets, to the oldest open targets."""
     targets = sorted(people.organization.import_targets.values(), key=lambda target: target.id)[:count]
     return {
         "secrets": [

@@ -200,7 +200,7 @@ class TestWaiting:
 
 
 def test_several_payloads_of_typed_data_are_refused_unread(server: Server, wallet: Any) -> None:
-    """Each may take long to read. These are no typed data at all."""
+    """Each may take long to read. These payloads are not typed data at all."""
     asked = HASHED | {"encoding": "PAYLOAD_ENCODING_EIP712", "hashFunction": "HASH_FUNCTION_NO_OP"}
     del asked["payload"]
     asked |= {"signWith": wallet["addresses"][0]}

@@ -109,7 +109,7 @@ def chain(request: pytest.FixtureRequest, sqlite_server: Server) -> Iterator[Cha
 
 
 def sign(chain: Chain, caller: Caller, amount: int | None) -> httpx.Response:
-    """Of this amount; None: with data that is cut short."""
+    """Ask for the signature of a transaction of this amount. None: its data is cut short."""
     unsigned = chain.unsigned(chain.sign_with, amount).hex()
     params = {
         "signWith": chain.sign_with,
@@ -156,7 +156,7 @@ def test_what_policies_make_of_it(
 
 
 def policy_for(root: Caller, user: Caller, condition: str, effect: str = "ALLOW") -> str:
-    """Of this user's signatures alone; its id."""
+    """Make a policy that is only about signatures that this user asks for. Returns its id."""
     consensus = f"approvers.any(u, u.id == '{user.user_id}')"
     params = policy_params(effect=f"EFFECT_{effect}", condition=condition, consensus=consensus)
     return str(root.result("create_policy", params)["policyId"])

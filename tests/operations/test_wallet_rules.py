@@ -304,7 +304,7 @@ def test_names_come_free_again() -> None:
     people = harness()
     first = {"walletAccountId": account_id(people, 0), "name": "renamed"}
     people.result("Root", "update_wallet_account_name", first)
-    people.result("Root", "update_wallet_account_name", first)  # its own name is no hindrance
+    people.result("Root", "update_wallet_account_name", first)  # its own name does not prevent it
     people.result("Root", "update_wallet_account_name", {"walletAccountId": account_id(people, 1), "name": "first"})
     assert [one.name for one in accounts(people)] == ["renamed", "first"]
     people.result("Root", "update_wallet", {"walletId": wallet_id(people, "hot"), "walletName": "warm"})

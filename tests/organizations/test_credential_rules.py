@@ -105,7 +105,7 @@ def lasting(count: int) -> list[ApiKey]:
 
 
 def expiring(*ages_s: int, after_s: int = 1000) -> list[ApiKey]:
-    """Keys that expire `after_s` after they were made, which was so many seconds ago each."""
+    """One key for each age, which was made that many seconds ago. It expires `after_s` after it was made."""
     return [an_api_key(age_s=age, expires_after_s=after_s) for age in ages_s]
 
 

@@ -278,7 +278,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(races=st.integers(1, ATTEMPTS - 1))
     def others_are_faster(self, races: int) -> None:
-        """The next submission loses so many races, and locks the organization."""
+        """The next submission loses this many races, and locks the organization."""
         lost = [CommitResult.CONFLICT] * races
         self.harness.stores[0].interfere = lambda commit: lost.pop() if lost else None
 

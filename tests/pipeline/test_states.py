@@ -20,7 +20,7 @@ LEADS_TO = {
 TABLE: dict[tuple[str, str], str | None] = {
     **{(status, event): target for status in ("CREATED", *WAITING) for event, target in LEADS_TO.items()},
     **{(status, event): None for status in FINAL for event in LEADS_TO},
-    # A submission that fails at once is refused and leaves no activity; it is no vote against itself.
+    # A submission that fails at once is refused and leaves no activity; it is not a vote against itself.
     ("CREATED", "FAILED"): None,
     ("CREATED", "REJECTED"): None,
 }

@@ -24,7 +24,7 @@ def harness(processes: int = 1) -> OrganizationHarness:
 
 
 def first(many: int, result: CommitResult | Exception) -> Callable[[Commit], CommitResult | Exception | None]:
-    """Interference with so many commits."""
+    """Interference with the first `many` commits, which have this result."""
     left = [result] * many
     return lambda commit: left.pop() if left else None
 

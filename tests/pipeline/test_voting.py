@@ -85,7 +85,7 @@ def test_the_same_bytes_again() -> None:
     once = harness.send("Ben", "approve_activity", approval)
     assert harness.send("Ben", "approve_activity", approval) == once
     assert harness.send("Ana", "create_wallet", activity.request) == once
-    assert harness.send("Cy", "create_wallet", activity.request) == once, "another's submission is no vote"
+    assert harness.send("Cy", "create_wallet", activity.request) == once, "another's submission is not a vote"
     done = harness.send("Cy", "approve_activity", approval)
     assert done.status is COMPLETED, "another's approval, stamped by oneself, is one's own"
     harness.clock.ms += 2 * DAY_MS

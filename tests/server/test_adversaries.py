@@ -141,7 +141,7 @@ def test_adversary(name: str, scenario: AuthorizationScenario) -> None:
 
 
 def test_what_users_may_do_to_themselves(scenario: AuthorizationScenario) -> None:
-    """Each allowed thing is done, so this is no adversary; everything else is denied and changes nothing."""
+    """This user is not an adversary: each allowed thing is done. Everything else is denied and changes nothing."""
     oneself = scenario.people["a user, on that user"]
     for activity_type in TYPES:
         oneself.parameters(activity_type)

@@ -201,7 +201,7 @@ BAD: dict[str, tuple[str, dict[str, Any], int, str]] = {
     "no such endpoint": ("delete_users", {}, 404, "no such path: /auth-proxy/v1/delete_users"),
     "an unknown filter": ("account", {"filterType": "NAME", "filterValue": "x"}, 400, "field `filterType`: 'NAME'"),
     "no filter": ("account", {}, 400, "missing field `filterType`"),
-    "claims that are no JSON": (
+    "claims that are not JSON": (
         "account",
         {"filterType": "OIDC_CLAIMS", "filterValue": "iss"},
         400,

@@ -1,4 +1,4 @@
-"""Bodies that are no request: refused before anything is looked up, and nothing written."""
+"""Bodies that are not a request. They are refused before anything is looked up, and nothing is written."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def by_new_user_with_a_passkey(sibling: Sibling, both: Credentials) -> Awaitable
 
 
 def by_sign_up(sibling: Sibling, both: Credentials) -> Awaitable[httpx.Response]:
-    """Of somebody else, through the parent's authentication proxy."""
+    """Somebody else signs up through the parent's authentication proxy."""
     return _signed_up(sibling, apiKeys=[api_key_params(both.public_key)])
 
 

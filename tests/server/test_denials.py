@@ -33,7 +33,7 @@ BAD_POLICIES = [
     Bad("text and number", {"condition": "activity.kind == 1"}, "invalid policy condition: "),
     Bad("approvers in a condition", {"condition": "approvers.count() >= 2"}, "invalid policy condition: "),
     Bad("activity in a consensus", {"consensus": "activity.kind == 'A'"}, "invalid policy consensus: "),
-    Bad("a list is no consensus", {"consensus": "approvers"}, "invalid policy consensus: "),
+    Bad("a list is not a consensus", {"consensus": "approvers"}, "invalid policy consensus: "),
     Bad("consensus in the time", {"time": "approvers.count() >= 2"}, "invalid policy time: "),
     Bad("no such time zone", {"time": "CronSpan('0 9 * * *', '8h', 'Europe/Atlantis')"}, "invalid policy time: "),
 ]

@@ -272,7 +272,7 @@ def a_read_only_session(codes: Codes) -> Attempt:
 
 
 class Expiring(NamedTuple):
-    """`lasts_s`: after so many seconds the attempt is refused, with this status and this text."""
+    """The attempt is refused after `lasts_s` seconds, with this status and this text."""
 
     name: str
     prepare: Callable[[Codes], Attempt]

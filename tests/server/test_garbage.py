@@ -19,7 +19,7 @@ from tests.support.callers import Caller, unique
 from tests.support.servers import Installation
 
 REQUESTS = 60
-"""Of each kind."""
+"""How many requests of each kind there are."""
 
 
 def queries(caller: Caller) -> bytes:

@@ -88,7 +88,7 @@ def test_a_page_that_floods_the_proxy_spends_its_addresss_share(
 
 @pytest.mark.one_engine
 def test_addresses_of_proxies_stand_for_many_callers(development: Installation, start: StartServer) -> None:
-    """Loopback addresses are a proxy's unless the setting says otherwise; 0 is no limit, for any address."""
+    """Loopback addresses are a proxy's unless the setting says otherwise; 0 means that no address has a limit."""
     for settings in ({"auth_proxy_rate_limit": 1}, {"auth_proxy_rate_limit": 0, **LOOPBACK_IS_NO_PROXY}):
         server = start(development, **settings)
         config_id = new_proxy(server.caller)

@@ -53,7 +53,7 @@ MALFORMED = [
     Malformed("unknown method", b"STEAL / HTTP/1.1\r\n" + HOST + b"\r\n"),
     Malformed("bytes beyond ASCII in the path", b"POST /\xff HTTP/1.1\r\n" + HOST + b"\r\n"),
     Malformed("a space in a header's name", b"POST / HTTP/1.1\r\nX Y: 1\r\n\r\n"),
-    Malformed("length is no number", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: many\r\n\r\n"),
+    Malformed("length is not a number", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: many\r\n\r\n"),
     Malformed("length is negative", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n"),
     Malformed(
         "length is beyond all bounds", b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n" % 10**40

@@ -32,8 +32,8 @@ CHARACTERS = 5 * CHARACTERS_PER_POLICY.default
 others are answered more than AT_LEAST times."""
 USERS = 3
 AT_LEAST = 3
-"""So many answers another organization gets before the flood is answered: while it is worked on, others have their
-turns. How many there are in fact depends on the machine."""
+"""How many answers another organization gets at least before the flood is answered: while the server works on the
+flood, others have their turns. The exact number depends on the machine."""
 
 
 class Tenants(NamedTuple):
@@ -107,7 +107,7 @@ def condition(characters: int, number: int = 0) -> str:
 
 
 def of_length(characters: int, each: int) -> list[dict[str, Any]]:
-    """Policies of so many characters each, and of so many together."""
+    """Policies of `each` characters. All of them together have at most `characters`."""
     return [policy_params(condition=condition(each, n), consensus="") for n in range(characters // each)]
 
 

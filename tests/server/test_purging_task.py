@@ -16,7 +16,7 @@ NOW_MS = 10 * GRACE_MS
 
 
 class Rows:
-    """A store in which so many rows of one table have expired. `failures`: how often it does not answer before."""
+    """A store in which `expired` rows of one table have expired. `failures`: how often it first does not answer."""
 
     def __init__(self, expired: int, failures: int = 0) -> None:
         self.expired = expired

@@ -21,7 +21,7 @@ TWO_A_SECOND: list[tuple[str, list[float], list[bool]]] = [
     ("as many at once as in a second", [0, 0, 0], [True, True, False]),
     ("one more after half a second", [0, 0, 0.5, 0.5], [True, True, True, False]),
     ("steadily", [0, 0.5, 1, 1.5, 2, 2.5], [True] * 6),
-    ("a long silence is no credit", [0, 100, 100, 100], [True, True, True, False]),
+    ("a long silence gives no credit", [0, 100, 100, 100], [True, True, True, False]),
     ("a refusal costs nothing", [0, 0, 0.4, 0.5], [True, True, False, True]),
 ]
 

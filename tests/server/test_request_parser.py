@@ -49,7 +49,7 @@ GOOD = [
     Good("a chunk of line breaks", CHUNKED + b"4\r\n\r\n\r\n\r\n0\r\n\r\n", [("/c", LINES)]),
     Good("trailers", CHUNKED + b"1\r\na\r\n0\r\nX: y\r\nZ: w\r\n\r\n" + NEXT, [("/c", b"a"), ("/next", b"")]),
     Good("chunk sizes in letters", CHUNKED + b"A\r\n0123456789\r\n00\r\n\r\n", [("/c", b"0123456789")]),
-    Good("a query is no part of the path", b"GET /a?b=/c HTTP/1.1\r\n\r\n", [("/a", b"")]),
+    Good("a query is not part of the path", b"GET /a?b=/c HTTP/1.1\r\n\r\n", [("/a", b"")]),
     Good("a whole address", b"GET http://host/a HTTP/1.1\r\n\r\n", [("/a", b"")]),
     Good("percent signs stay", b"GET /a%2fb%00 HTTP/1.1\r\n\r\n", [("/a%2fb%00", b"")]),
     Good(

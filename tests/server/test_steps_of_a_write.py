@@ -31,7 +31,7 @@ SENTENCE = re.compile(
 
 
 class Visits:
-    """The modules of `pipeline/` in the order of the calls. A coroutine that goes on is no call."""
+    """The modules of `pipeline/` in the order of the calls. A coroutine that goes on is not a call."""
 
     def __init__(self) -> None:
         self.modules: list[str] = []

@@ -170,7 +170,7 @@ def test_an_address_is_spelled_alike_to_find_and_to_sign(name: str, parent: Call
 
 
 def ton_forms(address: str) -> dict[str, str]:
-    """Of a friendly address: a tag, the workchain, the hash, CRC-16/XMODEM of these."""
+    """The forms of an address. A friendly form holds a tag, the workchain, the hash, and CRC-16/XMODEM of these."""
     body = base64.urlsafe_b64decode(address)[1:34]
     tags = {"bounceable": 0x11, "nonBounceable": 0x51, "testnetNonBounceable": 0xD1}
     friendly = {form: bytes([tag]) + body for form, tag in tags.items()}

@@ -32,7 +32,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def serial(server: Server) -> int:
-    """Of the certificate that a new connection is shown."""
+    """The serial number of the certificate that the server shows to a new connection."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with socket.create_connection(("127.0.0.1", server.port)) as plain, context.wrap_socket(plain) as secured:

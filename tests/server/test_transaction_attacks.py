@@ -50,7 +50,7 @@ def account_of(root: Caller, template: dict[str, str]) -> str:
 
 @contextmanager
 def policies(root: Caller, user: Caller, *written: str) -> Iterator[None]:
-    """Of this user alone; each an effect and a condition."""
+    """Policies whose consensus is this user alone. Each text is an effect and a condition."""
     made = []
     for one in written:
         effect, _, condition = one.partition(" ")

@@ -215,7 +215,7 @@ def test_refused(root: Caller, members: str) -> None:
 
 
 def test_the_limit_and_the_list(installation: Installation, start: StartServer) -> None:
-    """Of a server with the limits that nothing sets; the shared one has others."""
+    """The server of this test has the default limits. The shared server has other limits."""
     root = start(installation).caller
     made = [root.result("create_webhook_endpoint", webhook_endpoint_params()) for _ in range(10)]
     assert refusal(root.submit("create_webhook_endpoint", webhook_endpoint_params()))[0] == 429

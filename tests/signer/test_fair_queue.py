@@ -96,7 +96,8 @@ def test_work_that_nobody_waits_for_ends() -> None:
 def test_too_much_work_is_refused(
     per_organization: int, in_all: int, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of one organization, and of all. What was taken is done, and then there is room again."""
+    """One limit is for each organization, and one is for all together. The accepted work is done, and then there is
+    room again."""
     monkeypatch.setattr(fair_queue, "WAITING_PER_ORGANIZATION_MAX", per_organization)
     monkeypatch.setattr(fair_queue, "WAITING_MAX", in_all)
 

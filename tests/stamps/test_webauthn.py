@@ -288,7 +288,7 @@ def test_any_authenticator_data_is_refused_or_consistent(tail: bytes, flags: int
 class WrongKey:
     name: str
     cose: Callable[[Passkey, Passkey], bytes]
-    """Of the two passkeys, on P-256 and RSA."""
+    """Makes the wrong key from the two passkeys, on P-256 and RSA."""
     says: str
 
 

@@ -44,7 +44,7 @@ def test_every_process_locks_in_the_same_order() -> None:
 
 
 def test_a_check_holds_at_its_place_in_the_order() -> None:
-    """Of the version before a change if it comes before it, of the version after it if it comes after it."""
+    """A check before a change is of the version before it. A check after a change is of the version after it."""
     history = CommitHistory(an_organization())
     before = history.signing()
     step = history.step()

@@ -14,7 +14,8 @@ from tests.support.commit_history import new_history
 
 SENT, DELAYED = SendResult.SENT, SendResult.DELAYED
 TYPES = [DELAYED, DELAYED, SENT, DELAYED, SENT]
-"""Of the events 0…4 of one address. The cursors of the cases are their numbers; -1 is another address's event."""
+"""The types of the events 0…4 of one address. The cursors of the cases are their numbers; -1 is an event of another
+address."""
 
 
 class PageCase(NamedTuple):

@@ -110,7 +110,8 @@ def test_activity_with_all_its_parts(database: str) -> None:
 
 
 class PageCase(NamedTuple):
-    """Of activities 0…9: every third is of another type, every second awaits consensus. Cursors are by number."""
+    """A page of the activities 0…9. Every third is of another type, and every second awaits consensus. Cursors are
+    numbers of activities."""
 
     name: str
     statuses: tuple[ActivityStatus, ...]

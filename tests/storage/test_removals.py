@@ -42,7 +42,7 @@ def removal(record: Record) -> Remove:
 
 
 def removals(organization: Organization) -> list[Remove]:
-    """Of everything that can be removed."""
+    """The removals of everything that can be removed."""
     kept = (organization.profile, organization.data_key)
     return [removal(record) for record in records_of(organization) if record not in kept]
 

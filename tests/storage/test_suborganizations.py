@@ -72,7 +72,8 @@ def test_a_child_is_created_completely_or_not_at_all(database: str) -> None:
 
 
 class PageCase(NamedTuple):
-    """Of sub-organizations 0…6, of which every second has an Eda. Cursors are by number; -1 is unknown."""
+    """A page of the sub-organizations 0…6. Every second has a user Eda. Cursors are numbers of sub-organizations;
+    -1 is unknown."""
 
     name: str
     by_value: bool

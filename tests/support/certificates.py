@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def write_certificate(chain: Path, key: Path, *, days: int = 90) -> int:
-    """Write a new certificate that ends in so many days, and its key. Returns its serial number."""
+    """Write a new certificate that ends in `days` days, and its key. Returns its serial number."""
     secret = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)

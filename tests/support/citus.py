@@ -17,7 +17,7 @@ import pytest
 
 CITUS_URL: Final = os.environ.get("KEYSTEAD_TEST_CITUS_URL", "")
 _SHARDS: Final = 4
-"""Of each table. Citus makes 32, which takes long where each test makes a database."""
+"""How many shards each table has. Citus makes 32 by default, which is slow where each test makes a database."""
 
 needs_citus = pytest.mark.skipif(not CITUS_URL, reason="KEYSTEAD_TEST_CITUS_URL names no Citus cluster")
 

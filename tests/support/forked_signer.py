@@ -17,7 +17,7 @@ from typing import BinaryIO
 from keystead.signer import process, supervision
 
 NAME = "keystead.signer"
-"""Of the forked process, as /proc/PID/comm tells it. The command line is the one of the server."""
+"""The name of the forked process, as /proc/PID/comm shows it. The process keeps the command line of the server."""
 
 _new_process = supervision.new_process
 _forked = False

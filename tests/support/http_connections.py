@@ -62,7 +62,7 @@ class Listening:
         return reader, writer
 
     async def until_closed(self, count: int = 0) -> None:
-        """Until so many connections are left open."""
+        """Wait until at most `count` connections are open."""
         while len(self.connections) > count:  # noqa: ASYNC110 - connections tell nobody
             await asyncio.sleep(0.005)
 

@@ -54,7 +54,7 @@ class Load:
             thread.join()
 
     def wait_for(self, count: int) -> None:
-        """Until so many more submissions are acknowledged."""
+        """Wait until `count` more submissions are acknowledged, or until nothing submits any more."""
         enough = len(self.acknowledged) + count
         while len(self.acknowledged) < enough and any(thread.is_alive() for thread in self._running):
             self._stop.wait(0.01)

@@ -97,7 +97,7 @@ def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
 
 
 def _ip_allowlist() -> dict[str, Any]:
-    """Of the organization, and not enforced: the other tests go on."""
+    """An allow-list of the organization. It is not enforced, so that the other tests still have access."""
     rules = [{"cidr": "192.0.2.0/24", "label": "office"}, {"cidr": "2001:db8::/48"}]
     return {"rules": rules, "enabled": False, "onEvaluationError": "DENY"}
 

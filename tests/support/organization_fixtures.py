@@ -175,7 +175,7 @@ class _Fresh:
         return str(self._root.result("create_session_profile", session_profile_params())["sessionProfileId"])
 
     def _subject(self) -> str:
-        """Of an identity that a new user has."""
+        """The subject of an identity that a new user has."""
         subject = unique("subject")
         token = ISSUER.token(now_ms() // 1000, sub=subject)
         provider = {"providerName": unique("provider"), "oidcToken": token}

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 _CHUNK = 65_536
 _DAMAGED_SHARE = 0.1
-"""Of the chunks, while the network does damage."""
+"""The share of the chunks that are damaged, while the network does damage."""
 
 Damage = Literal["drop", "delay", "truncate", "duplicate"]
 """What happens to some chunks: lost, late by up to 0.2 s, cut in two and the connection with it, sent twice."""

@@ -93,7 +93,7 @@ class WebhookReceiver:
             self._arrived.notify_all()
 
     def wait_for(self, count: int) -> list[ReceivedWebhook]:
-        """Everything that arrived, once it is so many."""
+        """Everything that arrived, as soon as at least `count` webhooks arrived."""
         deadline = time.monotonic() + WAIT_S
         with self._arrived:
             while len(self.received) < count:

@@ -25,7 +25,7 @@ FIRST_PAGES = {
 """Pages outside docs, and their places in the site."""
 
 SHOWN = PurePosixPath("source")
-"""The folder of the site for files of the repository that are no pages."""
+"""The folder of the site for files of the repository that are not pages."""
 
 PICTURES = {".svg", ".png"}
 LANGUAGES = {
@@ -40,7 +40,7 @@ LEFT_OUT = {"node_modules", "__pycache__"}
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"""(?<=\]\()[^)\s]+(?=\))|(?<=\bsrc=")[^"]+(?=")|(?<=\bsrcset=")[^"]+(?=")""")
-"""Of links and pictures in Markdown, and of pictures in HTML for light and dark."""
+"""The addresses of links and pictures in Markdown, and of pictures in HTML for light and dark."""
 
 
 class Sources:

@@ -80,7 +80,7 @@ export interface Clock {
   acceptSystemTime(accepted: boolean): Promise<Date>;
 }
 
-/** `count`: of so many next requests. `path`: of those whose path contains it, as in create_wallet. */
+/** `count`: how many of the next requests. `path`: only requests whose path contains this text, as in create_wallet. */
 export interface Which {
   count?: number;
   path?: string;
@@ -146,7 +146,7 @@ export class DevControls {
   /** The next activities of a type, as ACTIVITY_TYPE_CREATE_WALLET, end in this status, whatever is decided. */
   nextOutcome(type: string, status: ActivityStatus, options?: { count?: number }): Promise<void>;
   clearOutcomes(): Promise<void>;
-  /** So many requests a second are answered, and the others with 429. 0: no limit. */
+  /** The server answers `perSecond` requests a second, and refuses the others with 429. 0: no limit. */
   limitRate(perSecond: number): Promise<void>;
   /** The requests that came lately, oldest first; at most 200. */
   requests(): Promise<RequestSeen[]>;

@@ -67,7 +67,7 @@ function read(status, text, url) {
   try {
     answer = JSON.parse(text);
   } catch {
-    throw new KeysteadError(`${url} answered ${status}, and no JSON: it is no development server`, status);
+    throw new KeysteadError(`${url} answered ${status}, and not with JSON: it is not a development server`, status);
   }
   if (status !== 200) {
     throw new KeysteadError(answer.message ?? `${url} answered ${status}`, status);

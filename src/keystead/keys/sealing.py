@@ -33,7 +33,7 @@ _SCHEME = "keystead seal 1"
 class SealBroken(Exception):
     """A stored value does not open: it is under another key, of another record, or was changed.
 
-    This is a defect of the installation and not a caller's mistake, so it is no ServiceError. The message names
+    This is a defect of the installation and not a caller's mistake, so it is not a ServiceError. The message names
     the record and the key ids, never a secret.
     """
 

@@ -22,7 +22,7 @@ class InFlightRequests:
 
     def __init__(self) -> None:
         self._waiting: dict[RequestKey, deque[asyncio.Future[None]]] = {}
-        """Of each key that is in flight, the requests that wait, in their order."""
+        """The requests that wait for each key that is in flight, in their order."""
         self._recent = Lru[RequestKey, bool](RECENT_MAX)
 
     async def join(self, key: RequestKey) -> bool:

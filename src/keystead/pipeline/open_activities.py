@@ -42,7 +42,7 @@ class _Basis(NamedTuple):
 
 
 class OpenActivities:
-    """Of one process.
+    """The open activities, as one process sees them.
 
     The console and the clients of approvers list waiting activities every few seconds. So that such a list does not
     evaluate the same policies again, the vote rights that answers show are remembered.

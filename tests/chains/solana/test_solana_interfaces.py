@@ -134,7 +134,7 @@ TYPES: list[dict[str, Any]] = [
 
 
 def generic(name: str, *arguments: Any) -> dict[str, Any]:
-    """Of this definition with types, and with constants, which are numbers here."""
+    """The type that this definition makes of these types and constants. The constants are numbers here."""
     written = [
         {"kind": "const", "value": str(each)} if isinstance(each, int) else {"kind": "type", "type": each}
         for each in arguments
@@ -296,7 +296,8 @@ DISCRIMINATORS = [
     ("shared_accounts_route", "c1209b3341d69c81"),
     ("sharedAccountsRoute", "c1209b3341d69c81"),
 ]
-"""Of deployed programs. The old specification writes names in camel case, which Anchor turns back."""
+"""Names and discriminators of instructions of deployed programs. The old specification writes names in camel case,
+which Anchor turns back."""
 
 
 @pytest.mark.parametrize(("name", "discriminator"), DISCRIMINATORS)

@@ -34,8 +34,7 @@ from keystead.policies.syntax import (
 
 
 class SurveyResult(NamedTuple):
-    """Of a boolean node: the shapes for which it is certainly true, certainly false, and for which some part of it
-    fails.
+    """The shapes for which a boolean node is certainly true, is certainly false, and for which a part of it fails.
 
     A node that fails is neither true nor false. A junction with an operand that fails may be true or false, if
     another operand decides it. Lists are assumed to have items: if a predicate fails, the list function fails.

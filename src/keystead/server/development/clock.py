@@ -32,10 +32,10 @@ class ClockState(ControlAnswer, frozen=True):
 class ClockUpdate(ControlRequest, frozen=True):
     """The fields that are present are applied in this order.
 
-    system: use the time of the system again; the clock runs. now_ms: set the clock to this time. advance_ms: add so
-    many milliseconds; a negative number moves the clock back. frozen: true stops the clock, false lets it run from
-    its present time. system_time_accepted: whether a submission's timestampMs may also be near the time of the
-    system, true at the start. Published clients use the time of the system.
+    system: use the time of the system again; the clock runs. now_ms: set the clock to this time. advance_ms: add
+    this number of milliseconds; a negative number moves the clock back. frozen: true stops the clock, false lets it
+    run from its present time. system_time_accepted: whether a submission's timestampMs may also be near the time of
+    the system, true at the start. Published clients use the time of the system.
     """
 
     system: bool = False

@@ -71,7 +71,7 @@ class Measurements:
         self.processes = gauge("processes", "Processes that serve.")
 
         def newest(name: str, text: str, *labels: str) -> Gauge:
-            """Of the installation: every process knows the same value."""
+            """A gauge of the installation: every process knows the same value."""
             return Gauge(f"keystead_{name}", text, labels, registry=registry, multiprocess_mode="livemostrecent")
 
         self.due_messages = newest("due_messages", "Messages that are not sent yet, of all organizations.")

@@ -180,7 +180,7 @@ SELECT kind, value, parent_id, organization_id, holder_id FROM lookup
 WHERE organization_id = :organization_id LIMIT :limit;
 
 -- name: newest_forgotten
--- The version of the newest removed record but so many.
+-- The version of the newest removed record after the `kept` newest ones.
 SELECT version FROM record
 WHERE organization_id = :organization_id AND length(body) = 0 AND kind <> 'forgotten'
 ORDER BY version DESC LIMIT 1 OFFSET :kept;

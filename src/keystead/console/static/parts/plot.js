@@ -62,7 +62,7 @@ function seriesOf(words, word) {
   return `bar series-${words.indexOf(word) % PATTERNS}`;
 }
 
-/** The fills that are no plain colour. @param {{kind: string}} properties */
+/** The fills that are not a plain colour. @param {{kind: string}} properties */
 function Patterns({ kind }) {
   const pattern = (/** @type {number} */ number, /** @type {any} */ marks, turn = 0) => html`<pattern id=${`${kind}-${number}`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform=${`rotate(${turn})`}>
     <rect class=${`fill-${number}`} width="6" height="6" />${marks}</pattern>`;

@@ -10,7 +10,7 @@ import { decisionInWords } from "./decision.js";
 
 const AT_ONCE = 50;
 const DAY_MS = 86_400_000;
-/** On what it is tried: at most so many activities, none of them older. @type {{words: string, most: number, fromMs: () => number}[]} */
+/** The activities that it is tried on: at most `most` of them, and none from before `fromMs`. @type {{words: string, most: number, fromMs: () => number}[]} */
 const REACHES = [
   { words: "Newest 50", most: 50, fromMs: () => -Infinity },
   { words: "Newest 200", most: 200, fromMs: () => -Infinity },
