@@ -35,6 +35,13 @@ DECIDING_S = 0.01
 """About what a wallet's creation takes in production. Committing is faster."""
 
 
+async def send(http: httpx.AsyncClient, caller: Caller, operation: str, parameters: Any) -> httpx.Response:
+    """Submit an activity."""
+    body = caller.submit_body(operation, parameters)
+    headers = {**caller.stamped(body), **SDK_FORM}
+    return await http.post(f"/public/v1/submit/{operation}", content=body, headers=headers)
+
+
 @pytest.fixture
 def postgres_installation(make_postgres: MakeDatabase) -> Iterator[Installation]:
     installation = bootstrap_installation(make_postgres())
@@ -61,9 +68,7 @@ def test_single_requests_beside_a_steady_load(postgres_installation: Installatio
     over = asyncio.Event()
 
     async def make_wallet(http: httpx.AsyncClient, caller: Caller) -> httpx.Response:
-        body = caller.submit_body("create_wallet", {"walletName": unique("wallet"), "accounts": []})
-        headers = {**caller.stamped(body), **SDK_FORM}
-        return await http.post("/public/v1/submit/create_wallet", content=body, headers=headers)
+        return await send(http, caller, "create_wallet", {"walletName": unique("wallet"), "accounts": []})
 
     async def flood(http: httpx.AsyncClient, caller: Caller) -> list[httpx.Response]:
         answers = []
@@ -112,9 +117,7 @@ def test_a_quiet_organization_beside_a_flooding_one(
     monkeypatch.setattr(Lifecycle, "submit", counted)
 
     async def make_tag(http: httpx.AsyncClient, caller: Caller) -> httpx.Response:
-        body = caller.submit_body("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
-        headers = {**caller.stamped(body), **SDK_FORM}
-        return await http.post("/public/v1/submit/create_user_tag", content=body, headers=headers)
+        return await send(http, caller, "create_user_tag", {"userTagName": unique("tag"), "userIds": []})
 
     async def run(flooding: Caller, quiet: Caller) -> list[httpx.Response]:
         async with serving(installation, path) as http:
@@ -158,22 +161,23 @@ def test_an_organization_whose_answers_are_kept_counts_as_another(
     monkeypatch.setattr(Lifecycle, "submit", slow)
     monkeypatch.setattr(ConcurrencyLimit, "slot", recorded)
 
-    async def send(http: httpx.AsyncClient, caller: Caller, path: str, body: bytes) -> None:
-        answer = await http.post(f"/public/v1/{path}", content=body, headers=caller.stamped(body))
+    async def list_users(http: httpx.AsyncClient, caller: Caller) -> None:
+        body = caller.query_body()
+        answer = await http.post("/public/v1/query/list_users", content=body, headers=caller.stamped(body))
         assert answer.status_code == 200, answer.text
 
     async def make_tag(http: httpx.AsyncClient, caller: Caller) -> None:
-        body = caller.submit_body("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
-        await send(http, caller, "submit/create_user_tag", body)
+        answer = await send(http, caller, "create_user_tag", {"userTagName": unique("tag"), "userIds": []})
+        assert answer.status_code == 200, answer.text
 
     async def run(flooding: Caller, quiet: Caller) -> None:
         async with serving(installation, path) as http:
             monkeypatch.setattr(concurrency_limit, "SHARED_S", 0)
-            await send(http, quiet, "query/list_users", quiet.query_body())
+            await list_users(http, quiet)
             await make_tag(http, flooding)
             monkeypatch.setattr(concurrency_limit, "SHARED_S", 3600)
             waited.clear()
-            await send(http, quiet, "query/list_users", quiet.query_body())
+            await list_users(http, quiet)
             assert waited == [], "its answer is kept"
             await asyncio.gather(*(make_tag(http, flooding) for _ in range(5)))
 
@@ -184,7 +188,7 @@ def test_an_organization_whose_answers_are_kept_counts_as_another(
     assert waited == [False] * concurrency_limit.LIMIT_MIN + [True] * 3
 
 
-def test_strangers_at_a_proxy_take_no_turns_of_its_organization(
+def test_strangers_at_a_proxy_take_no_slots_of_its_organization(
     installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
@@ -199,11 +203,6 @@ def test_strangers_at_a_proxy_take_no_turns_of_its_organization(
         return await submit(lifecycle, submission, *arguments)
 
     monkeypatch.setattr(Lifecycle, "submit", slow_for_strangers)
-
-    async def send(http: httpx.AsyncClient, caller: Caller, operation: str, parameters: Any) -> httpx.Response:
-        body = caller.submit_body(operation, parameters)
-        headers = {**caller.stamped(body), **SDK_FORM}
-        return await http.post(f"/public/v1/submit/{operation}", content=body, headers=headers)
 
     async def run(caller: Caller, other: Caller) -> list[httpx.Response]:
         async with serving(installation, path) as http:
@@ -293,11 +292,6 @@ def test_a_caller_removed_while_its_request_waits_is_refused(
     async def paused(lifecycle: Lifecycle, *arguments: Any) -> Any:
         await goes_on.wait()
         return await submit(lifecycle, *arguments)
-
-    async def send(http: httpx.AsyncClient, caller: Caller, operation: str, parameters: Any) -> httpx.Response:
-        body = caller.submit_body(operation, parameters)
-        headers = {**caller.stamped(body), **SDK_FORM}
-        return await http.post(f"/public/v1/submit/{operation}", content=body, headers=headers)
 
     async def ask(http: httpx.AsyncClient, caller: Caller, operation: str) -> httpx.Response:
         body = caller.query_body()

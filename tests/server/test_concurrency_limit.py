@@ -205,12 +205,12 @@ def test_concurrency_limit(case: Callable[[Machine], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-def test_a_request_cancelled_after_its_turn_came_gives_it_to_the_next() -> None:
+def test_a_request_cancelled_with_its_slot_gives_it_to_the_next() -> None:
     async def run() -> None:
         limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
         other, first, second = (limit.slot(name) for name in ("b", "a", "a"))
-        for turn in (other, first, second):
-            await turn.__aenter__()
+        for slot in (other, first, second):
+            await slot.__aenter__()
         waits = asyncio.create_task(limit.slot("a").__aenter__())
         await _settled()
         assert limit.waiting == 1
@@ -223,7 +223,7 @@ def test_a_request_cancelled_after_its_turn_came_gives_it_to_the_next() -> None:
     asyncio.run(run())
 
 
-def test_a_failing_request_ends_its_turn() -> None:
+def test_a_failing_request_ends_its_slot() -> None:
     async def run() -> None:
         limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
         for name in ("a", "b", "a", "a", "a"):
@@ -246,10 +246,10 @@ def test_the_work_of_other_threads_counts() -> None:
     async def run() -> None:
         now_s = 0.0
         limit = ConcurrencyLimit(lambda: now_s)
-        turns = [limit.slot(name) for name in ("b", "a", "a", "a")]
-        for turn in turns[:-1]:
-            await turn.__aenter__()
-        waits = asyncio.create_task(turns[-1].__aenter__())
+        slots = [limit.slot(name) for name in ("b", "a", "a", "a")]
+        for slot in slots[:-1]:
+            await slot.__aenter__()
+        waits = asyncio.create_task(slots[-1].__aenter__())
         await _settled()
         await asyncio.to_thread(work)
         now_s = INTERVAL_S

@@ -28,7 +28,7 @@ class OrganizationRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rules_of(client: Client) -> OrganizationRules:
-    """Read the rules. Raises Failure if the server's answer cannot be read, KeysteadError if there is none."""
+    """Read the rules. Raises Failure if the server's answer cannot be read, and the errors of `Client`."""
     quorum = client.query("get_organization_configs")["configs"]["quorum"]
     return OrganizationRules(
         users=_records(client, "list_users", "users", tuple[User, ...]),

@@ -50,7 +50,8 @@ class Submitted(Generic[ResultT]):
 
     @cached_property
     def result(self) -> ResultT:
-        """The result. Raises ActivityNotCompleted if there is none yet, ProtocolError if it cannot be read."""
+        """The result. Raises ActivityNotCompleted while the activity has no result, ProtocolError if the result
+        cannot be read."""
         if not self.completed:
             raise ActivityNotCompleted(self.activity)
         try:

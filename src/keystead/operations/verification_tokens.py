@@ -183,7 +183,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _checked_scheme(signature: ClientSignature | None) -> ClientSignature:
-    """The signature. Raises InvalidRequest if there is none, or if its scheme is unknown."""
+    """The signature. Raises InvalidRequest if it is missing or has an unknown scheme."""
     if signature is None:
         raise InvalidRequest(
             f"invalid client signature: field `{SIGNATURE_FIELD}`: send a signature of the key that the "

@@ -42,7 +42,7 @@ def connect(connector: socket.socket) -> socket.socket:
 
 
 def accept(connector: socket.socket) -> socket.socket | None:
-    """A stream that a server process sent; None if there is none."""
+    """A stream that a server process sent; None if no stream has arrived."""
     try:
         _, descriptors, _, _ = socket.recv_fds(connector, 1, 1, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
     except OSError:

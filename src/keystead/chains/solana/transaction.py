@@ -114,7 +114,7 @@ def _transfer(instruction: Instruction) -> dict[str, Any]:
 
 
 def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The keywords of one instruction. `call`: its `parsed_instruction_data`; empty or None if there is none."""
+    """The keywords of one instruction. `call`: its `parsed_instruction_data`, if it could be parsed."""
     looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
     keywords: dict[str, Any] = {
         "program_key": instruction.program,
