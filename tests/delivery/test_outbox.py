@@ -186,7 +186,7 @@ def test_a_process_that_stops_gives_back_what_it_has_not_sent() -> None:
         await asyncio.gather(task, return_exceptions=True)
         other = outbox(rows, recipient, Clock())
         assert await other.send_due() == 0
-        await stopping.close()
+        await stopping.close(finish_s=0.01)
         assert await other.send_due() == 1
         assert [message.id for message in (*stuck.received, *recipient.received)] == ["m1", "m2"]
         await stopping.close()
@@ -194,6 +194,32 @@ def test_a_process_that_stops_gives_back_what_it_has_not_sent() -> None:
 
     begun = asyncio.Event()
     asyncio.run(story())
+
+
+def test_a_process_that_stops_records_what_it_is_sending() -> None:
+    rows = Rows(waiting())
+
+    class Slow(Recipient):
+        async def send(self, message: Message) -> str:
+            begun.set()
+            await closing.wait()
+            return await super().send(message)
+
+    async def story() -> None:
+        slow = Slow()
+        stopping = outbox(rows, slow, Clock())
+        task = asyncio.create_task(stopping.run())
+        await begun.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        asyncio.get_running_loop().call_soon(closing.set)
+        await stopping.close()
+        assert await outbox(rows, slow, Clock()).send_due() == 0
+        assert len(slow.received) == 1
+
+    begun, closing = asyncio.Event(), asyncio.Event()
+    asyncio.run(story())
+    assert rows.events == [("m1", SendResult.SENT, "accepted")]
 
 
 def test_a_database_that_does_not_answer_is_asked_again() -> None:
@@ -250,7 +276,7 @@ def test_one_message_that_cannot_be_opened_or_recorded_does_not_stop_the_others(
         assert asyncio.run(box.send_due()) == 3
     assert rows.messages["last"].due_ms is None
     assert [event[0] for event in rows.events] == ["last"]
-    assert [record.message for record in caplog.records] == [
+    assert sorted(record.message for record in caplog.records) == [
         "message lost: its lease had ended, so another process may also send it",
         "message sealed: not sent, or not recorded: Unavailable",
     ]

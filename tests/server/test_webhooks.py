@@ -323,6 +323,32 @@ def test_two_processes_deliver_once(installation: Installation, tmp_path: Path) 
         assert [each.activity["id"] for each in receiver.wait_for(expected + 3)[-3:]] == [last] * 3
 
 
+def test_a_stopping_process_records_what_it_is_delivering(installation: Installation, tmp_path: Path) -> None:
+    """The receiver answers while the process stops. No other process delivers that event again."""
+    answers = threading.Event()
+
+    def respond(_: ReceivedWebhook) -> int:
+        answers.wait(WAIT_S)
+        return 200
+
+    with (
+        receiving(respond) as receiver,
+        running(installation, tmp_path / "stopping", ALLOWED) as stopping,
+        running(installation, tmp_path / "other", ALLOWED) as other,
+    ):
+        endpoint_id = register(stopping.caller, receiver)
+        first = tag(stopping.caller)
+        receiver.wait_for(1)
+        answering = threading.Timer(0.5, answers.set)
+        answering.start()
+        assert stopping.stop() == 0
+        answering.join()
+        last = tag(other.caller)
+        receiver.wait_for(2)
+        wait_until_recorded(installation, [endpoint_id])
+    assert [webhook.activity["id"] for webhook in receiver.received] == [first, last]
+
+
 def test_an_installation_of_an_earlier_version_gets_its_key(installation: Installation, start: StartServer) -> None:
     installation.database.rows("DELETE FROM instance WHERE name = 'webhook_key'")
     server = start(installation, **ALLOWED)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from keystead.delivery.message import Message
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
+from keystead.delivery.stopping import FINISH_S, finish
 from keystead.organizations.outgoing_messages import Channel, EmailEventRow, OutgoingMessage, SendResult
 
 logger = logging.getLogger("keystead.delivery")
@@ -76,6 +77,7 @@ class Outbox:
         self._random_fraction = random_fraction
         self._woken = asyncio.Event()
         self._leased: dict[str, OutgoingMessage] = {}
+        self._attempts: Collection[asyncio.Task[None]] = ()
         self.results: Counter[SendResult] = Counter()
         """The number of attempts, by result."""
 
@@ -84,7 +86,8 @@ class Outbox:
         self._woken.set()
 
     async def run(self) -> None:
-        """Send until cancelled. A database that does not answer is tried again after the poll interval."""
+        """Send until cancelled. The attempts under way continue then, see `close`. A database that does not answer
+        is tried again after the poll interval."""
         while True:
             try:
                 sent = await self.send_due()
@@ -94,9 +97,11 @@ class Outbox:
             if sent < AT_ONCE_MAX:
                 await self._wait()
 
-    async def close(self) -> None:
-        """Release the messages that were leased and not sent, so that other processes can send them at once. Call
-        it after `run` is cancelled."""
+    async def close(self, finish_s: float = FINISH_S) -> None:
+        """Wait until the attempts under way are recorded, at most `finish_s` seconds. Then release the messages
+        that were leased and not sent, so that other processes can send them at once. Call it after `run` is
+        cancelled."""
+        await finish(self._attempts, finish_s)
         now_ms = self._now_ms()
         released = [self._store.record_attempt(message.leased(now_ms), None) for message in self._leased.values()]
         await asyncio.gather(*released, return_exceptions=True)
@@ -106,12 +111,17 @@ class Outbox:
         self._woken.clear()
         waiting = await self._store.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
         self._leased = {message.id: message for message in waiting}
-        failures = await asyncio.gather(*[self._attempt(message) for message in waiting], return_exceptions=True)
+        self._attempts = [asyncio.create_task(self._attempt_logged(message)) for message in waiting]
+        if self._attempts:
+            await asyncio.wait(self._attempts)  # unlike `gather`, it does not cancel them when it is cancelled
         self._leased.clear()
-        for message, failed in zip(waiting, failures, strict=True):
-            if isinstance(failed, Exception):  # the others were sent; this one is sent again after its lease
-                logger.warning("message %s: not sent, or not recorded: %s", message.id, type(failed).__name__)
         return len(waiting)
+
+    async def _attempt_logged(self, waiting: OutgoingMessage) -> None:
+        try:
+            await self._attempt(waiting)
+        except Exception as failed:  # noqa: BLE001 (the others are sent; this one is sent again after its lease)
+            logger.warning("message %s: not sent, or not recorded: %s", waiting.id, type(failed).__name__)
 
     async def _attempt(self, waiting: OutgoingMessage) -> None:
         result, detail, again_ms = SendResult.SENT, "", None

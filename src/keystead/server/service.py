@@ -212,13 +212,12 @@ class Service:
         return None if self.certificate is None else self.certificate.ends_ms
 
     async def close(self) -> None:
-        """Finish the commits that were handed in, then close the database."""
+        """Finish the deliveries under way and the commits that were handed in, then close the database."""
         self._is_open = False
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        await self._webhooks.close()
-        await self._outbox.close()
+        await asyncio.gather(self._webhooks.close(), self._outbox.close())
         await withdraw(self.store, self._process)
         await self._opened.close()
 

@@ -327,7 +327,7 @@ def test_slow_endpoints_do_not_delay_others() -> None:
             for _ in range(50):
                 await asyncio.sleep(0)
         assert all(len(receivers.events(endpoint_id)) == 3 for endpoint_id in quick)
-        await running.close()
+        await running.close(finish_s=0.01)
 
     asyncio.run(run())
 
@@ -402,6 +402,29 @@ def test_a_process_that_stops_gives_its_leases_back() -> None:
 
     asyncio.run(run())
     assert receivers.events() == ["a:0000000000", "b:0000000000"]
+
+
+def test_a_process_that_stops_records_its_attempts_and_begins_no_more() -> None:
+    """Events of one activity wait for each other, so one of the two is under way and the other waits."""
+    rows = Rows(an_organization("e"), waiting("e", "a", 0), waiting("e", "a", 2))
+    answered = asyncio.Event()
+
+    async def answer() -> Attempt:
+        await answered.wait()
+        return ACCEPTED
+
+    async def run() -> None:
+        receivers, clock = Receivers(lambda *_: answer()), Clock()
+        stopping = dispatcher(rows, receivers, clock, "p1")
+        await stopping.scan()
+        await until(lambda: bool(receivers.sent))
+        asyncio.get_running_loop().call_soon(answered.set)
+        await stopping.close()
+        assert receivers.events() == [event_row_id("a", 0)]
+        await settled(dispatcher(rows, receivers, clock, "p2"))
+        assert receivers.events() == [event_row_id("a", 0), event_row_id("a", 2)]
+
+    asyncio.run(run())
 
 
 def test_a_late_record_changes_nothing() -> None:

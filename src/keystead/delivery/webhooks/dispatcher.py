@@ -19,6 +19,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from keystead.api.errors import ServiceError
+from keystead.delivery.stopping import FINISH_S, finish
 from keystead.delivery.webhooks.attempts import Attempt
 from keystead.delivery.webhooks.leases import Leases
 from keystead.delivery.webhooks.pacing import Pace
@@ -72,6 +73,7 @@ class WebhookDispatcher:
         self._slow_serving: set[str] = set()
         self._updated_endpoints: set[str] = set()
         self._lacks_slots = False
+        self._is_closing = False
         self._scan_after = ""
         self._woken = asyncio.Event()
 
@@ -116,12 +118,11 @@ class WebhookDispatcher:
             await self._woken.wait()
             timer.cancel()
 
-    async def close(self) -> None:
-        """Stop delivering, and let other processes take over at once."""
-        tasks = list(self._serving.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    async def close(self, finish_s: float = FINISH_S) -> None:
+        """Begin no more attempts, and wait until those under way are recorded, at most `finish_s` seconds. Then let
+        other processes take over at once. Call it after `run` is cancelled."""
+        self._is_closing = True
+        await finish(self.serving, finish_s)
         await self._leases.release()
 
     async def scan(self) -> None:
@@ -204,7 +205,7 @@ class WebhookDispatcher:
         try:
             for _ in range(_ROUNDS_MAX):
                 self._updated_endpoints.discard(endpoint_id)
-                if not await self.serve_round(endpoint_id):
+                if not await self.serve_round(endpoint_id) or self._is_closing:
                     return
             self._updated_endpoints.add(endpoint_id)
         except ServiceError as failed:
