@@ -10,6 +10,7 @@ import asyncio
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import Attachment
@@ -76,7 +77,7 @@ class DatabaseStore(DatabaseReads):
         """Run a transaction. Returns its result, or the error for its commits."""
 
     @abstractmethod
-    def _request_lock(self, organization_id: str) -> LockRequest:
+    def _request_lock(self, organization_id: str, known_version: int | None) -> LockRequest:
         """Start to lock an organization."""
 
     # Organizations.
@@ -91,15 +92,28 @@ class DatabaseStore(DatabaseReads):
     async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
         """The changes after this version, all of one moment. The result has every record if the version is None, or
         if removals after the version are no longer recorded. None if the organization does not exist."""
-        statement = self._reads.whole if version_number is None else self._reads.changed_since
-        selected = await self._select(statement, id=organization_id, version=version_number)
+        if version_number is None:
+            return self._read_changes(await self._select(self._reads.whole, id=organization_id), is_whole=True)
+        return await self._changed_since(
+            organization_id, await self._select_changes(organization_id, version_number)
+        )
+
+    async def _select_changes(self, organization_id: str, version_number: int | None) -> Sequence[Sequence[Any]]:
+        """The rows of the statement `changed_since`. If the version is None, they have the newest version alone."""
+        return await self._select(self._reads.changed_since, id=organization_id, version=version_number)
+
+    async def _changed_since(self, organization_id: str, selected: Sequence[Sequence[Any]]) -> ChangedSince | None:
+        """`selected`: the rows of the statement `changed_since`."""
+        if any(kind == rows.FORGOTTEN for _, _, kind, _, _ in selected):
+            return await self.changed_since(organization_id, None)
+        return self._read_changes(selected, is_whole=False)
+
+    def _read_changes(self, selected: Sequence[Sequence[Any]], *, is_whole: bool) -> ChangedSince | None:
         if not selected:
             return None
         number, changed_by = selected[0][:2]
-        if version_number is not None and any(row[2] == rows.FORGOTTEN for row in selected):
-            return await self.changed_since(organization_id, None)
         changes = [self._records.change(kind, id_, body) for _, _, kind, id_, body in selected if kind is not None]
-        return ChangedSince(Version(number, changed_by), changes, is_whole=version_number is None)
+        return ChangedSince(Version(number, changed_by), changes, is_whole=is_whole)
 
     # What metrics read.
 
@@ -141,10 +155,11 @@ class DatabaseStore(DatabaseReads):
     async def lock(self, organization_id: str) -> OrganizationLock:
         if self._is_closed:
             raise unavailable("is being closed")
-        request = self._request_lock(organization_id)
+        known = self._cache.known(organization_id)
+        request = self._request_lock(organization_id, known.version_number)
         try:
-            version = await request.granted
-            organization = await self._cache.at(organization_id, version)
+            changed = await self._changed_since(organization_id, await request.granted)
+            organization = await self._cache.after(organization_id, known, changed)
         except BaseException:
             request.release()
             raise

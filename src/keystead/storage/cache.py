@@ -36,6 +36,17 @@ class ChangedSince(msgspec.Struct, frozen=True):
     is_whole: bool = False
 
 
+class Known(msgspec.Struct, frozen=True):
+    """What the cache had at a moment. `clearings`: how often it had been cleared."""
+
+    organization: Organization | None
+    clearings: int
+
+    @property
+    def version_number(self) -> int | None:
+        return None if self.organization is None else self.organization.version.number
+
+
 class OrganizationSource(Protocol):
     """The results of both methods include everything that was committed before the call."""
 
@@ -132,17 +143,33 @@ class OrganizationCache:
 
     async def _read_organization(self, organization_id: str) -> Organization | None:
         while True:
-            clearings = self._clearings
-            entry = self.entries.peek(organization_id)
-            known = entry.organization if entry is not None else None
-            changed = await self._source.changed_since(organization_id, known.version.number if known else None)
+            known = self.known(organization_id)
+            changed = await self._source.changed_since(organization_id, known.version_number)
             if changed is None:
                 return None
-            if known is None or changed.is_whole:
-                records = [change.record for change in changed.changes if isinstance(change, Put)]
-                return self.keep(from_records(organization_id, changed.version, records, self._kinds))
-            if clearings == self._clearings:
-                return self.keep(apply_unordered(known, changed.changes, changed.version))
+            if changed.is_whole or known.clearings == self._clearings:
+                return self._keep_changed(organization_id, known, changed)
+
+    def known(self, organization_id: str) -> Known:
+        """The cached version, for `after`."""
+        entry = self.entries.peek(organization_id)
+        return Known(entry.organization if entry is not None else None, self._clearings)
+
+    async def after(self, organization_id: str, known: Known, changed: ChangedSince | None) -> Organization | None:
+        """The newest version: `known` with the changes that were just read. None if the organization does not
+        exist."""
+        if changed is None:
+            return await self.at(organization_id, None)
+        is_usable = known.organization is not None and known.clearings == self._clearings
+        if not is_usable or (self.known(organization_id).version_number or 0) >= changed.version.number:
+            return await self.at(organization_id, changed.version)
+        return self._keep_changed(organization_id, known, changed)
+
+    def _keep_changed(self, organization_id: str, known: Known, changed: ChangedSince) -> Organization:
+        if known.organization is None or changed.is_whole:
+            records = [change.record for change in changed.changes if isinstance(change, Put)]
+            return self.keep(from_records(organization_id, changed.version, records, self._kinds))
+        return self.keep(apply_unordered(known.organization, changed.changes, changed.version))
 
     def keep(self, organization: Organization) -> Organization:
         """Cache a committed version unless a newer one is cached. Returns the newer of the two."""

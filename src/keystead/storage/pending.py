@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from keystead.organizations.attachments import RemovedOrganizationContents, RemovedWalletAccounts
-from keystead.organizations.organization import Organization, Remove, Version
+from keystead.organizations.organization import Organization, Remove
 from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.organizations.webhooks import WebhookDelivery
 from keystead.pipeline.store import Commit, CommitResult
@@ -72,12 +73,16 @@ def pending_write(
 class LockRequest:
     """A requested lock. The database's store calls `grant` or `fail`, then awaits `released`. All on the event
     loop.
+
+    `known_version`: the number of the version whose later changes are read when the lock is granted; None: no
+    changes are read.
     """
 
-    def __init__(self, organization_id: str) -> None:
+    def __init__(self, organization_id: str, known_version: int | None) -> None:
         loop = asyncio.get_running_loop()
         self.organization_id = organization_id
-        self.granted: asyncio.Future[Version | None] = loop.create_future()
+        self.known_version = known_version
+        self.granted: asyncio.Future[Sequence[Sequence[Any]]] = loop.create_future()
         self.released: asyncio.Future[Sequence[PendingCommit]] = loop.create_future()
         self._commits: list[PendingCommit] = []
         self._limit: asyncio.TimerHandle | None = None
@@ -99,10 +104,11 @@ class LockRequest:
 
     # For the database's store.
 
-    def grant(self, version: Version | None) -> None:
-        """The organization is locked now, for at most LOCK_S. `version`: its newest; None if it does not exist."""
+    def grant(self, selected: Sequence[Sequence[Any]]) -> None:
+        """The organization is locked now, for at most LOCK_S. `selected`: the rows of `changed_since` after the
+        known version; no rows if the organization does not exist."""
         if not self.granted.done():  # otherwise the owner gave up and released it
-            self.granted.set_result(version)
+            self.granted.set_result(selected)
             self._limit = asyncio.get_running_loop().call_later(LOCK_S, self.release)
 
     def fail(self, error: Exception) -> None:

@@ -148,8 +148,8 @@ class PostgresStore(DatabaseStore):
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commit
             return unwritten(error)
 
-    def _request_lock(self, organization_id: str) -> LockRequest:
-        return self._locks.request(organization_id)
+    def _request_lock(self, organization_id: str, known_version: int | None) -> LockRequest:
+        return self._locks.request(organization_id, known_version)
 
     async def ready(self) -> None:
         """Raise Unavailable unless the server answers a query."""

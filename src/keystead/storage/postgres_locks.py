@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Any
 
 from keystead.api.errors import ServiceError, Unavailable
-from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import merge
 from keystead.storage.errors import unwritten
@@ -46,8 +45,8 @@ class PostgresLocks:
         self._group_commit = group_commit
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def request(self, organization_id: str) -> LockRequest:
-        request = LockRequest(organization_id)
+    def request(self, organization_id: str, known_version: int | None) -> LockRequest:
+        request = LockRequest(organization_id, known_version)
         task = asyncio.create_task(self._serve(request))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -81,8 +80,8 @@ class PostgresLocks:
                 self._group_commit.add(pending)
 
     async def _hold(self, connection: Any, request: LockRequest) -> CommitResult:
-        row = await connection.fetchrow(self.statements.lock_organization.sql, request.organization_id)
-        request.grant(None if row is None else Version(*row))
+        lock = self.statements.lock_and_read.sql
+        request.grant(await connection.fetch(lock, request.organization_id, request.known_version))
         commits = await request.released
         batch = merge((pending.write_set for pending in commits), self._key_lengths)
         if batch is None or not commits:

@@ -29,8 +29,9 @@ from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
 from keystead.storage import write_set
 from keystead.storage.batch import Batch
+from keystead.storage.postgres_writes import postgres_write
 from keystead.storage.statements import PostgresStatements, SwapStatements
-from keystead.storage.tables import Table, distributed_insert, postgres_insert
+from keystead.storage.tables import Table, distributed_insert
 
 _LONGER_THAN_ANY_COMMIT_S: Final = 3_600.0
 
@@ -77,23 +78,9 @@ async def _commit(connection: Any, timeout_s: float) -> None:
 
 async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitResult:
     """Write a batch inside a transaction. The caller must roll it back unless the result is COMMITTED."""
-    swaps: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
-        (sql.swap_version, batch.version_swaps),
-        (sql.swap_activity, batch.activity_swaps),
-        (sql.swap_setting, batch.setting_swaps),
-        *((sql.swap_rows[table], steps) for table, steps in batch.row_swaps.items()),
-    ]
-    for swap, steps in swaps:
-        for together in _lockable(sql, steps):
-            if not await _swap_rows(connection, swap, together):
-                return CommitResult.CONFLICT
-    tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
-    if tables:
-        insert = _insert_by_table if sql.is_distributed else _insert_together
-        inserted = await insert(connection, tables, batch.rows)
-        for table, count in zip(tables, inserted, strict=True):
-            if table.if_skipped is not None and count != len(batch.rows[table.name]):
-                return table.if_skipped
+    result = await _write_rows(connection, sql, batch)
+    if result is not CommitResult.COMMITTED:
+        return result
     for name, keys in batch.deleted.items():
         await connection.executemany(sql.deletions[name], keys)
     for cleaning in batch.cleanings:
@@ -107,18 +94,42 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
     return CommitResult.COMMITTED
 
 
-async def _insert_together(
-    connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[write_set.Row]]
-) -> Sequence[int]:
-    """Insert rows into these tables in one round trip. Returns how many were inserted into each."""
-    columns = [column for table in tables for column in zip(*rows[table.name], strict=True)]
-    inserted: Sequence[int] = await connection.fetchrow(postgres_insert(tables), *columns)
-    return inserted
+async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitResult:
+    """Swap and insert the rows of a batch: in one statement, unless it swaps several rows of one table."""
+    all_swaps: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
+        (sql.swap_version, batch.version_swaps),
+        (sql.swap_activity, batch.activity_swaps),
+        (sql.swap_setting, batch.setting_swaps),
+        *((sql.swap_rows[table], steps) for table, steps in batch.row_swaps.items()),
+    ]
+    swaps = [(swap, steps) for swap, steps in all_swaps if steps]
+    if sql.is_distributed or any(len(steps) > 1 for _, steps in swaps):
+        for swap, steps in swaps:
+            for together in _lockable(sql, steps):
+                if not await _swap_rows(connection, swap, together):
+                    return CommitResult.CONFLICT
+        swaps = []
+    tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
+    if sql.is_distributed:
+        inserted = await _insert_by_table(connection, tables, batch.rows)
+    elif swaps or tables:
+        updates = tuple(swap.update for swap, _ in swaps)
+        values = [value for swap, (step,) in swaps for value in swap.update.arguments(step.parameters())]
+        columns = [column for table in tables for column in zip(*batch.rows[table.name], strict=True)]
+        inserted = list(await connection.fetchrow(postgres_write(updates, tables), *values, *columns))
+        if swaps and inserted.pop(0) != 1:
+            return CommitResult.CONFLICT
+    else:
+        inserted = []
+    for table, count in zip(tables, inserted, strict=True):
+        if table.if_skipped is not None and count != len(batch.rows[table.name]):
+            return table.if_skipped
+    return CommitResult.COMMITTED
 
 
 async def _insert_by_table(
     connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[write_set.Row]]
-) -> Sequence[int]:
+) -> list[int]:
     """Insert rows into distributed tables, with statements that contain the values. Returns how many were inserted
     into each table."""
     inserted = []

@@ -92,8 +92,8 @@ class SqliteStore(DatabaseStore):
         self._versions.clear()  # a version read before these commits would look as if they were lost
         super()._settle(settled)
 
-    def _request_lock(self, organization_id: str) -> LockRequest:
-        request = LockRequest(organization_id)
+    def _request_lock(self, organization_id: str, known_version: int | None) -> LockRequest:
+        request = LockRequest(organization_id, known_version)
         task = asyncio.create_task(self._serve_lock(request))
         self._locks.add(task)
         task.add_done_callback(self._locks.discard)
@@ -102,7 +102,7 @@ class SqliteStore(DatabaseStore):
     async def _serve_lock(self, request: LockRequest) -> None:
         try:
             async with self._contention_lock.held(LOCK_S):
-                request.grant(await self.version(request.organization_id))
+                request.grant(await self._select_changes(request.organization_id, request.known_version))
                 commits = await request.released
                 for pending in commits:
                     self._group_commit.add(pending)

@@ -207,30 +207,11 @@ TABLES = tables_of(ATTACHED_TABLES)
 EXPIRING = tuple(table for table in TABLES if table.expires)
 """Tables whose rows are purged after they have expired."""
 
-_POSTGRES_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "bytea[]"}
-
 
 def sqlite_insert(table: Table, rows: int) -> str:
     """The statement that inserts this number of rows. Parameters: the values of the rows, one after another."""
     values = f"({', '.join('?' * len(table.columns))})"
-    return _insert(table, f"VALUES {', '.join([values] * rows)}")
-
-
-@functools.cache
-def postgres_insert(tables: tuple[Table, ...]) -> str:
-    """The statement that inserts any number of rows into each of these tables, in one round trip. It returns the
-    number of inserted rows of each table.
-
-    Parameters: one array for each column, table by table.
-    """
-    numbers = itertools.count(1)
-    inserts = []
-    for table in tables:
-        arrays = [f"${next(numbers)}::{_POSTGRES_ARRAYS[type_]}" for _, type_ in table.columns]
-        insert = _insert(table, f"SELECT * FROM unnest({', '.join(arrays)})")  # noqa: S608
-        inserts.append(f"into_{table.name} AS ({insert} RETURNING 1)")
-    counts = [f"(SELECT count(*) FROM into_{table.name})" for table in tables]  # noqa: S608
-    return f"WITH {', '.join(inserts)} SELECT {', '.join(counts)}"
+    return insert_of(table, f"VALUES {', '.join([values] * rows)}")
 
 
 @functools.cache
@@ -243,10 +224,11 @@ def distributed_insert(table: Table, rows: int) -> str:
     """
     numbers = itertools.count(1)
     values = [f"({', '.join(f'${next(numbers)}' for _ in table.columns)})" for _ in range(rows)]
-    return _insert(table, f"VALUES {', '.join(values)}")
+    return insert_of(table, f"VALUES {', '.join(values)}")
 
 
-def _insert(table: Table, rows: str) -> str:
+def insert_of(table: Table, rows: str) -> str:
+    """The statement that inserts these rows: a list of values, or a query."""
     columns = ", ".join(table.names)
     return f"INSERT INTO {table.name} ({columns}) {rows}{_on_conflict(table)}"
 

@@ -1,0 +1,1 @@
+-- Nothing: PostgreSQL gets a function that locks an organization, and SQLite has no row locks.
