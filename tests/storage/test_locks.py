@@ -23,6 +23,7 @@ from keystead.api.errors import AlreadyExists, Unavailable
 from keystead.pipeline.store import CommitResult, OrganizationLock, Page
 from keystead.storage import pending
 from keystead.storage.base import DatabaseStore
+from keystead.storage.distribution import CITUS, DISTRIBUTION
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import CommitHistory, approved, new_history, of, waiting
 from tests.support.commit_samples import a_user, a_wallet, an_account, an_organization
@@ -32,6 +33,24 @@ COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 ROOT = Path(__file__).parents[2]
 A_WHILE_S = 0.1
 """Long enough for whatever does not wait."""
+
+
+@pytest.fixture(params=["sqlite", "postgres", "distributed"])
+def database(request: pytest.FixtureRequest) -> str:
+    """The third one says that its tables are distributed. The statements for these work on a single server, too."""
+    if request.param != "distributed":
+        make: MakeDatabase = request.getfixturevalue(f"new_{request.param}")
+        return make()
+    make = request.getfixturevalue("new_postgres")
+    url = make()
+
+    async def declare() -> None:
+        connection = await asyncpg.connect(url)
+        await connection.execute("INSERT INTO instance VALUES ($1, $2)", DISTRIBUTION, CITUS)
+        await connection.close()
+
+    asyncio.run(declare())
+    return url
 
 
 async def waits(locking: asyncio.Task[OrganizationLock]) -> bool:

@@ -10,7 +10,7 @@ process hangs, the server closes its connection after a time limit.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from keystead.api.errors import ServiceError, Unavailable
@@ -80,10 +80,21 @@ class PostgresLocks:
                 self._group_commit.add(pending)
 
     async def _hold(self, connection: Any, request: LockRequest) -> CommitResult:
-        lock = self.statements.lock_and_read.sql
-        request.grant(await connection.fetch(lock, request.organization_id, request.known_version))
+        request.grant(await self._lock_and_read(connection, request.organization_id, request.known_version))
         commits = await request.released
         batch = merge((pending.write_set for pending in commits), self._key_lengths)
         if batch is None or not commits:
             return CommitResult.CONFLICT
         return await write(connection, self.statements, batch)
+
+    async def _lock_and_read(
+        self, connection: Any, organization_id: str, known_version: int | None
+    ) -> Sequence[Sequence[Any]]:
+        """The rows of `changed_since` after the known version, as they are while the lock is held."""
+        sql, values = self.statements, {"id": organization_id, "version": known_version}
+        read = sql.lock_and_read
+        if sql.is_distributed:  # the function may be missing on some nodes
+            await connection.execute(sql.lock_organization.sql, organization_id)
+            read = sql.reads.changed_since
+        selected: Sequence[Sequence[Any]] = await connection.fetch(read.sql, *read.arguments(values))
+        return selected

@@ -6,7 +6,7 @@ how commits are merged (`batch`).
 Why a commit is safe at READ COMMITTED:
 
 - The compare-and-swap of an organization's version locks its row. Records and attachments are written only under
-  that lock.
+  that lock: in the same statement, their inserts depend on the result of the compare-and-swap.
 - A commit that does not change the organization locks the row in shared mode, after its other statements, so that
   the lock is short. No other transaction can then change the organization before this one is committed.
 - Neither waits for a row that another transaction has locked (SKIP LOCKED). That transaction changes the
@@ -110,21 +110,37 @@ async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) ->
                     return CommitResult.CONFLICT
         swaps = []
     tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
+    inserted: list[int] | None
     if sql.is_distributed:
         inserted = await _insert_by_table(connection, tables, batch.rows)
-    elif swaps or tables:
-        updates = tuple(swap.update for swap, _ in swaps)
-        values = [value for swap, (step,) in swaps for value in swap.update.arguments(step.parameters())]
-        columns = [column for table in tables for column in zip(*batch.rows[table.name], strict=True)]
-        inserted = list(await connection.fetchrow(postgres_write(updates, tables), *values, *columns))
-        if swaps and inserted.pop(0) != 1:
-            return CommitResult.CONFLICT
     else:
-        inserted = []
+        inserted = await _swap_and_insert(connection, swaps, tables, batch.rows)
+    if inserted is None:
+        return CommitResult.CONFLICT
     for table, count in zip(tables, inserted, strict=True):
         if table.if_skipped is not None and count != len(batch.rows[table.name]):
             return table.if_skipped
     return CommitResult.COMMITTED
+
+
+async def _swap_and_insert(
+    connection: Any,
+    swaps: Sequence[tuple[SwapStatements, Sequence[write_set.Swap]]],
+    tables: tuple[Table, ...],
+    rows: Mapping[str, Sequence[write_set.Row]],
+) -> list[int] | None:
+    """Swap one row with each statement, and insert rows into these tables, in one round trip. Returns how many were
+    inserted into each table; None if a swap failed."""
+    if not swaps and not tables:
+        return []
+    updates = tuple(swap.update for swap, _ in swaps)
+    values = [value for swap, (step,) in swaps for value in swap.update.arguments(step.parameters())]
+    columns = [column for table in tables for column in zip(*rows[table.name], strict=True)]
+    counts = list(await connection.fetchrow(postgres_write(updates, tables), *values, *columns))
+    if not swaps:
+        return counts
+    swapped, *inserted = counts
+    return inserted if swapped == 1 else None
 
 
 async def _insert_by_table(

@@ -187,8 +187,9 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`;
     `swap_rows`: of `RowSwap`, by table.
 
-    `lock_and_read` locks a row and gives the same as `changed_since`; `check_versions` gives the versions of
-    organizations and keeps them as they are until the transaction ends. Inserts: `postgres_writes`.
+    `lock_organization` locks a row. `lock_and_read` locks it, then gives the same as `changed_since`; not for
+    distributed tables. `check_versions` gives the versions of organizations and keeps them as they are until the
+    transaction ends. Inserts: `postgres_writes`.
 
     `is_distributed`: for tables that are distributed over several nodes. A statement that locks rows takes those of
     one organization there.
@@ -198,6 +199,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     swap_activity: SwapStatements
     swap_setting: SwapStatements
     swap_rows: dict[str, SwapStatements]
+    lock_organization: Statement
     lock_and_read: Statement
     check_versions: Statement
     is_distributed: bool
@@ -254,6 +256,7 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: b
             for table in tables
             if table.has_revision
         },
+        lock_organization=named.take("lock_organization"),
         lock_and_read=named.take("lock_and_read"),
         check_versions=named.take("check_versions"),
         is_distributed=is_distributed,

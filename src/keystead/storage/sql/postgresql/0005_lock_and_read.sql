@@ -4,10 +4,12 @@
 -- single statement would not.
 CREATE FUNCTION lock_and_read(organization_id TEXT, known_version BIGINT)
 RETURNS TABLE (version BIGINT, changed_by TEXT, kind TEXT, id TEXT, body BYTEA)
-LANGUAGE sql VOLATILE AS '
-    SELECT FROM organization WHERE organization.id = $1 FOR NO KEY UPDATE;
-    SELECT organization.version, organization.changed_by, record.kind, record.id, record.body
-    FROM organization
-    LEFT JOIN record ON record.organization_id = organization.id AND record.version > $2
-    WHERE organization.id = $1;
-';
+LANGUAGE plpgsql VOLATILE AS '
+BEGIN
+    PERFORM FROM organization WHERE organization.id = $1 FOR NO KEY UPDATE;
+    RETURN QUERY
+        SELECT organization.version, organization.changed_by, record.kind, record.id, record.body
+        FROM organization
+        LEFT JOIN record ON record.organization_id = organization.id AND record.version > $2
+        WHERE organization.id = $1;
+END';

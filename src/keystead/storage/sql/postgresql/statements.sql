@@ -115,6 +115,9 @@ SELECT id, version, changed_by FROM organization
 WHERE id = ANY(:organization_ids)
 ORDER BY id FOR SHARE SKIP LOCKED;
 
+-- name: lock_organization
+SELECT FROM organization WHERE id = :organization_id FOR NO KEY UPDATE;
+
 -- name: lock_and_read
 -- Locks an organization, then reads the same as `changed_since`.
 SELECT version, changed_by, kind, id, body FROM lock_and_read(:id, :version);
