@@ -278,6 +278,6 @@ def test_one_message_that_cannot_be_opened_or_recorded_does_not_stop_the_others(
     assert [event[0] for event in rows.events] == ["last"]
     assert sorted(record.message for record in caplog.records) == [
         "message lost: its lease had ended, so another process may also send it",
-        "message sealed: not sent, or not recorded: Unavailable",
+        "message sealed: not sent, or not recorded: the signer is being started again",
     ]
     assert rows.messages["sealed"].due_ms == LEASE_MS, "it is taken again after its lease"

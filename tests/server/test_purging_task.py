@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 import pytest
 
@@ -16,18 +17,17 @@ NOW_MS = 10 * GRACE_MS
 
 
 class Rows:
-    """A store in which `expired` rows of one table have expired. `failures`: how often it first does not answer."""
+    """A store in which `expired` rows of one table have expired. `failures`: what it raises first."""
 
-    def __init__(self, expired: int, failures: int = 0) -> None:
+    def __init__(self, expired: int, failures: Sequence[Exception] = ()) -> None:
         self.expired = expired
-        self.failures = failures
+        self.failures = list(failures)
         self.is_empty = asyncio.Event()
 
     async def has_expired(self, table: str, before_ms: int) -> bool:
         assert before_ms == NOW_MS - GRACE_MS
         if self.failures:
-            self.failures -= 1
-            raise Unavailable("the database does not answer")
+            raise self.failures.pop()
         return table == EXPIRING[-1].name and self.expired > 0
 
     async def purge(self, table: str, before_ms: int, limit: int) -> None:
@@ -37,9 +37,16 @@ class Rows:
             self.is_empty.set()
 
 
-@pytest.mark.parametrize("failures", [0, 2], ids=["at once", "after two failures"])
-def test_what_has_expired_is_purged(
-    failures: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+AWAY, DEFECT = Unavailable("the database does not answer"), KeyError("name")
+LOGGED = {
+    AWAY: "expired rows could not be deleted; the server tries again: the database does not answer",
+    DEFECT: "expired rows could not be deleted, because of a defect of the server",
+}
+
+
+@pytest.mark.parametrize("failures", [[], [AWAY, AWAY], [DEFECT]], ids=["none", "an outage", "a defect"])
+def test_what_has_expired_is_purged_after_failures(
+    failures: list[Exception], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(purging, "PERIOD_S", 0.0)
     monkeypatch.setattr(purging, "PAUSE_S", 0.0)
@@ -52,6 +59,5 @@ def test_what_has_expired_is_purged(
 
     with caplog.at_level(logging.WARNING, logger="keystead.server"):
         asyncio.run(story())
-    assert [record.message for record in caplog.records] == [
-        "expired rows could not be deleted; the server tries again: Unavailable"
-    ] * failures
+    assert [record.message for record in caplog.records] == [LOGGED[failure] for failure in failures]
+    assert [bool(record.exc_info) for record in caplog.records] == [failure is DEFECT for failure in failures]

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 import keystead
-from keystead.api.records import Wire
+from keystead.api.enums import ActivityStatus
+from keystead.api.records import Activity, Timestamp, Wire
 from keystead.api.secret_fields import SECRET_FIELDS
 from keystead.operations import CATALOGUE
 from keystead.operations.exporting import ExportWalletResult
@@ -107,6 +108,20 @@ def test_no_repr_shows_a_whole_request_or_answer() -> None:
         HttpRequest(path="/public/v1/submit/oauth_login", headers=[(b"x-session", b"5ec7e7")], body=body),
         HttpAnswer(200, [(b"content-type", b"application/json")], body),
         read_submission(operation, body),
+        Activity(
+            id="an id",
+            organization_id="an organization",
+            status=ActivityStatus.COMPLETED,
+            type="ACTIVITY_TYPE_OAUTH_LOGIN",
+            intent={"oauthLoginIntent": parameters},
+            result={"oauthLoginResult": {"session": "5ec7e7"}},
+            votes=(),
+            fingerprint="sha256:00",
+            can_approve=False,
+            can_reject=False,
+            created_at=Timestamp.from_ms(0),
+            updated_at=Timestamp.from_ms(0),
+        ),
     )
     assert all("5ec7e7" not in repr(value) for value in values)
     assert "/public/v1/submit/oauth_login" in repr(values[0])

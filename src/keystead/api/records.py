@@ -380,6 +380,10 @@ class Activity(Wire, frozen=True):
     app_proofs: tuple[AppProof, ...] | None = None
     failure: Status | None = None
 
+    def __repr__(self) -> str:
+        # Without what was signed: it is in the intent, the result and the votes.
+        return f"Activity(id={self.id!r}, organization_id={self.organization_id!r}, type={self.type!r}, …)"
+
 
 class ActivityResponse(Wire, frozen=True):
     """The answer to every submission."""

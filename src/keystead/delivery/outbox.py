@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
+from keystead.api.errors import ServiceError
 from keystead.delivery.message import Message
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
@@ -91,8 +92,11 @@ class Outbox:
         while True:
             try:
                 sent = await self.send_due()
-            except Exception as failed:  # noqa: BLE001 (the loop must continue after every failure; it is logged)
-                logger.warning("the outbox could not be read: %s", type(failed).__name__)
+            except ServiceError as failed:
+                logger.warning("the outbox could not be read: %s", failed.message)
+                sent = 0
+            except Exception:
+                logger.exception("the outbox could not be read, because of a defect of the server")
                 sent = 0
             if sent < AT_ONCE_MAX:
                 await self._wait()
@@ -120,8 +124,10 @@ class Outbox:
     async def _attempt_logged(self, waiting: OutgoingMessage) -> None:
         try:
             await self._attempt(waiting)
-        except Exception as failed:  # noqa: BLE001 (the others are sent; this one is sent again after its lease)
-            logger.warning("message %s: not sent, or not recorded: %s", waiting.id, type(failed).__name__)
+        except ServiceError as failed:
+            logger.warning("message %s: not sent, or not recorded: %s", waiting.id, failed.message)
+        except Exception:
+            logger.exception("message %s: not sent, or not recorded, because of a defect of the server", waiting.id)
 
     async def _attempt(self, waiting: OutgoingMessage) -> None:
         result, detail, again_ms = SendResult.SENT, "", None

@@ -18,6 +18,7 @@ CODE_PLACEHOLDER = "{{.OtpCode}}"
 LINK_PLACEHOLDER = "%s"
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+_LOGO, _LINK = "parameters.emailCustomization.logoUrl", "parameters.emailCustomization.magicLinkTemplate"
 _TEXT_MAX, _URL_MAX, _SMS_MAX = 255, 2048, 480
 
 
@@ -41,16 +42,18 @@ def checked_branding(app_name: str, logo_url: str | None, link_template: str | N
     if not app_name.strip():
         raise InvalidRequest("invalid app name: field `appName`: expected text")
     if logo_url is not None:
-        _check_one_line(logo_url, "logoUrl", _URL_MAX)
+        _check_one_line(logo_url, _LOGO, _URL_MAX)
         if urlsplit(logo_url).scheme != "https":
-            raise InvalidRequest("invalid logo url: field `logoUrl`: expected an address that begins with https://")
+            raise InvalidRequest(
+                f"invalid logo url: field `{_LOGO}`: expected an address that begins with https://"
+            )
     if link_template is not None:
-        _check_one_line(link_template, "magicLinkTemplate", _URL_MAX)
+        _check_one_line(link_template, _LINK, _URL_MAX)
         # Custom schemes are allowed, because a link may open an app on a phone.
         scheme = urlsplit(link_template).scheme
         if link_template.count(LINK_PLACEHOLDER) != 1 or scheme in ("", "javascript", "data", "file"):
             raise InvalidRequest(
-                "invalid magic link template: field `magicLinkTemplate`: expected an address with one %s in it, "
+                f"invalid magic link template: field `{_LINK}`: expected an address with one %s in it, "
                 "for example https://app.example.com/login?bundle=%s"
             )
     return Branding(app_name=app_name, logo_url=logo_url, link_template=link_template)
@@ -101,8 +104,8 @@ def code_sms(app_name: str, code: str, template: str | None) -> str:
         return f"Your code for {app_name} is: {code}"
     if CODE_PLACEHOLDER not in template or len(template) > _SMS_MAX:
         raise InvalidRequest(
-            f"invalid sms template: field `template`: expected at most {_SMS_MAX} characters, with "
-            f"{CODE_PLACEHOLDER} in them"
+            f"invalid sms template: field `parameters.smsCustomization.template`: expected at most {_SMS_MAX} "
+            f"characters, with {CODE_PLACEHOLDER} in them"
         )
     return template.replace(CODE_PLACEHOLDER, code)
 

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from keystead.api.errors import ServiceError
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cleaning import Deletion
 
@@ -32,6 +33,9 @@ whole organization. A process that missed fewer loads only what changed."""
 
 NOTED_MAX: Final = 10_000
 """The organizations whose removed records are counted in one round. Others wait for their next removal."""
+
+
+_NOT_DELETED: Final = "rows of deleted wallets and organizations could not be deleted; the server tries again"
 
 
 class Deletions:
@@ -56,16 +60,15 @@ class Deletions:
         pause_s = FIRST_WITHIN_S * self._random_fraction()
         while True:
             await self._wait(pause_s)
-            pause_s = PERIOD_S
+            pause_s = FIRST_WITHIN_S
             try:
                 await finish_deletions(self._store, pause_s=PAUSE_S)
                 await self._forget_removed()
-            except Exception as failed:  # noqa: BLE001 (the loop must outlive any one failure; it is logged)
-                logger.warning(
-                    "rows of deleted wallets and organizations could not be deleted; the server tries again: %s",
-                    type(failed).__name__,
-                )
-                pause_s = FIRST_WITHIN_S
+                pause_s = PERIOD_S
+            except ServiceError as failed:
+                logger.warning("%s: %s", _NOT_DELETED, failed.message)
+            except Exception:
+                logger.exception("%s, because of a defect of the server", _NOT_DELETED)
 
     async def _forget_removed(self) -> None:
         while self._removed_in:

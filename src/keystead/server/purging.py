@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from keystead.api.errors import ServiceError
 from keystead.storage.tables import EXPIRING
 
 logger = logging.getLogger("keystead.server")
@@ -56,5 +57,7 @@ async def keep_purging(store: PurgedStore, now_ms: Callable[[], int], random_fra
         pause_s = PERIOD_S
         try:
             await purge_expired(store, now_ms())
-        except Exception as failed:  # noqa: BLE001 (the loop must outlive any one failure; it is logged)
-            logger.warning("expired rows could not be deleted; the server tries again: %s", type(failed).__name__)
+        except ServiceError as failed:
+            logger.warning("expired rows could not be deleted; the server tries again: %s", failed.message)
+        except Exception:
+            logger.exception("expired rows could not be deleted, because of a defect of the server")

@@ -3,10 +3,10 @@
 Here: the numbered files `sql/DIALECT/NNNN_name.sql`, and the error for a database of a newer version. Not here:
 running them (`schema`).
 
-A migration only adds tables, functions, and columns that may be null or have a default. So servers of the previous
-version continue to work while servers are replaced one after another. If older servers cannot work with the migrated
-tables, the file of the migration has a line `-- oldest server: NNNN`, with the oldest version of the tables whose
-servers may use the database.
+A migration only adds tables, functions, and columns that may be null or have a default. So servers of the
+previous version continue to work while servers are replaced one after another. If older servers cannot work with
+the migrated tables, the file of the migration has a line `-- oldest server: NNNN`, with the oldest version of the
+tables whose servers may use the database.
 """
 
 from __future__ import annotations

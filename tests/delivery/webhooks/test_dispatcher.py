@@ -455,4 +455,4 @@ def test_the_loop_outlives_a_database_that_is_away(caplog: pytest.LogCaptureFixt
         task.cancel()
 
     asyncio.run(run())
-    assert caplog.messages[0] == "webhooks that wait could not be read: Unavailable"
+    assert caplog.messages[0] == "webhooks that wait could not be read: the database is away"

@@ -111,8 +111,11 @@ class WebhookDispatcher:
                 if loop.time() >= scan_at_s or self._lacks_slots:
                     await self.scan()
                     scan_at_s = loop.time() + POLL_S
-            except Exception as failed:  # noqa: BLE001 (the loop must continue after every failure; it is logged)
-                logger.warning("webhooks that wait could not be read: %s", type(failed).__name__)
+            except ServiceError as failed:
+                logger.warning("webhooks that wait could not be read: %s", failed.message)
+                scan_at_s = loop.time() + POLL_S
+            except Exception:
+                logger.exception("webhooks that wait could not be read, because of a defect of the server")
                 scan_at_s = loop.time() + POLL_S
             timer = loop.call_at(scan_at_s, self._woken.set)
             await self._woken.wait()
