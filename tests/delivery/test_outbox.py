@@ -196,6 +196,33 @@ def test_a_process_that_stops_gives_back_what_it_has_not_sent() -> None:
     asyncio.run(story())
 
 
+def test_a_process_that_stops_gives_back_what_it_was_leasing() -> None:
+    rows, recipient = Rows(waiting()), Recipient()
+
+    class SlowRows(Rows):
+        async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[OutgoingMessage]:
+            leased = await rows.lease_messages(now_ms, lease_ms, limit)
+            begun.set()
+            await asyncio.sleep(0.01)
+            return leased
+
+        async def record_attempt(self, *given: Any, **named: Any) -> bool:
+            return await rows.record_attempt(*given, **named)
+
+    async def story() -> None:
+        stopping = outbox(SlowRows(), recipient, Clock())
+        task = asyncio.create_task(stopping.run())
+        await begun.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await stopping.close()
+        assert recipient.received == []
+        assert await outbox(rows, recipient, Clock()).send_due() == 1
+
+    begun = asyncio.Event()
+    asyncio.run(story())
+
+
 def test_a_process_that_stops_records_what_it_is_sending() -> None:
     rows = Rows(waiting())
 

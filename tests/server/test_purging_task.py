@@ -40,7 +40,7 @@ class Rows:
 AWAY, DEFECT = Unavailable("the database does not answer"), KeyError("name")
 LOGGED = {
     AWAY: "expired rows could not be deleted; the server tries again: the database does not answer",
-    DEFECT: "expired rows could not be deleted, because of a defect of the server",
+    DEFECT: "expired rows could not be deleted because of a defect; the server tries again",
 }
 
 

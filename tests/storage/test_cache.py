@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from keystead.organizations.organization import Organization, Put, Record, Version
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from tests.support.commit_history import CommitHistory
@@ -143,6 +145,54 @@ def test_forgetting_during_a_load_of_changes_loads_whole() -> None:
         database.on_load = lambda: cache.clear() if len(database.loads) == 1 else None
         assert await cache.newest(versions[0].id) == versions[1]
         assert [number for _, number in database.loads] == [1, None]
+
+    asyncio.run(run())
+
+
+VERSIONS = history(3)
+FIRST, SECOND, THIRD = VERSIONS
+DuringTheWait = Callable[[OrganizationCache], object]
+LOCKED: dict[str, tuple[Organization | None, DuringTheWait, list[int | None]]] = {
+    "nothing happens": (FIRST, lambda _: None, []),
+    "it is not cached": (None, lambda _: None, [None]),
+    "the cache is cleared": (FIRST, lambda cache: cache.clear(), [None]),
+    "it is evicted": (FIRST, lambda cache: cache.entries.remove(FIRST.id), []),
+    "the cache learns of a later version": (FIRST, lambda cache: cache.keep(SECOND), []),
+    "the cache learns of the newest version": (FIRST, lambda cache: cache.keep(THIRD), []),
+}
+
+
+@pytest.mark.parametrize(("known", "during", "loads"), LOCKED.values(), ids=LOCKED)
+def test_the_changes_that_are_read_with_a_lock(
+    known: Organization | None, during: DuringTheWait, loads: list[int | None]
+) -> None:
+    """They are read after a wait, in which other tasks use the cache."""
+
+    async def run() -> None:
+        database = Database(VERSIONS)
+        cache = cache_over(database)
+        if known is not None:
+            cache.keep(known)
+        before = cache.known(FIRST.id)
+        during(cache)
+        changed = await Database(VERSIONS).changed_since(FIRST.id, before.version_number)
+        newest = await cache.after(FIRST.id, before, changed)
+        assert newest == THIRD
+        assert cache.known(FIRST.id).organization is newest
+        assert [number for _, number in database.loads] == loads
+
+    asyncio.run(run())
+
+
+def test_a_lock_of_a_database_that_lost_commits_or_the_organization() -> None:
+    async def run() -> None:
+        database = Database(VERSIONS[:2])
+        cache = cache_over(database)
+        cache.keep(THIRD)
+        known = cache.known(FIRST.id)
+        assert await cache.after(FIRST.id, known, ChangedSince(SECOND.version, [])) == SECOND
+        assert await cache.after(FIRST.id, known, None) is None
+        assert cache.known(FIRST.id).organization is None
 
     asyncio.run(run())
 

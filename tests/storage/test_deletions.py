@@ -221,11 +221,17 @@ def test_removed_records_are_forgotten_and_every_process_follows(database: str) 
     kept = 5
 
     async def run() -> None:
-        async with opened(database) as store, opened(database) as early, opened(database) as late:
+        async with (
+            opened(database) as store,
+            opened(database) as early,
+            opened(database) as late,
+            opened(database) as locking,
+        ):
             history = await new_history(store)
             tags = [a_tag() for _ in range(30)]
             await store.commit(history.step(*tags))
             await early.organization(history.head.id)
+            await locking.organization(history.head.id)
             for number, tag in enumerate(tags):
                 if number == 27:
                     await late.organization(history.head.id)
@@ -238,6 +244,9 @@ def test_removed_records_are_forgotten_and_every_process_follows(database: str) 
             assert changes is not None and not changes.is_whole and len(changes.changes) == kept
             changes = await late.changed_since(history.head.id, history.head.version.number - kept - 1)
             assert changes is not None and changes.is_whole
+            lock = await locking.lock(history.head.id)
+            lock.release()
+            assert lock.organization == history.head
             async with opened(database) as fresh:
                 for place in (store, early, late, fresh):
                     assert await place.organization(history.head.id) == history.head

@@ -15,13 +15,14 @@ import asyncpg
 import pytest
 
 from keystead.api.errors import Unavailable
+from keystead.organizations.kinds.tags import Tags
 from keystead.pipeline.store import CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
 from keystead.storage.sqlite_connection import DatabaseFile
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import CommitHistory, new_history
-from tests.support.commit_samples import an_organization
+from tests.support.commit_samples import a_tag, an_organization
 from tests.support.postgres import PostgresServer
 
 COMMITTED = CommitResult.COMMITTED
@@ -71,6 +72,32 @@ def test_postgres_stops_and_returns(new_postgres: MakeDatabase, postgres: Postgr
                 postgres.start()
             await is_back(store)
             await assert_works(store, history)
+
+    asyncio.run(run())
+
+
+def test_postgres_is_replaced_while_no_request_comes(new_postgres: MakeDatabase, postgres: PostgresServer) -> None:
+    """The next connection may reach a database with another history, so nothing in memory is used."""
+    url = new_postgres()
+
+    async def replace() -> None:
+        postgres.stop()
+        postgres.start()
+        connection: Any = await asyncpg.connect(url)
+        await connection.execute("DELETE FROM record WHERE kind = 'tag'")
+        await connection.execute("UPDATE organization SET version = version + 2, changed_by = 'another'")
+        await connection.close()
+
+    async def run() -> None:
+        async with opened(url) as store:
+            history = await new_history(store)
+            tag = a_tag()
+            assert await store.commit(history.step(tag)) is COMMITTED
+            known = await store.organization(history.head.id)
+            assert known is not None and tag.tag_id in known.of(Tags)
+            await replace()
+            newest = await store.organization(history.head.id)
+            assert newest is not None and tag.tag_id not in newest.of(Tags)
 
     asyncio.run(run())
 

@@ -300,7 +300,7 @@ def an_activity(
         organization_id=organization.id,
         type=TYPE,
         status=ActivityStatus.COMPLETED,
-        fingerprint=fingerprint or f"sha256:{next(_serial):064x}",
+        fingerprint=fingerprint or f"sha256:{secrets.token_hex(32)}",
         request=request,
         result={"createSmartContractInterfaceResult": msgspec.Raw(b'{"smartContractInterfaceId":"1"}')},
         votes=(a_vote(activity_id, user, request),),

@@ -78,6 +78,7 @@ class Outbox:
         self._random_fraction = random_fraction
         self._woken = asyncio.Event()
         self._leased: dict[str, OutgoingMessage] = {}
+        self._leasing: asyncio.Task[Sequence[OutgoingMessage]] | None = None
         self._attempts: Collection[asyncio.Task[None]] = ()
         self.results: Counter[SendResult] = Counter()
         """The number of attempts, by result."""
@@ -87,8 +88,8 @@ class Outbox:
         self._woken.set()
 
     async def run(self) -> None:
-        """Send until cancelled. The attempts under way continue then, see `close`. A database that does not answer
-        is tried again after the poll interval."""
+        """Send until cancelled. Cancelling it does not cancel the attempts under way; `close` waits for them. A
+        database that does not answer is tried again after the poll interval."""
         while True:
             try:
                 sent = await self.send_due()
@@ -105,6 +106,7 @@ class Outbox:
         """Wait until the attempts under way are recorded, at most `finish_s` seconds. Then release the messages
         that were leased and not sent, so that other processes can send them at once. Call it after `run` is
         cancelled."""
+        await finish([self._leasing] if self._leasing else [], finish_s)
         await finish(self._attempts, finish_s)
         now_ms = self._now_ms()
         released = [self._store.record_attempt(message.leased(now_ms), None) for message in self._leased.values()]
@@ -113,15 +115,21 @@ class Outbox:
     async def send_due(self) -> int:
         """Send the messages that are due now, at most AT_ONCE_MAX. Returns how many were leased."""
         self._woken.clear()
-        waiting = await self._store.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
-        self._leased = {message.id: message for message in waiting}
-        self._attempts = [asyncio.create_task(self._attempt_logged(message)) for message in waiting]
+        self._leasing = asyncio.create_task(self._lease())
+        # If this is cancelled, `close` must still learn what was leased.
+        waiting = await asyncio.shield(self._leasing)
+        self._attempts = [asyncio.create_task(self._attempt_and_log(message)) for message in waiting]
         if self._attempts:
             await asyncio.wait(self._attempts)  # unlike `gather`, it does not cancel them when it is cancelled
         self._leased.clear()
         return len(waiting)
 
-    async def _attempt_logged(self, waiting: OutgoingMessage) -> None:
+    async def _lease(self) -> Sequence[OutgoingMessage]:
+        waiting = await self._store.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
+        self._leased = {message.id: message for message in waiting}
+        return waiting
+
+    async def _attempt_and_log(self, waiting: OutgoingMessage) -> None:
         try:
             await self._attempt(waiting)
         except ServiceError as failed:

@@ -21,4 +21,4 @@ async def finish(deliveries: Collection[asyncio.Task[Any]], within_s: float = FI
     _, late = await asyncio.wait(deliveries, timeout=within_s)
     for delivery in late:
         delivery.cancel()
-    await asyncio.gather(*late, return_exceptions=True)
+    await asyncio.gather(*deliveries, return_exceptions=True)

@@ -35,7 +35,7 @@ NOTED_MAX: Final = 10_000
 """The organizations whose removed records are counted in one round. Others wait for their next removal."""
 
 
-_NOT_DELETED: Final = "rows of deleted wallets and organizations could not be deleted; the server tries again"
+_NOT_DELETED: Final = "rows of deleted wallets and organizations could not be deleted"
 
 
 class Deletions:
@@ -66,9 +66,9 @@ class Deletions:
                 await self._forget_removed()
                 pause_s = PERIOD_S
             except ServiceError as failed:
-                logger.warning("%s: %s", _NOT_DELETED, failed.message)
+                logger.warning("%s; the server tries again: %s", _NOT_DELETED, failed.message)
             except Exception:
-                logger.exception("%s, because of a defect of the server", _NOT_DELETED)
+                logger.exception("%s because of a defect; the server tries again", _NOT_DELETED)
 
     async def _forget_removed(self) -> None:
         while self._removed_in:

@@ -60,4 +60,4 @@ async def keep_purging(store: PurgedStore, now_ms: Callable[[], int], random_fra
         except ServiceError as failed:
             logger.warning("expired rows could not be deleted; the server tries again: %s", failed.message)
         except Exception:
-            logger.exception("expired rows could not be deleted, because of a defect of the server")
+            logger.exception("expired rows could not be deleted because of a defect; the server tries again")

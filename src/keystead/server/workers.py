@@ -32,7 +32,8 @@ _CHECK_PERIOD_S: Final = 0.5
 PAUSE_S: Final = 2.0
 """The least time between two starts of a process."""
 _END_GRACE_S: Final = 5.0
-"""A process is killed this many seconds after its time to stop has ended."""
+"""A process is killed this many seconds after its time to stop has ended. Longer than `delivery.stopping.FINISH_S`:
+before its end a process finishes its deliveries and gives leases back."""
 
 
 def check_workers(settings: Settings) -> None:

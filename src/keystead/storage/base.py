@@ -99,7 +99,8 @@ class DatabaseStore(DatabaseReads):
         )
 
     async def _select_changes(self, organization_id: str, version_number: int | None) -> Sequence[Sequence[Any]]:
-        """The rows of the statement `changed_since`. If the version is None, they have the newest version alone."""
+        """The rows of the statement `changed_since`. If the version is None, there is one row, with the
+        newest version and no change."""
         return await self._select(self._reads.changed_since, id=organization_id, version=version_number)
 
     async def _changed_since(self, organization_id: str, selected: Sequence[Sequence[Any]]) -> ChangedSince | None:

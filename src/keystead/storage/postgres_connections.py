@@ -107,6 +107,7 @@ class ConnectionPool:
             connection = self._idle.pop()
             if not connection.is_closed():
                 return connection
+            self._lost()  # its server closed it, and the next one may be another
         return None
 
     def discard_idle(self) -> None:

@@ -6,7 +6,7 @@ how commits are merged (`batch`).
 Why a commit is safe at READ COMMITTED:
 
 - The compare-and-swap of an organization's version locks its row. Records and attachments are written only under
-  that lock: in the same statement, their inserts depend on the result of the compare-and-swap.
+  that lock: after the compare-and-swap, or in its statement and only if it succeeds.
 - A commit that does not change the organization locks the row in shared mode, after its other statements, so that
   the lock is short. No other transaction can then change the organization before this one is committed.
 - Neither waits for a row that another transaction has locked (SKIP LOCKED). That transaction changes the
@@ -30,7 +30,7 @@ from keystead.pipeline.store import CommitResult
 from keystead.storage import write_set
 from keystead.storage.batch import Batch
 from keystead.storage.postgres_writes import postgres_write
-from keystead.storage.statements import PostgresStatements, SwapStatements
+from keystead.storage.statements import PostgresStatements, Statement, SwapStatements
 from keystead.storage.tables import Table, distributed_insert
 
 _LONGER_THAN_ANY_COMMIT_S: Final = 3_600.0
@@ -95,7 +95,10 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
 
 
 async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitResult:
-    """Swap and insert the rows of a batch: in one statement, unless it swaps several rows of one table."""
+    """Swap and insert the rows of a batch: in one statement, if it swaps no row but an organization's version.
+
+    With more kinds of swaps in it, there would be more different statements than a connection keeps prepared.
+    """
     all_swaps: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
@@ -103,18 +106,19 @@ async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) ->
         *((sql.swap_rows[table], steps) for table, steps in batch.row_swaps.items()),
     ]
     swaps = [(swap, steps) for swap, steps in all_swaps if steps]
-    if sql.is_distributed or any(len(steps) > 1 for _, steps in swaps):
-        for swap, steps in swaps:
-            for together in _lockable(sql, steps):
-                if not await _swap_rows(connection, swap, together):
-                    return CommitResult.CONFLICT
-        swaps = []
     tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
-    inserted: list[int] | None
+    version_swap = None
+    if tables and not sql.is_distributed and len(swaps) == len(batch.version_swaps) == 1:
+        (version_swap,), swaps = batch.version_swaps, []
+    for swap, steps in swaps:
+        for together in _lockable(sql, steps):
+            if not await _swap_rows(connection, swap, together):
+                return CommitResult.CONFLICT
+    inserted: Sequence[int] | None
     if sql.is_distributed:
         inserted = await _insert_by_table(connection, tables, batch.rows)
     else:
-        inserted = await _swap_and_insert(connection, swaps, tables, batch.rows)
+        inserted = await _insert_together(connection, tables, batch.rows, version_swap, sql.swap_version.update)
     if inserted is None:
         return CommitResult.CONFLICT
     for table, count in zip(tables, inserted, strict=True):
@@ -123,29 +127,31 @@ async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) ->
     return CommitResult.COMMITTED
 
 
-async def _swap_and_insert(
+async def _insert_together(
     connection: Any,
-    swaps: Sequence[tuple[SwapStatements, Sequence[write_set.Swap]]],
     tables: tuple[Table, ...],
     rows: Mapping[str, Sequence[write_set.Row]],
-) -> list[int] | None:
-    """Swap one row with each statement, and insert rows into these tables, in one round trip. Returns how many were
-    inserted into each table; None if a swap failed."""
-    if not swaps and not tables:
+    version_swap: write_set.VersionSwap | None,
+    update: Statement,
+) -> Sequence[int] | None:
+    """Insert rows into these tables in one round trip. Returns how many were inserted into each.
+
+    With `version_swap`, `update` first swaps the version. Returns None, and inserts nothing, if that fails.
+    """
+    if not tables:
         return []
-    updates = tuple(swap.update for swap, _ in swaps)
-    values = [value for swap, (step,) in swaps for value in swap.update.arguments(step.parameters())]
     columns = [column for table in tables for column in zip(*rows[table.name], strict=True)]
-    counts = list(await connection.fetchrow(postgres_write(updates, tables), *values, *columns))
-    if not swaps:
-        return counts
-    swapped, *inserted = counts
+    if version_swap is None:
+        inserted: Sequence[int] = await connection.fetchrow(postgres_write(None, tables), *columns)
+        return inserted
+    arguments = update.arguments(version_swap.parameters())
+    swapped, *inserted = await connection.fetchrow(postgres_write(update, tables), *arguments, *columns)
     return inserted if swapped == 1 else None
 
 
 async def _insert_by_table(
     connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[write_set.Row]]
-) -> list[int]:
+) -> Sequence[int]:
     """Insert rows into distributed tables, with statements that contain the values. Returns how many were inserted
     into each table."""
     inserted = []

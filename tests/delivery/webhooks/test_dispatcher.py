@@ -404,6 +404,27 @@ def test_a_process_that_stops_gives_its_leases_back() -> None:
     assert receivers.events() == ["a:0000000000", "b:0000000000"]
 
 
+def test_a_process_that_stops_before_an_attempt_makes_none() -> None:
+    read = asyncio.Event()
+
+    class SlowRows(Rows):
+        async def waiting_deliveries(self, endpoint_id: str, limit: int) -> Sequence[WebhookDelivery]:
+            await read.wait()
+            return await super().waiting_deliveries(endpoint_id, limit)
+
+    async def run() -> None:
+        rows, receivers, clock = SlowRows(an_organization("e"), waiting("e", "a")), Receivers(), Clock()
+        stopping = dispatcher(rows, receivers, clock, "p1")
+        await stopping.scan()
+        asyncio.get_running_loop().call_later(0.01, read.set)
+        await stopping.close()
+        assert receivers.events() == []
+        await settled(dispatcher(rows, receivers, clock, "p2"))
+        assert receivers.events() == ["a:0000000000"]
+
+    asyncio.run(run())
+
+
 def test_a_process_that_stops_records_its_attempts_and_begins_no_more() -> None:
     """Events of one activity wait for each other, so one of the two is under way and the other waits."""
     rows = Rows(an_organization("e"), waiting("e", "a", 0), waiting("e", "a", 2))

@@ -208,7 +208,7 @@ class WebhookDispatcher:
         try:
             for _ in range(_ROUNDS_MAX):
                 self._updated_endpoints.discard(endpoint_id)
-                if not await self.serve_round(endpoint_id) or self._is_closing:
+                if not await self.serve_round(endpoint_id):
                     return
             self._updated_endpoints.add(endpoint_id)
         except ServiceError as failed:
@@ -247,6 +247,8 @@ class WebhookDispatcher:
             self._paces[endpoint_id] = replace(pace, not_before_ms=first_due_ms)
             return False
         chosen = sorted(due, key=lambda delivery: delivery.id)[: AT_ONCE_MAX if pace.is_proven else 1]
+        if self._is_closing:
+            return False
         results = await asyncio.gather(
             *[self._attempts.attempt(delivery, target) for delivery in chosen], return_exceptions=True
         )

@@ -116,7 +116,7 @@ WHERE id = ANY(:organization_ids)
 ORDER BY id FOR SHARE SKIP LOCKED;
 
 -- name: lock_organization
-SELECT FROM organization WHERE id = :organization_id FOR NO KEY UPDATE;
+SELECT id FROM organization WHERE id = :organization_id FOR NO KEY UPDATE;
 
 -- name: lock_and_read
 -- Locks an organization, then reads the same as `changed_since`.
