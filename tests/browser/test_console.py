@@ -13,7 +13,7 @@ import pytest
 
 from keystead.client.credentials import credentials_in
 from tests.browser.issuer import IssuerOnThisMachine
-from tests.compatibility.scripts import drive, node
+from tests.compatibility.scripts import PACKAGES, drive, node
 
 HERE = Path(__file__).parent
 
@@ -78,7 +78,7 @@ def test_logging_in_at_an_issuer(tmp_path: Path, subtests: pytest.Subtests) -> N
 
 def test_types() -> None:
     checked = subprocess.run(
-        [node(), HERE / "node_modules/typescript/bin/tsc", "--project", HERE / "console/tsconfig.json"],
+        [node(), PACKAGES / "typescript/bin/tsc", "--project", HERE / "console/tsconfig.json"],
         capture_output=True,
         text=True,
         timeout=120,

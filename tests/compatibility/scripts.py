@@ -18,6 +18,8 @@ import pytest
 from tests.compatibility.live import Live
 
 HERE = Path(__file__).parent
+PACKAGES = HERE.parent / "node_modules"
+"""Where `make test` installs what tests/package.json names."""
 
 TIMEOUT_S = 400
 """How long a script may run before it counts as hanging. Scripts are slow while other tests use the machine."""
@@ -52,7 +54,7 @@ def drive(
 
 def node() -> str:
     """The Node that `make test` chose: the one it put beside this Python, or else the machine's own."""
-    assert (HERE / "node_modules").is_dir(), "the published clients are not installed: `make test` does it"
+    assert PACKAGES.is_dir(), f"{PACKAGES.parent}/package.json is not installed: `make test` does it"
     found = shutil.which("node", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     assert found is not None, "there is no Node: `make test` installs one"
     return found

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from keystead import Client
-from tests.compatibility.scripts import HERE as CLIENTS
-from tests.compatibility.scripts import node
+from tests.compatibility.scripts import PACKAGES, node
 
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>file|shown): (?P<value>[^\n]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
@@ -94,7 +93,7 @@ class Reader:
         script = Path(block.file).with_suffix(".mjs")
         script.write_text(block.text)
         if not Path("node_modules").exists():
-            Path("node_modules").symlink_to(CLIENTS / "node_modules")
+            Path("node_modules").symlink_to(PACKAGES)
         return _run([node(), str(script)], f"{self.page.name}:{block.line}")
 
     def _console(self, block: Block) -> str:

@@ -15,8 +15,7 @@ import httpx
 import pytest
 
 from keystead.client.credentials import Credentials, credentials_in
-from tests.compatibility.scripts import HERE as CLIENTS
-from tests.compatibility.scripts import node
+from tests.compatibility.scripts import PACKAGES, node
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -86,7 +85,7 @@ def test_the_places_of_the_console_that_it_names() -> None:
 def test_the_first_call_from_typescript(started: Credentials, folder: Path) -> None:
     assert "Save it as `wallets.mts`" in README
     (folder / "wallets.mjs").write_text(_block("ts"))  # it has no types, so it is JavaScript, too
-    (folder / "node_modules").symlink_to(CLIENTS / "node_modules")
+    (folder / "node_modules").symlink_to(PACKAGES)
     done = subprocess.run([node(), "wallets.mjs"], cwd=folder, capture_output=True, text=True, timeout=120)
     assert "walletName: 'Development'" in done.stdout, done.stderr
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from keystead.client import dev_controls
+from tests.compatibility.scripts import PACKAGES
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "js"
 HERE = Path(__file__).parent
@@ -71,7 +72,7 @@ def test_the_example_of_its_page(project: Path) -> None:
 def runners(project: Path) -> Path:
     """The project with the pinned vitest and jest, as if `npm install` had put them there."""
     for runner in ("vitest", "jest"):
-        installed = HERE / "node_modules" / runner
+        installed = PACKAGES / runner
         assert installed.is_dir(), "the test runners are not installed: `make test` does it"
         link = project / "node_modules" / runner
         if not link.exists():

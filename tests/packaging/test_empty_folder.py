@@ -13,14 +13,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.compatibility.scripts import PACKAGES
 from tests.documentation.blocks import blocks_of
 from tests.support.source_tree import ROOT
 
 STORIES = {block.file: block.text for block in blocks_of(ROOT / "docs" / "testing.md") if block.file}
-PINNED = {
-    "vitest": ROOT / "tests" / "javascript" / "node_modules" / "vitest",
-    "@turnkey/sdk-server": ROOT / "tests" / "compatibility" / "node_modules" / "@turnkey" / "sdk-server",
-}
+PINNED = ("vitest", "@turnkey/sdk-server")
 """What a reader installs from a registry."""
 
 
@@ -47,11 +45,11 @@ def test_a_vitest_project(installed: Path, elsewhere: Path) -> None:
     (packed,) = json.loads(_run(installed, "npm", "pack", "--json", str(ROOT / "packages" / "js")))
     Path("package.json").write_text("{}")
     _run(installed, "npm", "install", "--offline", "--no-audit", "--no-fund", f"./{packed['filename']}")
-    for name, folder in PINNED.items():
-        assert folder.is_dir(), f"{name} is not installed: `make test` does it"
+    for name in PINNED:
+        assert (PACKAGES / name).is_dir(), f"{name} is not installed: `make test` does it"
         link = Path("node_modules") / name
         link.parent.mkdir(exist_ok=True)
-        link.symlink_to(folder)
+        link.symlink_to(PACKAGES / name)
     Path("story.test.mjs").write_text(STORIES["story.test.mjs"])
     told = json.loads(
         _run(installed, "node", "node_modules/vitest/vitest.mjs", "run", *PATIENCE, "--reporter=json")

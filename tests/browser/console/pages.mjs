@@ -7,7 +7,7 @@ import { runAt } from "../cases.mjs";
 const { KEYSTEAD_BASE_URL, KEYSTEAD_ORGANIZATION_ID, KEYSTEAD_API_PUBLIC_KEY, KEYSTEAD_API_PRIVATE_KEY } = process.env;
 
 export const CONSOLE = `${KEYSTEAD_BASE_URL}/console/`;
-const AXE = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const AXE = await readFile(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
 const WINDOW = { width: 1280, height: 860 };
 const TIMEOUT_MS = 15_000;

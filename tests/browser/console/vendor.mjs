@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
 const FOLDER = new URL("../../../src/keystead/console/static/vendor/", import.meta.url);
-const PACKAGES = new URL("../node_modules/", import.meta.url);
+const PACKAGES = new URL("../../node_modules/", import.meta.url);
 
 /** The exports of each file, by the package that has them. */
 const FILES = {
