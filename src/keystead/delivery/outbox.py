@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from keystead.api.errors import ServiceError
 from keystead.delivery.message import Message
@@ -78,8 +78,7 @@ class Outbox:
         self._random_fraction = random_fraction
         self._woken = asyncio.Event()
         self._leased: dict[str, OutgoingMessage] = {}
-        self._leasing: asyncio.Task[Sequence[OutgoingMessage]] | None = None
-        self._attempts: Collection[asyncio.Task[None]] = ()
+        self._under_way: Sequence[asyncio.Task[Any]] = ()
         self.results: Counter[SendResult] = Counter()
         """The number of attempts, by result."""
 
@@ -106,8 +105,7 @@ class Outbox:
         """Wait until the attempts under way are recorded, at most `finish_s` seconds. Then release the messages
         that were leased and not sent, so that other processes can send them at once. Call it after `run` is
         cancelled."""
-        await finish([self._leasing] if self._leasing else [], finish_s)
-        await finish(self._attempts, finish_s)
+        await finish(self._under_way, finish_s)
         now_ms = self._now_ms()
         released = [self._store.record_attempt(message.leased(now_ms), None) for message in self._leased.values()]
         await asyncio.gather(*released, return_exceptions=True)
@@ -115,12 +113,12 @@ class Outbox:
     async def send_due(self) -> int:
         """Send the messages that are due now, at most AT_ONCE_MAX. Returns how many were leased."""
         self._woken.clear()
-        self._leasing = asyncio.create_task(self._lease())
-        # If this is cancelled, `close` must still learn what was leased.
-        waiting = await asyncio.shield(self._leasing)
-        self._attempts = [asyncio.create_task(self._attempt_and_log(message)) for message in waiting]
-        if self._attempts:
-            await asyncio.wait(self._attempts)  # unlike `gather`, it does not cancel them when it is cancelled
+        leasing = asyncio.create_task(self._lease())
+        self._under_way = [leasing]
+        waiting = await asyncio.shield(leasing)  # if this is cancelled, `close` must still learn what was leased
+        self._under_way = [asyncio.create_task(self._attempt_and_log(message)) for message in waiting]
+        if self._under_way:
+            await asyncio.wait(self._under_way)  # unlike `gather`, it does not cancel them when it is cancelled
         self._leased.clear()
         return len(waiting)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 FINISH_S: Final = 3.0
 """Seconds that deliveries under way have to end and to be recorded when the process stops. What was sent and is not
-recorded is sent again by another process."""
+recorded is sent again by another process. `server.workers` kills a process that takes two seconds longer."""
 
 
 async def finish(deliveries: Collection[asyncio.Task[Any]], within_s: float = FINISH_S) -> None:
