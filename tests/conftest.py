@@ -8,12 +8,13 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
 import asyncpg
+import coverage
 import pytest
 
 from keystead.keys.token_key import create_token_key
@@ -54,6 +55,21 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_TEMPORARY].append(Path(in_memory))
     for made in config.stash[_TEMPORARY]:
         made.chmod(0o755)  # PostgreSQL runs as `nobody`
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Coverage is measured without property tests: it would double the time of their hundreds of examples."""
+    measuring = None
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        measuring = coverage.Coverage.current()
+    if measuring is not None:
+        measuring.stop()
+    try:
+        return (yield)
+    finally:
+        if measuring is not None:
+            measuring.start()
 
 
 def pytest_collection_finish() -> None:
