@@ -1,0 +1,41 @@
+"""A commit that fails because of a defect is logged with the place of the defect, and without any value."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from keystead.api.errors import AlreadyExists, Internal, ServiceError
+from keystead.storage.errors import already_there, unwritten
+
+VALUE = "a sealed value that the database quotes"
+
+
+def failing(message: str) -> Exception:
+    try:
+        raise RuntimeError(message)
+    except RuntimeError as error:
+        return error
+
+
+@pytest.mark.parametrize("refusal_of", [already_there, unwritten])
+def test_a_defect_is_logged_without_the_databases_message(
+    refusal_of: Callable[[Exception], ServiceError], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, logger="keystead.storage"):
+        refusal = refusal_of(failing(VALUE))
+    assert isinstance(refusal, Internal)
+    assert VALUE not in refusal.message
+    (record,) = caplog.records
+    assert "RuntimeError" in record.message
+    assert "in failing" in record.message, "the place of the defect"
+    assert VALUE not in record.message
+    assert record.exc_info is None, "a traceback would end with the message"
+
+
+def test_a_name_that_is_taken_is_no_defect(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, logger="keystead.storage"):
+        assert isinstance(already_there(failing("wallet_account_by_name")), AlreadyExists)
+    assert caplog.records == []
