@@ -13,11 +13,14 @@ from keystead.storage.errors import already_there, unwritten
 VALUE = "a sealed value that the database quotes"
 
 
-def failing(message: str) -> Exception:
-    try:
-        raise RuntimeError(message)
-    except RuntimeError as error:
-        return error
+def failing(message: str) -> None:
+    raise RuntimeError(message)
+
+
+def failure(message: str) -> Exception:
+    with pytest.raises(RuntimeError) as raised:
+        failing(message)
+    return raised.value
 
 
 @pytest.mark.parametrize("refusal_of", [already_there, unwritten])
@@ -25,7 +28,7 @@ def test_a_defect_is_logged_without_the_databases_message(
     refusal_of: Callable[[Exception], ServiceError], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, logger="keystead.storage"):
-        refusal = refusal_of(failing(VALUE))
+        refusal = refusal_of(failure(VALUE))
     assert isinstance(refusal, Internal)
     assert VALUE not in refusal.message
     (record,) = caplog.records
@@ -37,5 +40,5 @@ def test_a_defect_is_logged_without_the_databases_message(
 
 def test_a_name_that_is_taken_is_no_defect(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, logger="keystead.storage"):
-        assert isinstance(already_there(failing("wallet_account_by_name")), AlreadyExists)
+        assert isinstance(already_there(failure("wallet_account_by_name")), AlreadyExists)
     assert caplog.records == []
