@@ -12,15 +12,27 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Status
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
-from keystead.pipeline.commit import PlannedCommit
-from keystead.pipeline.states import chosen_by_developer
+from keystead.pipeline.case import Case
+from keystead.pipeline.commit import PlannedCommit, commit_of
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.execution import execute
+from keystead.pipeline.states import Event, chosen_by_developer
 from keystead.pipeline.store import Commit
 
 
-def in_chosen_status(
-    activity: RecordedActivity, chosen: ActivityStatus, basis: Basis, evaluation: Evaluation
+async def plan_in_chosen_status(
+    chosen: ActivityStatus,
+    activity: RecordedActivity,
+    case: Case,
+    basis: Basis,
+    evaluation: Evaluation,
+    environment: Environment,
 ) -> PlannedCommit:
-    """The commit of a new activity in this status. It is not executed: an approval may still do that."""
+    """The commit of a new activity in this status, whatever the policies decide. It is executed only if the status
+    is COMPLETED; in another status, an approval may still do that."""
+    if chosen is ActivityStatus.COMPLETED:
+        executed = await execute(Event.EXECUTED, activity, case, basis, environment)
+        return await commit_of(activity, executed, case, basis, evaluation, environment)
     failure = None
     if chosen is ActivityStatus.FAILED:
         failure = Status(code=13, message="a developer chose that this activity fails")

@@ -1,6 +1,8 @@
-"""Requests of equal bytes: a process works on one of them at a time, the others wait for it.
+"""The step that makes requests of equal bytes one: they are carried out once, and all get the same activity.
 
-Here: the requests in flight, and those that ended recently. Not here: activities on record (`lifecycle`, `store`).
+Here: the requests in flight, of which a process works on one at a time; those that ended recently; the search for
+the activity on record. Not here: when that search is made (`lifecycle`). The store, too, refuses a second activity
+of the same bytes.
 """
 
 from __future__ import annotations
@@ -8,6 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
+from keystead.api.errors import NotFound
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.received import ReceivedRequest
+from keystead.pipeline.store import Store
 from keystead.primitives.lru import Lru
 
 RequestKey = tuple[str, str]
@@ -57,3 +63,24 @@ class InFlightRequests:
                 turn.set_result(None)
                 return
         del self._waiting[key]
+
+
+async def carried_out(request: ReceivedRequest, store: Store) -> RecordedActivity | None:
+    """The activity that the same bytes made or voted on before, in this or another process; None otherwise."""
+    activity = await _on_record(request, store)
+    return activity if activity is not None and request.is_done_by(activity) else None
+
+
+async def activity_voted_on(vote: ReceivedRequest, store: Store) -> RecordedActivity:
+    """The activity that this request votes on. Raises NotFound if it is not on record."""
+    activity = await _on_record(vote, store)
+    if activity is None:
+        raise NotFound(
+            f"No activity found with fingerprint {vote.activity_fingerprint[:100]!r}. Consensus activities "
+            "must target an existing activity by fingerprint"
+        )
+    return activity
+
+
+async def _on_record(request: ReceivedRequest, store: Store) -> RecordedActivity | None:
+    return await store.activity_with_fingerprint(request.organization_id, request.activity_fingerprint)

@@ -18,7 +18,7 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, lacks_mfa_proofs
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case, vote_of
-from keystead.pipeline.chosen_status import in_chosen_status
+from keystead.pipeline.chosen_status import plan_in_chosen_status
 from keystead.pipeline.commit import PlannedCommit, commit_of, commit_of_refusal
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ExecutionResult, execute
@@ -43,16 +43,14 @@ async def plan_submission(
         basis.authority.id, partial(authorize_activity, case, basis.authority, settings)
     )
     evaluation = authorized.evaluation(environment.new_id(), activity, activity.votes[0], basis.now_ms)
-    chosen = environment.chosen_status and environment.chosen_status(activity.type, activity.fingerprint)
-    if chosen is None and authorized.decision.is_denial:
+    if environment.chosen_status and (chosen := environment.chosen_status(activity.type, activity.fingerprint)):
+        return await plan_in_chosen_status(chosen, activity, case, basis, evaluation, environment)
+    if authorized.decision.is_denial:
         refusal = denied(authorized.decision, activity.type, activity.id)
         return commit_of_refusal(refusal, activity, evaluation, basis)
-    if chosen is None and basis.authorized_by is not None:
+    if basis.authorized_by is not None:
         _check_waits_for_nobody(authorized, case)
-    if chosen not in (None, ActivityStatus.COMPLETED):
-        return in_chosen_status(activity, chosen, basis, evaluation)
-    event = authorized.event if chosen is None else Event.EXECUTED
-    executed = await execute(event, activity, case, basis, environment)
+    executed = await execute(authorized.event, activity, case, basis, environment)
     if basis.authorized_by is not None:
         await _check_no_mfa_is_avoided(executed, case, basis, environment)
     return await commit_of(activity, executed, case, basis, evaluation, environment)
