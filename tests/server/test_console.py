@@ -83,6 +83,36 @@ def test_files_are_only_read(method: str, http: httpx.Client) -> None:
     assert refusal(http.request(method, "/console/"))[0] == 405
 
 
+REQUESTS = [
+    ("GET", "/console", 308, "/console"),
+    ("GET", "/console/", 200, "/console/"),
+    ("HEAD", "/console/main.js", 200, "/console/main.js"),
+    ("GET", "/console/?code=a-secret", 200, "/console/"),
+    ("GET", "/console/nothing", 404, "/console/nothing"),
+    ("GET", "/console/%23login=a-secret", 404, "/console/%"),
+    ("POST", "/console/%23login=a-secret", 404, "/console/%"),
+    ("POST", "/console/main.js", 405, "/console/main.js"),
+]
+
+
+@pytest.mark.parametrize(("method", "target", "status", "path"), REQUESTS)
+def test_a_request_has_a_line_in_the_log(
+    method: str, target: str, status: int, path: str, sqlite_server: Server
+) -> None:
+    answer = sqlite_server.http.request(method, target)
+    line = sqlite_server.request_line(answer)
+    assert (answer.status_code, line["status"], line["level"]) == (status, status, "info")
+    assert (line["method"], line["path"], line["client"]) == (method, path, "127.0.0.1")
+    assert bool(line["error"]) is (status >= 400)
+    assert "a-secret" not in sqlite_server.log.read_text()
+
+
+def test_an_unchanged_file_has_a_line_in_the_log(sqlite_server: Server) -> None:
+    etag = sqlite_server.http.get("/console/").headers["etag"]
+    line = sqlite_server.request_line(sqlite_server.http.get("/console/", headers={"If-None-Match": etag}))
+    assert (line["status"], line["path"]) == (304, "/console/")
+
+
 def test_the_page_has_no_inline_script_and_no_foreign_address() -> None:
     files = console_files(is_development=False, logins=ConsoleLogins())
     page = files[""].content.decode()

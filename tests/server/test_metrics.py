@@ -71,10 +71,14 @@ def test_what_is_counted(make_sqlite: MakeDatabase, start: Start) -> None:
         caller.asked("list_wallets")
     assert caller.ask("get_wallet", walletId="none").status_code >= 400
     assert server.http.get("/no/such/path").status_code == 404
+    for path in ("", "main.js", "no/such/file", "no/such/other"):
+        server.http.get(f"/console/{path}")
     found = until(address, lambda now: now.total("decisions_total") >= 2)
     assert found.value("requests_total", operation="create_wallet", status="200") == 2
     assert found.value("requests_total", operation="list_wallets", status="200") == 3
     assert found.value("requests_total", operation="other", status="404") == 1
+    assert found.value("requests_total", operation="console", status="200") == 2
+    assert found.value("requests_total", operation="console", status="404") == 2
     assert found.value("request_seconds_count", operation="list_wallets") == 3
     completed = {"type": "ACTIVITY_TYPE_CREATE_WALLET", "status": "ACTIVITY_STATUS_COMPLETED"}
     assert found.value("activities_total", **completed) == 2

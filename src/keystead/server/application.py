@@ -1,14 +1,15 @@
 """From a request to its answer and its log line.
 
-Here: routing, the form of the answer, one answer and one log line for every outcome. Not here: bytes of HTTP
-(`connection`, `request_parser`), authentication, the operations, opening and closing the parts (`service`).
+Here: routing, the form of the answer, one answer and one log line for every outcome of every request. Not here:
+bytes of HTTP (`connection`, `request_parser`), authentication, the operations, the console's files
+(`console_files`), the developer's controls (`development.application`), opening and closing the parts (`service`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import uuid_utils
@@ -30,6 +31,7 @@ from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
+from keystead.console import SECURITY_HEADERS
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown_activity
 from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress
@@ -44,14 +46,15 @@ from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove
 from keystead.server.callers import reader, submitter
 from keystead.server.concurrency_limit import RequestGroup
-from keystead.server.console_files import ConsoleAnswers
+from keystead.server.console_files import ConsoleAnswers, is_console
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
 from keystead.server.console_logins import console_logins
 from keystead.server.cors import CorsPolicy
+from keystead.server.development.access import is_control
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
-from keystead.server.http_messages import Header, HttpAnswer, HttpRequest, one_slash
+from keystead.server.http_messages import JSON, Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.large_requests import LargeRequests
 from keystead.server.lockouts import changes_ip_allowlist, log_lockout
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
@@ -68,10 +71,16 @@ _PROBES: Final = frozenset({"/healthz", "/readyz"})
 
 _CACHEABLE: Final = frozenset({"/installation-keys", JWKS_PATH})
 
+_NOT_STORED: Final = ((b"cache-control", b"no-store"),)
+
 _PUBLIC: Final = "/public/v1/"
 _SHORT_PATHS: Final = frozenset(
     path.removeprefix(_PUBLIC) for path in PATHS | {operation.path for operation in CATALOGUE}
 )
+
+Respond = Callable[[str, HttpRequest, RequestLine], Awaitable[bytes | HttpAnswer]]
+"""Finds the answer to a request at a path: JSON for the status 200, or an answer with its own status and headers.
+It may set fields of the log line. Raises ServiceError to refuse the request."""
 
 LARGE_ANSWER: Final = 200
 """An answer with more records than this is rendered in a thread, so that the event loop can run."""
@@ -119,11 +128,10 @@ class Application:
             JWKS_PATH: OncePerSecond(service.webhook_keys).answer,
         }
 
-    async def answer(self, request: HttpRequest) -> HttpAnswer:
-        """The answer to a request, for every outcome. Raises only CancelledError."""
+    async def answer(self, request: HttpRequest, respond: Respond | None = None) -> HttpAnswer:
+        """Answer a request and write its log line, for every outcome. `respond` replaces the method of this name.
+        Raises only CancelledError."""
         path = one_slash(request.path)
-        if self._console is not None and request.refusal is None and self._console.has(path):
-            return self._console.answer(path, request)
         started_s = time.perf_counter()
         line = RequestLine(
             time=rfc3339(self._service.clock.now_ms()),
@@ -132,18 +140,14 @@ class Application:
             method=request.method,
             path=path[:200],
         )
-        origin = dict(request.headers).get(b"origin")
-        # The configuration of an authentication proxy names its origins, but a preflight does not name the
-        # configuration.
-        cors = CorsPolicy.any_origin() if path.startswith(AUTH_PROXY) else self._cors
-        headers: list[Header] = []
         close = is_logged = False
+        headers: list[Header] = [JSON]
         try:
-            if request.method == "OPTIONS" and request.refusal is None:
-                line.status, body = 204, b""
-                headers = cors.preflight(origin)
+            found = await (respond or self.respond)(path, request, line)
+            if isinstance(found, HttpAnswer):
+                line.status, headers, body = found.status, [*found.headers], found.body
             else:
-                line.status, body = 200, await self._answer(path, request, line)
+                line.status, body = 200, found
             is_logged = True
             if line.user_id or path == "/readyz":
                 self._database.answered()
@@ -160,7 +164,9 @@ class Application:
             )
             failure = Internal(f"internal server error ({line.request_id})")
             line.status, body, line.error, is_logged = 500, error_answer(failure), failure.message, True
-        headers += [*_standard_headers(line, path), *cors.headers(origin)]
+        headers += [(b"x-request-id", line.request_id.encode()), *self._headers_at(path, request)]
+        if path in _CACHEABLE and line.status == 200:
+            headers.append((b"cache-control", b"public, max-age=300"))
         took_s = time.perf_counter() - started_s
         if (measurements := self._service.measurements) is not None:
             measurements.count_answer(_measured_as(path), line.status, took_s)
@@ -187,9 +193,14 @@ class Application:
             return True
         return self._failures.count(request.client.limit_key, time.monotonic())
 
-    def _answer(self, path: str, request: HttpRequest, line: RequestLine) -> Awaitable[bytes]:
+    def respond(self, path: str, request: HttpRequest, line: RequestLine) -> Awaitable[bytes | HttpAnswer]:
+        """See `Respond`."""
         if request.refusal is not None:
             raise request.refusal
+        if self._console is not None and is_console(path):
+            return self._console.answer(path, request, line)
+        if request.method == "OPTIONS" and not is_control(path):
+            return self._answer_preflight(path, request)
         if path.startswith(AUTH_PROXY):
             return self._answer_auth_proxy(path, request, line)
         operation = CATALOGUE.at(path)
@@ -202,6 +213,9 @@ class Application:
             return self._answer_query(operation, request, line)
         assert isinstance(operation, ActivityOperation)
         return self._answer_submission(operation, request, line)
+
+    async def _answer_preflight(self, path: str, request: HttpRequest) -> HttpAnswer:
+        return HttpAnswer(204, [JSON, *self._cors_at(path).preflight(_origin(request))], b"")
 
     async def _answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         service, body, form = self._service, request.body, self._form(request)
@@ -328,6 +342,20 @@ class Application:
         self._failures.check(request.client.limit_key, time.monotonic())
         return probably_meant(path.removeprefix(_PUBLIC), _SHORT_PATHS)
 
+    def _headers_at(self, path: str, request: HttpRequest) -> Sequence[Header]:
+        """The headers of every answer at a path, also of refusals. No page of another origin may read the console's
+        files or the developer's controls."""
+        if is_console(path):
+            return SECURITY_HEADERS
+        if is_control(path):
+            return _NOT_STORED
+        return self._cors_at(path).headers(_origin(request))
+
+    def _cors_at(self, path: str) -> CorsPolicy:
+        # The configuration of an authentication proxy names its origins, but a preflight does not name the
+        # configuration.
+        return CorsPolicy.any_origin() if path.startswith(AUTH_PROXY) else self._cors
+
     def _source(self, request: HttpRequest) -> SourceAddress:
         return SourceAddress(request.client.address) if self._settings.ip_allowlists else EXEMPT
 
@@ -335,12 +363,8 @@ class Application:
         return form_of(request, self._settings.answer_form)
 
 
-def _standard_headers(line: RequestLine, path: str) -> list[Header]:
-    return [
-        (b"content-type", b"application/json"),
-        (b"x-request-id", line.request_id.encode()),
-        *([(b"cache-control", b"public, max-age=300")] if path in _CACHEABLE and line.status == 200 else []),
-    ]
+def _origin(request: HttpRequest) -> bytes | None:
+    return dict(request.headers).get(b"origin")
 
 
 def _group(submission: Submission, *, of_proxy: bool) -> RequestGroup:
@@ -357,6 +381,8 @@ def _measured_as(path: str) -> str:
         return operation.name
     if path.startswith(AUTH_PROXY):
         return "auth_proxy"
+    if is_console(path):
+        return "console"
     return path if path in _PROBES else "other"
 
 

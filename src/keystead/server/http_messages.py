@@ -5,6 +5,8 @@ Here: plain values. Not here: bytes on the wire (`request_parser`, `connection`)
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from keystead.api.errors import ServiceError
@@ -13,6 +15,8 @@ from keystead.organizations.ip_allowlists import Address
 
 Header = tuple[bytes, bytes]
 """A name in lower case and a value, both without surrounding white space."""
+
+JSON: Final[Header] = (b"content-type", b"application/json")
 
 
 class CallerAddress(msgspec.Struct, frozen=True):

@@ -16,9 +16,14 @@ from keystead.server.http_messages import HttpRequest
 from keystead.server.loopback import is_from_this_machine
 
 PREFIX = "/dev/v1"
+_BELOW = f"{PREFIX}/"
 
 CHANGE_HEADER = b"x-keystead-dev"
 """The header that every change must have, with the value 1."""
+
+
+def is_control(path: str) -> bool:
+    return path == PREFIX or path.startswith(_BELOW)
 
 
 def check_may_read(request: HttpRequest) -> None:

@@ -1,14 +1,13 @@
 """The answers of a development server.
 
-It answers the developer's controls. The application answers all other requests, with the faults and the rate limit
-that a developer chose.
-
-Here: HTTP of the controls. Not here: each control (one module each), who may use them (`access`).
+The application writes every answer. Here: what it answers at the developer's controls, and to requests for which a
+developer chose a fault or a rate limit. Not here: each control (one module each), who may use them (`access`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -16,21 +15,20 @@ from typing import Any
 import msgspec
 
 from keystead.api.decoding import decoder
-from keystead.api.errors import Internal, MethodNotAllowed, NotFound, ServiceError
+from keystead.api.errors import MethodNotAllowed, NotFound
 from keystead.api.rendering import Form, error_answer
 from keystead.pipeline.ports import Clock
 from keystead.server.answer_form import form_of
-from keystead.server.connection import Answer
+from keystead.server.application import Application
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
-from keystead.server.cors import CorsPolicy
-from keystead.server.development.access import PREFIX, check_may_change, check_may_read
+from keystead.server.development.access import PREFIX, check_may_change, check_may_read, is_control
 from keystead.server.development.control import Control
-from keystead.server.development.faults import ChosenFaults, Fault, fault_body
+from keystead.server.development.faults import ChosenFaults, Fault, fault_body, fault_message
 from keystead.server.development.outbox import PATH as OUTBOX
 from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
-from keystead.server.http_messages import Header, HttpAnswer, HttpRequest, one_slash
-from keystead.server.logs import logger
+from keystead.server.http_messages import JSON, HttpAnswer, HttpRequest, one_slash
+from keystead.server.logs import RequestLine, logger
 from keystead.server.rate_limits import RateLimited
 
 _APPLICATION_CONTROLS = (OUTBOX, CONSOLE_LOGIN)
@@ -48,13 +46,12 @@ class DevelopmentApplication:
 
     def __init__(
         self,
-        application: Answer,
+        application: Application,
         controls: Mapping[str, Control],
         faults: ChosenFaults,
         rate_limit: ChosenRateLimit,
         seen: RequestsSeen,
         clock: Clock,
-        cors: CorsPolicy,
         answer_form: str,
     ) -> None:
         self._application = application
@@ -66,94 +63,89 @@ class DevelopmentApplication:
         self._rate_limit = rate_limit
         self._seen = seen
         self._clock = clock
-        self._cors = cors
         self._answer_form = answer_form
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """The answer to a request. Raises only CancelledError, which resets the connection."""
-        if request.refusal is not None or (request.method == "OPTIONS" and not _is_control(request.path)):
-            return await self._application(request)
-        if _is_control(request.path) and request.path not in _APPLICATION_CONTROLS:
-            return await self._control_answer(request)
         path = one_slash(request.path)
-        if not path.startswith(_RECORDED_PATHS):
-            return await self._application(request)
+        if request.refusal is not None:
+            return await self._application.answer(request)
+        if is_control(path) and path not in _APPLICATION_CONTROLS:
+            return await self._application.answer(request, self._answer_control)
+        if request.method == "OPTIONS" or not path.startswith(_RECORDED_PATHS):
+            return await self._application.answer(request)
         at_ms, started_s = self._clock.now_ms(), time.perf_counter()
-        chosen = self._rate_limit_answer(request)
-        if chosen is None and (fault := self._faults.next_for(path)) is not None:
-            try:
-                chosen = await self._fault_answer(request, fault)
-            except asyncio.CancelledError:
-                self._seen.add(request, None, at_ms, _ms_since(started_s), fault=True, form=None)
-                raise
-        answer = chosen or await self._application(request)
-        form = form_of(request, self._answer_form) if path.startswith(_OPERATION_PATHS) else Form.SDK
-        self._seen.add(request, answer, at_ms, _ms_since(started_s), fault=chosen is not None, form=form)
-        return answer
+        chosen = self._chosen_for(path)
+        respond = None if chosen is None else functools.partial(self._answer_chosen, chosen)
+        is_only_slow = isinstance(chosen, Fault) and chosen.status is None and not chosen.cut
+        answer: HttpAnswer | None = None
+        try:
+            answer = await self._application.answer(request, respond)
+            return answer
+        finally:
+            form = form_of(request, self._answer_form) if path.startswith(_OPERATION_PATHS) else Form.SDK
+            self._seen.add(
+                request,
+                answer,
+                at_ms,
+                _ms_since(started_s),
+                fault=chosen is not None and not is_only_slow,
+                form=form,
+            )
 
-    def _rate_limit_answer(self, request: HttpRequest) -> HttpAnswer | None:
+    def _chosen_for(self, path: str) -> RateLimited | Fault | None:
+        """What a developer chose for the next request at this path."""
         try:
             self._rate_limit.spend()
         except RateLimited as refused:
-            retry_after = (b"retry-after", b"%d" % refused.retry_after_s)
-            return self._chosen_answer(request, 429, error_answer(refused), [retry_after])
-        return None
+            return refused
+        return self._faults.next_for(path)
 
-    async def _fault_answer(self, request: HttpRequest, fault: Fault) -> HttpAnswer | None:
-        """The answer of a fault; None if the fault only makes the request slow. Raises CancelledError if it cuts
-        the connection."""
-        what = "cut" if fault.cut else fault.status or "slow"
-        logger.warning("chosen fault: %s %s: %s", request.method, request.path[:200], what)
-        await asyncio.sleep(fault.delay_ms / 1000)
-        if fault.cut:
+    async def _answer_chosen(
+        self, chosen: RateLimited | Fault, path: str, request: HttpRequest, line: RequestLine
+    ) -> bytes | HttpAnswer:
+        """See `Respond`. Raises CancelledError if a fault cuts the connection; then there is no answer and no line.
+
+        The refusals are not raised: they do not count as failures of the caller's address.
+        """
+        if isinstance(chosen, RateLimited):
+            line.error = chosen.message
+            return _refusal(429, error_answer(chosen), chosen.retry_after_s)
+        what = "cut" if chosen.cut else chosen.status or "slow"
+        logger.warning(
+            "chosen fault: %s %s: %s", request.method, line.path, what, extra={"request_id": line.request_id}
+        )
+        await asyncio.sleep(chosen.delay_ms / 1000)
+        if chosen.cut:
             raise asyncio.CancelledError  # the connection then sends nothing and is reset
-        if fault.status is None:
-            return None
-        retry_after: list[Header] = [(b"retry-after", b"1")] if fault.status in (429, 503) else []
-        return self._chosen_answer(request, fault.status, fault_body(fault.status), retry_after)
+        if chosen.status is None:
+            return await self._application.respond(path, request, line)
+        line.error = fault_message(chosen.status)
+        return _refusal(chosen.status, fault_body(chosen.status), 1 if chosen.status in (429, 503) else None)
 
-    def _chosen_answer(self, request: HttpRequest, status: int, body: bytes, headers: list[Header]) -> HttpAnswer:
-        origin = dict(request.headers).get(b"origin")
-        return _answer(status, body, [*headers, *self._cors.headers(origin)])
-
-    async def _control_answer(self, request: HttpRequest) -> HttpAnswer:
-        try:
-            return _answer(200, await self._control_body(request))
-        except ServiceError as refused:
-            return _answer(refused.http_status, error_answer(refused))
-        except Exception:  # noqa: BLE001 - the caller gets an answer after every error
-            logger.exception("a developer's control failed because of a defect of the server")
-            return _answer(500, error_answer(Internal(f"internal server error at {request.path[:200]}")))
-
-    async def _control_body(self, request: HttpRequest) -> bytes:
+    async def _answer_control(self, path: str, request: HttpRequest, _: RequestLine) -> bytes:
+        """See `Respond`."""
         check_may_read(request)
-        if request.path == PREFIX:
+        if path == PREFIX:
             return msgspec.json.encode({"controls": sorted([*self._controls, *_APPLICATION_CONTROLS])})
-        control = self._controls.get(request.path)
+        control = self._controls.get(path)
         if control is None:
-            raise NotFound(f"no such control: {request.path[:200]}; GET {PREFIX} lists them")
+            raise NotFound(f"no such control: {path[:200]}; GET {PREFIX} lists them")
         if request.method in ("GET", "HEAD") and control.read is not None:
             return msgspec.json.encode(control.read())
         if request.method == "POST" and control.change is not None:
             check_may_change(request)
-            change: Any = self._decoders[request.path].decode_request(request.body)
+            change: Any = self._decoders[path].decode_request(request.body)
             return msgspec.json.encode(await control.change(change))
         functions = (("GET", control.read), ("POST", control.change))
         allowed = [method for method, function in functions if function is not None]
-        raise MethodNotAllowed(f"{request.method} {request.path}: this path accepts {' and '.join(allowed)} only")
-
-
-def _is_control(path: str) -> bool:
-    return path == PREFIX or path.startswith(f"{PREFIX}/")
+        raise MethodNotAllowed(f"{request.method} {path}: this path accepts {' and '.join(allowed)} only")
 
 
 def _ms_since(started_s: float) -> float:
     return int((time.perf_counter() - started_s) * 1_000_000) / 1000
 
 
-def _answer(status: int, body: bytes, headers: list[Header] | None = None) -> HttpAnswer:
-    standard: list[Header] = [
-        (b"content-type", b"application/json"),
-        (b"cache-control", b"no-store"),
-    ]
-    return HttpAnswer(status, [*standard, *(headers or [])], body)
+def _refusal(status: int, body: bytes, retry_after_s: int | None) -> HttpAnswer:
+    retry_after = [] if retry_after_s is None else [(b"retry-after", b"%d" % retry_after_s)]
+    return HttpAnswer(status, [JSON, *retry_after], body)

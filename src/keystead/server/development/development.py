@@ -8,7 +8,6 @@ from __future__ import annotations
 from keystead.server.application import Application
 from keystead.server.connection import Answer
 from keystead.server.console_link import ConsoleLink
-from keystead.server.cors import CorsPolicy
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.clock import DevelopmentClock
 from keystead.server.development.faults import ChosenFaults
@@ -90,13 +89,12 @@ class Development:
             *snapshots.controls(),
         ]
         return DevelopmentApplication(
-            Application(service, self._console_link, auth_proxy_id).answer,
+            Application(service, self._console_link, auth_proxy_id),
             {control.name: control for control in controls},
             self._faults,
             self._rate_limit,
             self._seen,
             self.clock,
-            CorsPolicy.of(service.settings.cors_origins),
             service.settings.answer_form,
         ).answer
 

@@ -103,12 +103,16 @@ class ChosenFaults:
         return Control(name="faults", read=self.state, change=self.change, change_type=FaultUpdate)
 
 
+def fault_message(status: int) -> str:
+    return f"a developer chose that this request fails with {status} (/dev/v1/faults)"
+
+
 def fault_body(status: int) -> bytes:
     """An error in the form of every other error."""
     return encode(
         {
             "code": _GRPC_CODES.get(status, _UNKNOWN_GRPC_CODE),
-            "message": f"a developer chose that this request fails with {status} (/dev/v1/faults)",
+            "message": fault_message(status),
             "details": [],
         }
     )

@@ -103,7 +103,7 @@ class RequestsSeen:
         ms: float,
         *,
         fault: bool,
-        form: Form | None,
+        form: Form,
     ) -> None:
         """Record a request. `answer` is None if the connection was cut."""
         self._count += 1
@@ -129,7 +129,7 @@ class RequestsSeen:
                 reason=_decoded(body, _ErrorBody()).message if status >= 400 else "",
                 answer=_text(body),
                 fault=fault,
-                form=form.value if form is not None and status == 200 else "",
+                form=form.value if status == 200 else "",
             )
         )
 
