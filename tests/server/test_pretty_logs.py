@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keystead.server.logs import RequestLine
-from keystead.server.pretty_logs import PrettyFormatter, pretty_line
+from keystead.server.pretty_logs import PrettyFormatter, line_writer, pretty_line
 
 CASES: list[tuple[dict[str, Any], str]] = [
     ({}, "200      3 ms  query/whoami"),
@@ -28,6 +28,25 @@ def test_requests(members: dict[str, Any], expected: str) -> None:
     line = pretty_line(RequestLine(**{**standard, "status": 200, "ms": 3.2, **members})).decode()
     assert re.fullmatch(r"\d\d:\d\d:\d\d  ", line[:10])
     assert line[10:] == f"{expected}\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "has_line"),
+    [
+        ("GET", "/console/js/main.js", 200, False),
+        ("GET", "/console/js/main.js", 304, False),
+        ("GET", "/console/js/missing.js", 404, True),
+        ("GET", "/dev/v1/requests", 200, False),
+        ("GET", "/dev/v1/requests", 403, True),
+        ("POST", "/dev/v1/clock", 200, True),
+        ("GET", "/healthz", 200, True),
+        ("POST", "/public/v1/query/whoami", 200, True),
+    ],
+)
+def test_requests_that_a_page_sends_by_itself(method: str, path: str, status: int, has_line: bool) -> None:
+    line = RequestLine(time="", request_id="", client="", method=method, path=path, status=status)
+    assert bool(line_writer("pretty")(line)) is has_line
+    assert line_writer("json")(line)
 
 
 @pytest.mark.parametrize(("status", "colour"), [(200, 32), (404, 33), (503, 31)])

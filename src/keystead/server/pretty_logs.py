@@ -1,4 +1,6 @@
-"""Logs for people: one short line for each request and event. Not here: what is logged, JSON lines (`logs`)."""
+"""Logs for people: one short line for each request and event, but for those that a page of the console sends by
+itself. Not here: what is logged, JSON lines (`logs`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from keystead.server.console_files import is_console
+from keystead.server.development.access import is_control
 from keystead.server.logs import JsonFormatter, RequestLine, json_line
 from keystead.server.settings import LogFormat
 
@@ -44,7 +48,13 @@ def line_writer(log_format: LogFormat) -> Callable[[RequestLine], bytes]:
     if log_format == "json":
         return json_line
     in_colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    return lambda line: pretty_line(line, in_colour=in_colour)
+    return lambda line: b"" if _is_sent_by_a_page(line) else pretty_line(line, in_colour=in_colour)
+
+
+def _is_sent_by_a_page(line: RequestLine) -> bool:
+    """Whether a page of the console sends such a request by itself, dozens at once or every second, and it
+    succeeded."""
+    return line.method == "GET" and line.status < 400 and (is_console(line.path) or is_control(line.path))
 
 
 def formatter(log_format: LogFormat) -> logging.Formatter:
