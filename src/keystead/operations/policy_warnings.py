@@ -1,4 +1,4 @@
-"""Warnings about policies: a query of our own. The server logs the same warnings (`server.policy_warnings`).
+"""Warnings about policies: a query of our own. The server logs the same warnings (`server.activity_warnings`).
 
 Not here: the warnings (`policies.linting`).
 """

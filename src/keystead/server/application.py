@@ -40,6 +40,7 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import Submission, read_submission
+from keystead.server.activity_warnings import log_activity_warnings
 from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
@@ -56,10 +57,8 @@ from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
 from keystead.server.http_messages import JSON, Header, HttpAnswer, HttpRequest, one_slash
 from keystead.server.large_requests import LargeRequests
-from keystead.server.lockouts import changes_ip_allowlist, log_lockout
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.once_per_second import OncePerSecond
-from keystead.server.policy_warnings import log_policy_warnings, makes_policies
 from keystead.server.pretty_logs import line_writer
 from keystead.server.rate_limits import CallerLimits, FailureLimit, RateLimited
 from keystead.server.rate_table import RateTable
@@ -261,8 +260,6 @@ class Application:
     ) -> bytes:
         source = self._source(request)
         activity, submission, reading = await self._submit(operation, _stamps(request), request.body, line, source)
-        if changes_ip_allowlist(activity):
-            await log_lockout(reading, source, line.request_id)
         shown = await shown_activity(reading, activity, submission)
         return answer(ActivityResponse(activity=shown), self._form(request))
 
@@ -302,8 +299,7 @@ class Application:
         line.activity_id = activity.id
         if service.measurements is not None:
             service.measurements.count_submission(activity.type, activity.status)
-        if makes_policies(activity) and (now := await service.store.organization(organization.id)) is not None:
-            await log_policy_warnings(activity, now, line.request_id, service.environment)
+        await log_activity_warnings(activity, caller, source, line.request_id, service.environment)
         return activity, submission, service.reading(organization, caller)
 
     async def _submit_for_proxy(
