@@ -18,6 +18,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Version, from_records, records_of
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.lifecycle import ATTEMPTS
+from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.store import CommitResult
 from tests.support.approval_flows import ASKED
 from tests.support.examples import examples
@@ -72,6 +73,7 @@ class Life(RuleBasedStateMachine):
             Person("Ben"),
         ]
         self.harness = OrganizationHarness(*people, root=["R1", "R2", "R3"], threshold=threshold, limits=LIMITS)
+        self.open_activities = OpenActivities(self.harness.environments[0])
         self.ended: dict[str, RecordedActivity] = {}
         self.versions = 1
 
@@ -353,6 +355,18 @@ class Life(RuleBasedStateMachine):
         for organization in database.organizations.values():
             accounts = database.accounts.get(organization.id, [])
             assert database.lookups[organization.id] == by_what_found(organization, accounts)
+
+    @invariant()
+    def remembered_vote_rights_are_those_of_now(self) -> None:
+        harness = self.harness
+        waiting = [one for one in harness.activities() if one.status not in FINAL_STATUSES]
+        for activity in waiting[-1:]:
+            for user_id in harness.organization.users:
+                remembered, computed = (
+                    harness.run(each.vote_rights(each.now(activity), harness.organization, user_id))
+                    for each in (self.open_activities, OpenActivities(harness.environments[0]))
+                )
+                assert remembered == computed
 
     def teardown(self) -> None:
         """The record of activities, from the beginning, leads to the same organizations."""
