@@ -33,9 +33,12 @@ from keystead.pipeline.requests import Submission, check_liveness
 from keystead.pipeline.store import CommitResult
 
 ATTEMPTS: Final = 10
-"""How many times one request is decided on before its caller is told to send it again. From the second attempt
-on, the organization is locked: then an attempt fails only if it takes too long, or if the activity that it votes
-on changes."""
+"""How many times one request is decided on before its caller is told to send it again.
+
+For two seconds after a conflict of an attempt that queued, all queued attempts are made under the organization's
+lock (`organization_queue`). A conflict of an attempt that did not queue does not lead to the lock: the next attempt
+queues. An attempt under the lock can still be in conflict: if it takes longer than the lock lasts, if the parent
+that authorized it changes, and on SQLite, where the lock is advisory."""
 
 
 class _Attempt(msgspec.Struct, frozen=True):

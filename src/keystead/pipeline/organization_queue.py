@@ -4,9 +4,8 @@ A turn ends when its commit is handed to the store, before that is durable. The 
 speculative head: the organization as it will be after the commits that were handed in. If one of these commits
 fails, the commits that were decided on top of it fail too, and their submissions are decided on again.
 
-If another process changes the organization at the same time (contention), the organization is locked in the
-database first. Then all submissions in the queue are decided on under this one lock, and written in one
-transaction when the lock is released.
+If another process changes the organization at the same time (contention), the organization is locked first. Then
+the submissions in the queue are decided on under this one lock, and written when it is released.
 
 Not here: what is decided (`submit`, `vote`), the lock itself (`storage`).
 """

@@ -78,9 +78,11 @@ class CommitResult(Enum):
 
 
 class OrganizationLock(Protocol):
-    """An organization that no other process changes until the lock is released.
+    """An organization that this process has locked, so that other processes do not change it meanwhile.
 
-    The lock ends after a time limit, so that a process that hangs does not block the others.
+    PostgreSQL guarantees this. On SQLite the lock is advisory: a process that waits too long for it continues
+    without it. Commits under the lock are checked like all others, so they are correct in both cases. The lock ends
+    after a time limit, so that a process that hangs does not block the others.
     """
 
     @property
@@ -97,8 +99,11 @@ class OrganizationLock(Protocol):
         ...
 
     def release(self) -> None:
-        """Start to write what was committed under the lock, in one transaction, and to unlock. Returns at
-        once."""
+        """Start to write what was committed under the lock, and then to unlock. Returns at once.
+
+        PostgreSQL writes these commits in the transaction that holds the lock. If that fails although the database
+        answers, they are written without the lock. On SQLite they are written like other commits.
+        """
         ...
 
 

@@ -1,8 +1,9 @@
 """An advisory lock between the processes that use one SQLite file.
 
 SQLite has no row locks. A process that lost a race for an organization takes this lock before it decides again.
-While the lock is held, commits of other processes end in a conflict. Compare-and-swap keeps every commit correct
-with or without it. Not here: when it is taken (`pipeline.organization_queue`).
+While the lock is held, commits of other processes that change an organization end in a conflict. Compare-and-swap
+keeps every commit correct with or without it. Not here: when it is taken (`pipeline.organization_queue`), what is
+written under it (`sqlite`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Group commit: commits that arrive while a transaction is written are written in the next one.
 
-Here: the queue of a process and its one writer. Before a transaction begins, the writer lets the event loop run
-while that adds commits. It does not wait for a fixed time, as PostgreSQL's `commit_delay` does. Not here: the
-transaction (`sqlite_writer`, `postgres_transactions`).
+Here: one queue and its writer, which runs one transaction at a time. A process has one queue; on a distributed
+database it has one for each organization (`distributed_commits`). Before a transaction begins, the writer lets the
+event loop run while that adds commits. It does not wait for a fixed time, as PostgreSQL's `commit_delay` does. Not
+here: the transaction (`sqlite_writer`, `postgres_transactions`), commits under a lock of PostgreSQL
+(`postgres_locks`).
 """
 
 from __future__ import annotations
