@@ -17,6 +17,7 @@ from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.operation import ActivityOperation
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
+from keystead.policies.namespaces import KEYWORDS, Clause
 
 
 class DrillIntent(RequestStruct, frozen=True):
@@ -31,23 +32,23 @@ class DrillResult(Wire, frozen=True):
     pass
 
 
-async def loads_text(source: ContextSource, intent: DrillIntent) -> str:
+async def load_text(source: ContextSource, intent: DrillIntent) -> str:
     return ""
 
 
-async def for_another_intent(source: ContextSource, intent: OtherIntent) -> str:
+async def load_for_another_intent(source: ContextSource, intent: OtherIntent) -> str:
     return ""
 
 
-def facts_of_text(organization: Organization, intent: DrillIntent, context: str) -> Mapping[str, Any]:
+def resources_of_text(organization: Organization, intent: DrillIntent, context: str) -> Mapping[str, Any]:
     return {}
 
 
-def facts_of_nothing(organization: Organization, intent: DrillIntent, context: None) -> Mapping[str, Any]:
+def resources_without_context(organization: Organization, intent: DrillIntent, context: None) -> Mapping[str, Any]:
     return {}
 
 
-def uninformed(execution: Execution, intent: DrillIntent) -> ExecutionOutput[DrillResult]:
+def without_context(execution: Execution, intent: DrillIntent) -> ExecutionOutput[DrillResult]:
     """Drill."""
     return ExecutionOutput(result=DrillResult())
 
@@ -65,20 +66,20 @@ def of_number(execution: ExecutionWith[int], intent: DrillIntent) -> ExecutionOu
 @pytest.mark.parametrize(
     ("execute", "load_context", "resources"),
     [
-        (of_number, loads_text, None),
+        (of_number, load_text, None),
         (of_text, None, None),
-        (uninformed, loads_text, None),
-        (of_text, for_another_intent, None),
-        (of_text, loads_text, facts_of_nothing),
-        (uninformed, None, facts_of_text),
+        (without_context, load_text, None),
+        (of_text, load_for_another_intent, None),
+        (of_text, load_text, resources_without_context),
+        (without_context, None, resources_of_text),
     ],
     ids=[
-        "loads_context another type",
-        "nothing is context",
-        "does not take what is context",
-        "loads_context for another intent",
-        "facts of nothing",
-        "facts of what nobody loads_context",
+        "the function takes a context of another type than is loaded",
+        "the function takes a context, and none is loaded",
+        "the function takes no context, and one is loaded",
+        "the context is loaded for another intent",
+        "the resources take no context, and one is loaded",
+        "the resources take a context, and none is loaded",
     ],
 )
 def test_types_that_do_not_fit_are_refused(execute: Any, load_context: Any, resources: Any) -> None:
@@ -87,9 +88,11 @@ def test_types_that_do_not_fit_are_refused(execute: Any, load_context: Any, reso
 
 
 def test_warnings_about_policies_know_what_fills_their_keywords() -> None:
-    """`policies.situations` says which kinds of activity fill wallet, private_key, eth.tx and so on."""
-    roots = ("wallet", "private_key", "eth", "solana", "bitcoin", "tron", "tempo", "secret")
-    expected = {one.kind for one in ACTIVITY_SHAPES.shapes if any(path.startswith(roots) for path in one.present)}
+    """`policies.activity_shapes` says which kinds of activity fill wallet, eth.tx and other keywords."""
+    keywords = KEYWORDS[Clause.CONDITION].keys() - {"activity"}
+    expected = {
+        shape.kind for shape in ACTIVITY_SHAPES.shapes if keywords & {path.split(".")[0] for path in shape.present}
+    }
     activities = [operation for operation in CATALOGUE if isinstance(operation, ActivityOperation)]
     kinds = {activity_kind(operation.activity_types[0]): operation for operation in activities}
     assert {kind for kind, operation in kinds.items() if operation.resources} == expected & kinds.keys()

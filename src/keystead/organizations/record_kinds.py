@@ -88,6 +88,7 @@ KINDS = (
     WebhookEndpoints,
     Secrets,
 )
-"""Every record kind. A new one is added here, and nowhere else."""
+"""Every record kind. The server needs no other list of them. The tests of the stores need a record of each kind
+(docs/extending.md)."""
 
 RECORD_KINDS = RecordKinds(KINDS)
