@@ -1,5 +1,5 @@
 # From a fresh clone: `make run` starts a server, `make test` checks everything. Both need Python 3.11 or newer;
-# the tests also drive clients and a browser on Node 20 or newer, and bring a Node of their own where there is none.
+# the tests also drive clients and a browser on Node 20 or newer. If there is none, make installs one into .venv.
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -15,10 +15,10 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # The tests that start no server: with the linters they take a minute on two cores.
 FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizations chains policies pipeline keys \
 	identities sessions delivery describe client))
-# Those that are measured, which doubles what they cost: the tests of the packages whose coverage has a floor.
+# The tests that run under coverage, which doubles their time: those of the packages whose coverage is measured.
 MEASURED := $(filter-out $(addprefix tests/,structure client),$(FAST))
 # A worker that is ready takes the next file, in the order in which pytest collects them. There are more workers than
-# cores, because much of the time of a test is waiting for other processes; and still more where tests start servers.
+# cores, because tests often wait for other processes. Tests that start servers wait more, so they get more workers.
 SERVING = $(shell expr $(JOBS) + 2)
 PYTEST = -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
@@ -42,7 +42,8 @@ run: install
 
 install: .venv/.installed .venv/.compiled
 
-# Hundreds of processes are started: none may compile anew what another has, packages and tests neither.
+# The tests start hundreds of processes. With this, they share the compiled form of all modules, also of packages and
+# tests, so that no process compiles what another process has compiled.
 check test fuzz: export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: lint
@@ -61,12 +62,12 @@ endef
 check: .venv/.installed-dev .venv/.compiled
 	$(call beside_lint,$(BIN)/python $(PYTEST) $(JOBS) $(FAST))
 
-# Side by side, because each of them waits for files half of its time.
+# `make test` makes several of these at the same time, because each of them waits for files half of its time.
 .PHONY: installed-for-tests
 installed-for-tests: .venv/.installed-dev .venv/.compiled .venv/softhsm .venv/shells .venv/operating .venv/pgbouncer \
 		$(addsuffix /node_modules/.package-lock.json,tests $(SITE))
 
-# The fast tests of the packages whose coverage has a floor (in pyproject.toml) run under coverage; then all others.
+# First the fast tests of the packages whose coverage is measured (see pyproject.toml), then all other tests.
 test:
 	@$(MAKE) --no-print-directory --jobs=3 installed-for-tests
 ifdef TESTS
@@ -112,7 +113,7 @@ lock: $(BIN)/uv
 	cd $(SITE) && npm install --package-lock-only
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock --page docs/platforms.md
 
-# pip is the last thing that venv puts there.
+# venv installs pip last. So if pip exists, .venv is complete.
 $(BIN)/pip:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null || { \
 		echo "Keystead needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name one: make PYTHON=..."; \
@@ -127,7 +128,7 @@ $(BIN)/pip:
 	@touch $@
 
 # Python does this when it first imports a module, unless PYTHONDONTWRITEBYTECODE is set or the folder cannot be
-# written: then every start would compile everything anew, which takes half as long as all else that it does.
+# written. Then every start would compile every module again, and take half as long again.
 .venv/.compiled: .venv/.installed $(shell find src -name "*.py")
 	@$(BIN)/python -m compileall -q src
 	@touch $@
@@ -147,8 +148,8 @@ $(BIN)/pip:
 	@cd $* && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci
 	@touch $@
 
-# The Node of this machine if it will do, else the one that a Python package carries: then after all other packages,
-# because two pips must not install at once.
+# The Node of this machine if it is new enough, else the one of a Python package. That package is installed after all
+# others, because two runs of pip must not install at the same time.
 $(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 	@if node -e "process.exit(+(parseInt(process.versions.node) < 20))" 2>/dev/null && npm --version >/dev/null 2>&1; then \
 		ln -sf "$$(command -v node)" $@; \
@@ -160,8 +161,8 @@ $(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 		ln -sf "$$home/bin/node" $@; \
 	fi
 
-# The token in software that tests of PKCS#11 use: the one of this machine, else Debian's packages, unpacked. Where
-# neither is to be had, those tests are skipped.
+# SoftHSM, the PKCS#11 token in software that tests use: that of this machine, else from Debian's packages, which are
+# unpacked into .venv. Without both, the tests that need a token are skipped.
 .venv/softhsm: | $(BIN)/pip
 	@if ! command -v softhsm2-util >/dev/null && command -v apt-get >/dev/null; then \
 		echo "unpacking SoftHSM into .venv"; \
@@ -169,7 +170,8 @@ $(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 			echo "no SoftHSM: the tests that need a PKCS#11 token are skipped" >&2; \
 	fi
 
-# What the tests of deploy/ use: promtool of Prometheus, and Caddy. Without them, these tests check less.
+# promtool of Prometheus, and Caddy, which the tests of deploy/ use: those of this machine, else from Debian's packages.
+# Without them, these tests check less.
 .venv/operating: | $(BIN)/pip
 	@if ! { command -v promtool && command -v caddy; } >/dev/null && command -v apt-get >/dev/null; then \
 		echo "unpacking Prometheus and Caddy into .venv"; \
@@ -177,7 +179,7 @@ $(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 			echo "no Prometheus and no Caddy: deploy/ is checked less" >&2; \
 	fi
 
-# The pooler that servers are tested behind: that of this machine, else Debian's with its libraries, unpacked.
+# PgBouncer, which some tests put between server and database: that of this machine, else from Debian's packages.
 .venv/pgbouncer: | $(BIN)/pip
 	@if ! PATH="$$PATH:/usr/sbin" command -v pgbouncer >/dev/null && command -v apt-get >/dev/null; then \
 		echo "unpacking PgBouncer into .venv"; \
@@ -185,7 +187,7 @@ $(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 			echo "no PgBouncer: the tests behind it are skipped" >&2; \
 	fi
 
-# The shells whose completion is tested: those of this machine, else Debian's, unpacked.
+# The shells whose completion is tested: those of this machine, else from Debian's packages.
 .venv/shells: | $(BIN)/pip
 	@if ! { command -v zsh && command -v fish; } >/dev/null && command -v apt-get >/dev/null; then \
 		echo "unpacking zsh and fish into .venv"; \
@@ -193,6 +195,6 @@ $(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 			echo "no zsh or no fish: completion is tested in those shells that are there" >&2; \
 	fi
 
-# With what tools/wheels.py reads markers and names of wheels by.
+# `packaging` reads markers and names of wheels for tools/wheels.py.
 $(BIN)/uv: | $(BIN)/pip
 	@$(PIP) install uv packaging

@@ -137,7 +137,7 @@ class MemoryDatabase:
         after = write.after
         if (before := self.organizations.get(after.id)) is not None:
             assert after.version.number == before.version.number + 1, "versions have no gaps"
-            assert apply(before, write.changes, after.version) == after, "the changes lead to what was foreseen"
+            assert apply(before, write.changes, after.version) == after, "the changes lead to `after`"
         self.organizations[after.id] = after
         found = self.lookups.setdefault(after.id, set())
         assert write.lookups_removed <= found, "only what could be found can be forgotten"
