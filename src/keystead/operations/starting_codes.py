@@ -7,7 +7,7 @@ codes (`verifying_codes`), their rows (`organizations.one_time_codes`).
 from __future__ import annotations
 
 import secrets
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 import msgspec
 
@@ -205,9 +205,13 @@ async def _message(
 
 
 def _checked_contact(intent: InitOtpIntentV3) -> str:
-    if intent.otp_type is OtpType.EMAIL:
-        return check_email(intent.contact, "parameters.contact").lower()
-    return check_phone_number(intent.contact, "parameters.contact")
+    match intent.otp_type:
+        case OtpType.EMAIL:
+            return check_email(intent.contact, "parameters.contact").lower()
+        case OtpType.SMS:
+            return check_phone_number(intent.contact, "parameters.contact")
+        case _:
+            assert_never(intent.otp_type)
 
 
 def _checked_form(intent: InitOtpIntentV3) -> CodeForm:
