@@ -10,9 +10,9 @@ import asyncio
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from keystead.organizations.attached_rows import AttachedRow
+from keystead.organizations.attached_rows import AttachedRow, VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
@@ -32,6 +32,8 @@ from keystead.storage.statements import Reads
 from keystead.storage.tables import merged_key_lengths, tables_of
 from keystead.storage.write_set import Purge, SettingSwap, WriteSet
 
+RowT = TypeVar("RowT", bound=VersionedRow)
+
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value with the id of the first organization."""
 
@@ -47,8 +49,7 @@ class DatabaseStore(DatabaseReads):
         self._records = row_decoding.RecordReader(kinds)
         self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
-        self._messages_written: Callable[[], None] = lambda: None
-        self._deliveries_written: Callable[[Sequence[str]], None] = lambda _endpoint_ids: None
+        self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
         self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
@@ -200,14 +201,9 @@ class DatabaseStore(DatabaseReads):
             self._group_commit.add(pending)
         return pending.future
 
-    def when_messages_are_written(self, call: Callable[[], None]) -> None:
-        """`call` is called after each commit of this process that writes an outgoing message."""
-        self._messages_written = call
-
-    def when_deliveries_are_written(self, call: Callable[[Sequence[str]], None]) -> None:
-        """`call` is called after each commit of this process that writes webhook deliveries, with the ids of their
-        endpoints."""
-        self._deliveries_written = call
+    def when_rows_are_written(self, kind: type[RowT], call: Callable[[Sequence[RowT]], None]) -> None:
+        """`call` is called after each commit of this process that writes rows of this kind, with these rows."""
+        self._rows_written[kind] = call
 
     def when_records_are_removed(self, call: Callable[[str, bool], None]) -> None:
         """`call` is called after each commit of this process that removes records, with the organization's id, and
@@ -220,12 +216,11 @@ class DatabaseStore(DatabaseReads):
             if result is CommitResult.COMMITTED:
                 for organization in pending.organizations:
                     self._cache.keep(organization)
-                if pending.removes_records:
+                if pending.removes_records or pending.begins_deletion:
                     self._records_removed(pending.organization_id, pending.begins_deletion)
-                if pending.has_messages:
-                    self._messages_written()
-                if pending.webhook_endpoints:
-                    self._deliveries_written(pending.webhook_endpoints)
+                for kind, call in self._rows_written.items():
+                    if written := [row for row in pending.rows if type(row) is kind]:
+                        call(written)
             if pending.future.done():  # its caller was cancelled
                 continue
             if isinstance(result, CommitResult):
