@@ -76,7 +76,8 @@ class CodeCounts(msgspec.Struct, frozen=True):
 
 async def _counts(source: ContextSource, intent: InitOtpIntentV3) -> CodeCounts:
     async def count_of(subject: str) -> CodeCount:
-        return await source.store.code_count(source.organization.id, subject) or count_without_starts(subject)
+        count = await source.store.attached_row(CodeCount, source.organization.id, subject)
+        return count or count_without_starts(subject)
 
     user = await count_of(user_subject(intent.user_identifier)) if intent.user_identifier else None
     return CodeCounts(await count_of(contact_subject(normalized_contact(intent.otp_type, intent.contact))), user)

@@ -18,7 +18,7 @@ from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
+from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock
 from keystead.storage import row_decoding, rows
 from keystead.storage.batch import Batch
@@ -231,7 +231,7 @@ class DatabaseStore(DatabaseReads):
     async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
         """Lease due messages that no other process has leased, the oldest first."""
         selected = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
-        leased = [row_decoding.outgoing_message_from(row).leased(now_ms + lease_ms) for row in selected]
+        leased = [OutgoingMessage.from_row(row).leased(now_ms + lease_ms) for row in selected]
         writes = [self._write_rows(message.organization_id, message) for message in leased]
         results = await asyncio.gather(*writes, return_exceptions=True)
         own = [message for message, result in zip(leased, results, strict=True) if result is True]
@@ -244,10 +244,6 @@ class DatabaseStore(DatabaseReads):
         """The newest sent or dropped messages of all organizations: the ids of organization and message."""
         selected = await self._select(self._reads.finished_messages, now_ms=now_ms, limit=limit)
         return [(organization_id, message_id) for organization_id, message_id in selected]
-
-    async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None:
-        selected = await self._select(self._reads.outgoing_message, organization_id=organization_id, id=message_id)
-        return row_decoding.outgoing_message_from(selected[0]) if selected else None
 
     async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
         """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
@@ -262,7 +258,7 @@ class DatabaseStore(DatabaseReads):
     async def waiting_deliveries(self, endpoint_id: str, limit: int) -> list[WebhookDelivery]:
         """The first deliveries that wait for an endpoint, by activity and then in the order of its changes."""
         selected = await self._select(self._reads.waiting_deliveries, endpoint_id=endpoint_id, limit=limit)
-        return [row_decoding.webhook_delivery_from(row) for row in selected]
+        return [WebhookDelivery.from_row(row) for row in selected]
 
     async def waiting_delivery_count(self, limit: int) -> int:
         """The deliveries that wait for any endpoint, counted up to `limit`."""
@@ -271,14 +267,11 @@ class DatabaseStore(DatabaseReads):
 
     async def webhook_event(self, organization_id: str, id_: str) -> bytes | None:
         """The bytes that endpoints get."""
-        selected = await self._select(self._reads.webhook_event, organization_id=organization_id, id=id_)
-        return bytes(selected[0][0]) if selected else None
+        event = await self.attached_row(WebhookEvent, organization_id, id_)
+        return None if event is None else event.body
 
     async def webhook_lease(self, organization_id: str, endpoint_id: str) -> WebhookLease | None:
-        selected = await self._select(
-            self._reads.webhook_lease, organization_id=organization_id, endpoint_id=endpoint_id
-        )
-        return row_decoding.webhook_lease_from(selected[0]) if selected else None
+        return await self.attached_row(WebhookLease, organization_id, endpoint_id)
 
     async def released_webhook_leases(self, limit: int) -> list[str]:
         """The ids of endpoints whose lease a process released, and no process has taken since."""
