@@ -13,6 +13,7 @@ from keystead.operations.smart_contract_interfaces import (
     GetSmartContractInterfaceRequest,
     get_smart_contract_interface,
 )
+from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.limits import Limits
 from tests.support.operation_examples import ERC20_TRANSFER, IDL
 from tests.support.organization_harness import OrganizationHarness
@@ -293,7 +294,9 @@ def test_interfaces_come_and_go() -> None:
     found = people.run(get_smart_contract_interface(people.reading("Ana"), request)).smart_contract_interface
     assert (found.smart_contract_interface, found.notes) == (ERC20_TRANSFER, "")
     people.result("Root", "delete_smart_contract_interface", {"smartContractInterfaceId": first})
-    assert set(people.database.texts[people.id]) == set(people.organization.contract_interfaces)
+    assert {row.contract_interface_id for row in people.database.attached_rows(InterfaceText, people.id)} == set(
+        people.organization.contract_interfaces
+    )
     with pytest.raises(ServiceError, match="unable to find smart contract interface"):
         people.run(get_smart_contract_interface(people.reading("Ana"), request))
     people.result("Root", "create_smart_contract_interface", interface())

@@ -9,6 +9,7 @@ import pytest
 
 from keystead.api.errors import ServiceError
 from keystead.operations.organizations import ListSuborgsRequest, list_suborgs
+from keystead.organizations.attachments import ChangedAccount, SealedSecret
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
@@ -120,7 +121,9 @@ def test_a_sub_organization_is_created() -> None:
         f"FEATURE_NAME_{n}" for n in ("EMAIL_RECOVERY", "EMAIL_AUTH", "OTP_EMAIL_AUTH")
     }
     assert list(below.wallets) == [made["wallet"]["walletId"]]
-    assert [one.account.address for one in people.database.accounts[below.id]] == made["wallet"]["addresses"]
+    assert [one.account.address for one in people.database.attached_rows(ChangedAccount, below.id)] == made[
+        "wallet"
+    ]["addresses"]
     assert len(below.passkeys) == 1
     assert below.data_key.sealed.ciphertext == below.id.encode()
     assert people.organization is people.first_version, "the parent is as it was"
@@ -207,7 +210,7 @@ def test_a_sub_organization_ends(exported: bool | None) -> None:
     assert (dict(gone.users), dict(gone.wallets), dict(gone.users.by_public_key)) == ({}, {}, {})
     assert gone.data_key.sealed.ciphertext == b""
     assert not people.database.lookups[below]
-    assert not people.database.secrets[below]
+    assert not people.database.attached_rows(SealedSecret, below)
     assert people.run(people.stores[0].suborganizations(people.id, None, Page(10))) == []
     assert listed(people, "PUBLIC_KEY", public_key("a")) == []
 
@@ -221,7 +224,7 @@ def test_a_private_key_keeps_a_sub_organization_until_it_is_exported() -> None:
         people.submit("a", "delete_sub_organization", {}, organizationId=below)
     people.submit("a", "delete_sub_organization", {"deleteWithoutExport": True}, organizationId=below)
     assert dict(child(people).private_keys) == {}
-    assert not people.database.secrets[below]
+    assert not people.database.attached_rows(SealedSecret, below)
 
 
 def test_there_is_nothing_below_a_sub_organization() -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import ServiceError
 from keystead.api.records import WalletAccount
-from keystead.organizations.attachments import ChangedAccount
+from keystead.organizations.attachments import ChangedAccount, SealedSecret
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Put, Version, apply
 from tests.support.organization_harness import OrganizationHarness
@@ -68,7 +68,7 @@ def tag_id(people: OrganizationHarness, name: str) -> str:
 
 
 def accounts(people: OrganizationHarness) -> list[WalletAccount]:
-    return [one.account for one in people.database.accounts[people.id]]
+    return [one.account for one in people.database.attached_rows(ChangedAccount, people.id)]
 
 
 def account_id(people: OrganizationHarness, index: int) -> str:
@@ -320,7 +320,7 @@ def test_a_deleted_wallet_leaves_nothing() -> None:
     assert people.result("Root", "delete_wallets", asked) == {"walletIds": [hot]}
     assert list(people.organization.wallets) == [cold]
     assert accounts(people) == []
-    held = [one.record_id for one in people.database.secrets[people.id]]
+    held = [one.record_id for one in people.database.attached_rows(SealedSecret, people.id)]
     assert hot not in held
     assert cold in held
     assert not [one for one in people.database.lookups[people.id] if one.kind == "wallet_account_address"]
@@ -341,9 +341,9 @@ def test_a_deleted_account_can_be_derived_again() -> None:
 @pytest.mark.parametrize("exported", ["the account", "its wallet"])
 def test_what_was_exported_may_be_deleted(exported: str) -> None:
     people = harness()
-    first = people.database.accounts[people.id][0]
+    first = people.database.attached_rows(ChangedAccount, people.id)[0]
     if exported == "the account":
-        people.database.accounts[people.id][0] = ChangedAccount(first.account, first.normalized_path, True)
+        people.database.write_row(people.id, replace(first, exported=True))
     else:
         wallet = replace(people.organization.wallets[first.account.wallet_id], exported=True)
         now = people.organization
@@ -368,9 +368,11 @@ def test_private_keys() -> None:
     gone = [key_id(people, "k"), key_id(people, "l")]
     people.result("Root", "delete_private_keys", {"privateKeyIds": gone, "deleteWithoutExport": True})
     assert list(people.organization.private_keys) == [held.private_key_id]
-    assert [one.record_id for one in people.database.secrets[people.id] if one.purpose == "private-key"] == [
-        held.private_key_id
-    ]
+    assert [
+        one.record_id
+        for one in people.database.attached_rows(SealedSecret, people.id)
+        if one.purpose == "private-key"
+    ] == [held.private_key_id]
 
 
 def test_tags_of_private_keys() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from keystead.api.enums import CredentialType
+from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, Unauthenticated
 from keystead.api.records import Credential
 from keystead.organizations.identities import ProvenIdentity
@@ -80,8 +80,8 @@ def proven(public_key: str = "", **members: Any) -> ProvenKey:
     return ProvenKey(public_key=public_key, **fields)
 
 
-def contact(text: str, type_: CredentialType = EMAIL, issued_by: str = "organization") -> ProvenKey:
-    return proven("02", contact=ProvenContact(type=type_, contact=text, organization_id=issued_by))
+def contact(text: str, type_: OtpType = OtpType.EMAIL, issued_by: str = "organization") -> ProvenKey:
+    return proven("02", contact=ProvenContact(otp_type=type_, contact=text, organization_id=issued_by))
 
 
 def identity(subject: str = "ada", issuer: str = "https://issuer.example", audience: str = "tests") -> ProvenKey:
@@ -102,7 +102,7 @@ FOUND = [
     (
         "a contact that only one has",
         ORGANIZATION,
-        contact("+49 151 12345678", SMS),
+        contact("+49 151 12345678", OtpType.SMS),
         ("ada", contact_record_id(ADA, SMS), SMS, ""),
     ),
     (
@@ -141,8 +141,8 @@ NOT_FOUND = [
     ("another issuer", identity(issuer="https://other.example")),
     ("another audience", identity(audience="other")),
     ("an unknown address", contact("none@example.com")),
-    ("an address as a phone number", contact("ada@example.com", SMS)),
-    ("a token of another organization", contact("+4915112345678", SMS, issued_by="other")),
+    ("an address as a phone number", contact("ada@example.com", OtpType.SMS)),
+    ("a token of another organization", contact("+4915112345678", OtpType.SMS, issued_by="other")),
     ("an unknown read-only session", proven(session_digest="unknown")),
     ("a read-only session of a removed user", proven(session_digest="nobody's")),
 ]
@@ -183,18 +183,18 @@ def test_refused(stamp: ProvenKey, error: type[ServiceError], message: str) -> N
 def test_logins_by_contact_need_their_feature() -> None:
     """A parent's own users are not found; in a sub-organization the caller is told what to enable."""
     parent = an_organization(ADA)
-    assert principal_in(parent, contact("+4915112345678", SMS), NOW_MS) is None
+    assert principal_in(parent, contact("+4915112345678", OtpType.SMS), NOW_MS) is None
     profile = replace(parent.profile, parent_id="parent")
     below = apply(parent, [Put(profile)], parent.version)
     with pytest.raises(InvalidRequest, match="feature FEATURE_NAME_SMS_AUTH is not enabled"):
-        principal_in(below, contact("+4915112345678", SMS, issued_by="parent"), NOW_MS)
+        principal_in(below, contact("+4915112345678", OtpType.SMS, issued_by="parent"), NOW_MS)
 
 
 LOOKUPS = [
     (proven("02lasting"), LookupKind.PUBLIC_KEY, "02lasting"),
     (proven("cose", credential_id="passkey"), LookupKind.CREDENTIAL_ID, "passkey"),
     (contact("ADA@example.com"), LookupKind.EMAIL, "ada@example.com"),
-    (contact("+49 151 12345678", SMS), LookupKind.PHONE_NUMBER, "+4915112345678"),
+    (contact("+49 151 12345678", OtpType.SMS), LookupKind.PHONE_NUMBER, "+4915112345678"),
 ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound
+from keystead.organizations.attachments import ChangedAccount, SealedSecret
 from keystead.pipeline.activity import RecordedActivity
 from tests.pipeline.test_races import at_once, check, request, seeds
 from tests.support.organization_harness import OrganizationHarness
@@ -32,7 +33,7 @@ def harness(seed: int) -> tuple[OrganizationHarness, random.Random, str]:
 
 
 def paths(people: OrganizationHarness) -> list[str]:
-    return [one.account.path for one in people.database.accounts[people.id]]
+    return [one.account.path for one in people.database.attached_rows(ChangedAccount, people.id)]
 
 
 @seeds
@@ -67,13 +68,13 @@ def test_accounts_of_a_wallet_that_is_deleted(seed: int) -> None:
     assert isinstance(deleted, RecordedActivity)
     assert isinstance(made, RecordedActivity | NotFound)
     assert paths(people) == []
-    assert people.database.secrets[people.id] == []
+    assert people.database.attached_rows(SealedSecret, people.id) == []
 
 
 @seeds
 def test_an_account_deleted_twice(seed: int) -> None:
     people, chance, _ = harness(seed)
-    (held,) = people.database.accounts[people.id]
+    (held,) = people.database.attached_rows(ChangedAccount, people.id)
     asked = {"walletAccountIds": [held.account.wallet_account_id], "deleteWithoutExport": True}
     sends = [request(people, "Root", "delete_wallet_accounts", asked, process) for process in (0, 1)]
     answers = at_once(chance, *sends, sends[chance.randrange(2)])
@@ -87,7 +88,7 @@ def test_an_account_deleted_twice(seed: int) -> None:
 @seeds
 def test_an_account_renamed_and_deleted(seed: int) -> None:
     people, chance, _ = harness(seed)
-    (held,) = people.database.accounts[people.id]
+    (held,) = people.database.attached_rows(ChangedAccount, people.id)
     account_id = held.account.wallet_account_id
     deletion = {"walletAccountIds": [account_id], "deleteWithoutExport": True}
     renamed, deleted = at_once(
@@ -129,7 +130,7 @@ def test_a_name_taken_twice(seed: int) -> None:
         ),
     )
     check(people)
-    names = [one.account.name for one in people.database.accounts[people.id]]
+    names = [one.account.name for one in people.database.attached_rows(ChangedAccount, people.id)]
     assert sorted(filter(None, names)) == ["one", "zero"]
     done = [answer for answer in answers if isinstance(answer, RecordedActivity)]
     assert [answer.status for answer in done] == [ActivityStatus.COMPLETED]

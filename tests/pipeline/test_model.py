@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import ServiceError
 from keystead.api.records import User
+from keystead.organizations.attachments import ChangedAccount, SealedSecret
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Version, from_records, records_of
 from keystead.pipeline.activity import RecordedActivity
@@ -184,7 +185,7 @@ class Life(RuleBasedStateMachine):
         return self.pick(self.harness.organization.wallets, number)
 
     def account_id(self, number: int) -> str:
-        held = self.harness.database.accounts.get(self.harness.id, [])
+        held = self.harness.database.attached_rows(ChangedAccount, self.harness.id)
         return self.pick([one.account.wallet_account_id for one in held], number)
 
     @rule(who=picks, number=picks, named=st.booleans(), persist=st.sampled_from([True, True, True, False]))
@@ -320,13 +321,13 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def accounts_and_secrets_belong_to_what_is_there(self) -> None:
         organization, database = self.harness.organization, self.harness.database
-        accounts = database.accounts.get(organization.id, [])
+        accounts = database.attached_rows(ChangedAccount, organization.id)
         names = [one.account.name for one in accounts if one.account.name is not None]
         places = [(one.account.wallet_id, one.normalized_path) for one in accounts]
         assert len(set(names)) == len(names)
         assert len(set(places)) == len(places)
         assert {wallet_id for wallet_id, _ in places} <= set(organization.wallets)
-        held = sorted(one.record_id for one in database.secrets.get(organization.id, []))
+        held = sorted(one.record_id for one in database.attached_rows(SealedSecret, organization.id))
         assert held == sorted([*organization.wallets, *organization.private_keys])
 
     @invariant()
@@ -353,7 +354,7 @@ class Life(RuleBasedStateMachine):
     def it_is_found_by_what_it_has(self) -> None:
         database = self.harness.database
         for organization in database.organizations.values():
-            accounts = database.accounts.get(organization.id, [])
+            accounts = database.attached_rows(ChangedAccount, organization.id)
             assert database.lookups[organization.id] == by_what_found(organization, accounts)
 
     @invariant()

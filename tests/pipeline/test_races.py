@@ -15,6 +15,7 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, NotFound, PermissionDenied, ServiceError, Unauthenticated
+from keystead.organizations.attachments import ChangedAccount
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import CommitResult
 from tests.support import bundles
@@ -83,7 +84,7 @@ def check(people: OrganizationHarness) -> None:
         assert (activity.id in changing) == (activity.status is COMPLETED)
         assert bool(activity.result) == (activity.status is COMPLETED)
     found = people.database.lookups[people.id]
-    assert found == by_what_found(organization, people.database.accounts.get(people.id, []))
+    assert found == by_what_found(organization, people.database.attached_rows(ChangedAccount, people.id))
 
 
 def now(people: OrganizationHarness, activity: RecordedActivity) -> RecordedActivity:

@@ -134,8 +134,11 @@ def test_a_wallet_goes_with_all_it_has_and_nothing_else(database: str) -> None:
             )
             assert await store.commit(removal) is COMMITTED
             assert await held(other, history) == [one.account for one in of_kept]
-            assert await other.sealed_secret(history.head.id, gone.wallet_id, MNEMONIC_PURPOSE) is None
-            assert await other.sealed_secret(history.head.id, kept.wallet_id, MNEMONIC_PURPOSE) is not None
+            assert await other.attached_row(SealedSecret, history.head.id, gone.wallet_id, MNEMONIC_PURPOSE) is None
+            assert (
+                await other.attached_row(SealedSecret, history.head.id, kept.wallet_id, MNEMONIC_PURPOSE)
+                is not None
+            )
             for account, expected in [(of_kept[3], [history.head.id]), (of_gone[3], [])]:
                 found = await other.suborganizations_with(
                     parent.head.id, LookupKind.WALLET_ACCOUNT_ADDRESS, account.account.address
@@ -157,9 +160,10 @@ def test_a_secret_goes_alone(database: str) -> None:
             removal = history.step(Remove(type(keys[0]), keys[0].private_key_id), attachments=(gone,))
             assert await store.commit(removal) is COMMITTED
             left = [
-                await other.sealed_secret(history.head.id, secret.record_id, secret.purpose) for secret in secrets
+                await other.attached_row(SealedSecret, history.head.id, secret.record_id, secret.purpose)
+                for secret in secrets
             ]
-            assert left == [None, secrets[1].sealed]
+            assert left == [None, secrets[1]]
             assert await other.organization(history.head.id) == history.head
 
     asyncio.run(run())

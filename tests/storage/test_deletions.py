@@ -181,7 +181,9 @@ def test_an_organization_goes_with_everything(make_database: MakeDatabase, kille
             profile = replace(history.head.profile, deleted=True)
             end = history.step(*removed, profile, attachments=(RemovedOrganizationContents(),))
             assert await store.commit(end) is COMMITTED
-            secret = await other.sealed_secret(history.head.id, accounts[0].account.wallet_id, MNEMONIC_PURPOSE)
+            secret = await other.attached_row(
+                SealedSecret, history.head.id, accounts[0].account.wallet_id, MNEMONIC_PURPOSE
+            )
             assert secret is None, "in the same transaction"
             assert await holders(store, parent, accounts[0]) == []
             (deletion,) = await store.cleaner.unfinished(limit=5)

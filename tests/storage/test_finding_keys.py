@@ -120,11 +120,11 @@ def test_a_secret_is_found_by_record_and_purpose(database: str) -> None:
             )
             assert await store.commit(history.step(wallet, attachments=secrets)) is COMMITTED
             for secret in secrets:
-                found = await store.sealed_secret(history.head.id, wallet.wallet_id, secret.purpose)
-                assert found == secret.sealed
-            assert await store.sealed_secret(history.head.id, wallet.wallet_id, "none") is None
-            assert await store.sealed_secret(history.head.id, "no record", "other") is None
-            assert await store.sealed_secret("elsewhere", wallet.wallet_id, "other") is None
+                found = await store.attached_row(SealedSecret, history.head.id, wallet.wallet_id, secret.purpose)
+                assert found == secret
+            assert await store.attached_row(SealedSecret, history.head.id, wallet.wallet_id, "none") is None
+            assert await store.attached_row(SealedSecret, history.head.id, "no record", "other") is None
+            assert await store.attached_row(SealedSecret, "elsewhere", wallet.wallet_id, "other") is None
 
     asyncio.run(run())
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.one_time_codes import CodeCount, CodeStart, count_without_starts
+from keystead.organizations.one_time_codes import CodeCount, CodeStart, OneTimeCode, count_without_starts
 from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.webhooks import WebhookEvent, WebhookLease
@@ -113,6 +113,6 @@ def test_several_processes_purge_and_write_at_the_same_time(database: str) -> No
             )
             assert done[-1] is CommitResult.COMMITTED
             assert not await store.has_expired("one_time_code", PURGED_MS + 1)
-            assert await other.one_time_code(history.head.id, kept.id) == kept
+            assert await other.attached_row(OneTimeCode, history.head.id, kept.id) == kept
 
     asyncio.run(run())

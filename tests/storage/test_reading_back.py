@@ -51,7 +51,7 @@ def test_bootstrap_is_read_back_by_another_process(database: str) -> None:
             )
             assert await other.organization(organization.id) == organization
             assert await store.organization(organization.id) == organization
-            assert await other.interface_text(organization.id, interface_id) == text.text
+            assert await other.attached_row(InterfaceText, organization.id, interface_id) == text
             assert await other.interface_texts(organization.id) == {interface_id: text.text}
             assert await other.instance_value("mode") == b"dev\x00"
             assert await other.instance_value(FIRST_ORGANIZATION_ID) == organization.id.encode()
@@ -308,7 +308,7 @@ def test_long_texts_are_read_back_by_another_process(database: str) -> None:
             assert await other.activity(history.head.id, activity.id) == activity
             (text,) = [one for one in step.write.attachments if isinstance(one, InterfaceText)]
             assert len(text.text) > 10_000
-            assert await other.interface_text(history.head.id, text.contract_interface_id) == text.text
+            assert await other.attached_row(InterfaceText, history.head.id, text.contract_interface_id) == text
             assert (await other.interface_texts(history.head.id))[text.contract_interface_id] == text.text
             found = await other.interface_texts_of(history.head.id, [text.contract_interface_id])
             assert found == {text.contract_interface_id: text.text}

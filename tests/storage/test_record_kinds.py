@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from typing import Any
 
 import asyncpg
@@ -14,20 +15,25 @@ from msgspec.structs import replace
 
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.organizations.attached_rows import AttachedRow, AttachedTable, RemovedRow, VersionedRow
-from keystead.organizations.attachments import ATTACHED_TABLES, RemovedOrganizationContents
+from keystead.organizations.attachments import ATTACHED_TABLES, InterfaceText, RemovedOrganizationContents
 from keystead.organizations.limits import Limit, Limits
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
+from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.record_kinds import KINDS, RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
-from keystead.pipeline.store import Commit, CommitResult
+from keystead.pipeline.store import Commit, CommitResult, Store
 from keystead.server.deletions import finish_deletions
+from keystead.storage.base import DatabaseStore
 from keystead.storage.open import sqlite_path
 from keystead.storage.tables import TABLES
-from tests.storage.conftest import opened
+from tests.storage.conftest import ENGINES, opened
+from tests.storage.test_purging import MAKE
 from tests.support.commit_history import CommitHistory, found_by
-from tests.support.commit_samples import a_user, an_organization
+from tests.support.commit_samples import a_secret, a_user, an_account, an_organization
+from tests.support.memory_store import MemoryDatabase, MemoryStore
 
 COMMITTED = CommitResult.COMMITTED
+OpenStore = Callable[[], AbstractAsyncContextManager[Store]]
 
 
 class Toy(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,16 +60,14 @@ class ToyPart(AttachedRow, frozen=True):
     table = AttachedTable(
         name="toy_part",
         key=(("toy_id", str), ("part", str)),
-        columns=(("weight", int), ("drawing", bytes)),
+        columns=(("weight", int), ("body", bytes)),
         is_replaced=True,
     )
 
     toy_id: str
     part: str
     weight: int
-
-    def row(self) -> tuple[Any, ...]:
-        return (self.toy_id, self.part, self.weight, self.part.encode())
+    colours: tuple[str, ...] = ()
 
     @classmethod
     def removal(cls, toy_id: str, part: str) -> RemovedRow:
@@ -80,12 +84,9 @@ class ToyUse(VersionedRow, frozen=True, kw_only=True):
     toy_id: str
     count: int
 
-    def row(self) -> tuple[Any, ...]:
-        return (self.toy_id, self.revision, self.count)
-
 
 CREATE_TABLES = (
-    "CREATE TABLE toy_part (organization_id TEXT, toy_id TEXT, part TEXT, weight INTEGER, drawing {bytes}, "
+    "CREATE TABLE toy_part (organization_id TEXT, toy_id TEXT, part TEXT, weight INTEGER, body {bytes}, "
     "PRIMARY KEY (organization_id, toy_id, part))",
     "CREATE TABLE toy_use (organization_id TEXT, toy_id TEXT, revision INTEGER, count INTEGER, "
     "PRIMARY KEY (organization_id, toy_id))",
@@ -97,6 +98,9 @@ KITE = Toy(toy_id="2", toy_name="kite")
 
 def organization_with_toys(*toys: Toy) -> Organization:
     return from_records("organization", Version(1, "bootstrap"), [*records_of(an_organization()), *toys], WITH_TOYS)
+
+
+FIRST = organization_with_toys(BALL)
 
 
 def test_a_toy_kind_is_stored_read_back_and_removed(database: str) -> None:
@@ -133,40 +137,85 @@ def run_sql(database: str, *statements: str) -> list[tuple[Any, ...]]:
     return asyncio.run(run())
 
 
-def toy_rows(database: str) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    parts = "SELECT toy_id, part, weight, drawing FROM toy_part ORDER BY toy_id, part"
-    return run_sql(database, parts), run_sql(database, "SELECT toy_id, revision, count FROM toy_use")
+@pytest.fixture(params=[*ENGINES, "memory"])
+def toy_store(request: pytest.FixtureRequest) -> OpenStore:
+    """A function that opens a store with the organization FIRST."""
+
+    @asynccontextmanager
+    async def in_memory() -> AsyncIterator[Store]:
+        database = MemoryDatabase()
+        database.insert(FIRST)
+        yield MemoryStore(database)
+
+    if request.param == "memory":
+        return in_memory
+    url: str = request.getfixturevalue(f"new_{request.param}")()
+    run_sql(url, *CREATE_TABLES)
+
+    @asynccontextmanager
+    async def in_database() -> AsyncIterator[Store]:
+        async with opened(url, kinds=WITH_TOYS) as store:
+            await store.bootstrap(FIRST, (), found_by(FIRST), {})
+            yield store
+
+    return in_database
 
 
-def test_attached_rows_are_stored_replaced_and_removed(database: str) -> None:
-    run_sql(database, *CREATE_TABLES)
-    first = organization_with_toys(BALL)
-    history = CommitHistory(first)
-    tail, string = ToyPart("2", "tail", 5), ToyPart("2", "string", 1)
+def test_attached_rows_are_stored_read_back_replaced_and_removed(toy_store: OpenStore) -> None:
+    history = CommitHistory(FIRST)
+    tail, string, bow = ToyPart("2", "tail", 5, ("red", "ü")), ToyPart("2", "string", 1), ToyPart("2", "bow", 2)
     heavy = replace(tail, weight=7)
-
-    async def run(*commits: Commit) -> list[CommitResult]:
-        async with opened(database, kinds=WITH_TOYS) as store:
-            await store.bootstrap(first, (), found_by(first), {})
-            results = await asyncio.gather(*map(store.commit, commits))  # in one transaction
-            await finish_deletions(store)
-            return list(results)
 
     def used(count: int, revision: int) -> Commit:
         use = ToyUse(toy_id="2", count=count, revision=revision)
-        return Commit(organization_id=first.id, decided_on=history.head.version, activity=None, rows=(use,))
+        return Commit(organization_id=history.head.id, decided_on=history.head.version, activity=None, rows=(use,))
 
-    assert asyncio.run(run(history.step(KITE, attachments=(tail, string)))) == [COMMITTED]
-    assert toy_rows(database) == ([("2", "string", 1, b"string"), ("2", "tail", 5, b"tail")], [])
-    changed = history.step(attachments=(heavy, ToyPart("2", "bow", 2)))
-    removed = history.step(attachments=(ToyPart.removal("2", "string"), ToyPart.removal("2", "bow")))
-    assert asyncio.run(run(changed, removed)) == [COMMITTED, COMMITTED]
-    assert asyncio.run(run(used(1, 1))) == [COMMITTED]
-    assert asyncio.run(run(used(2, 2))) == [COMMITTED]
-    assert asyncio.run(run(used(9, 2))) == [CommitResult.CONFLICT], "another revision 2"
-    assert toy_rows(database) == ([("2", "tail", 7, b"tail")], [("2", 2, 2)])
-    assert asyncio.run(run(history.step(attachments=(RemovedOrganizationContents(),)))) == [COMMITTED]
-    assert toy_rows(database) == ([], [])
+    async def run() -> None:
+        async with toy_store() as store:
+
+            async def written(*commits: Commit) -> list[CommitResult]:
+                return list(await asyncio.gather(*map(store.commit, commits)))  # in one transaction
+
+            async def rows() -> list[AttachedRow | None]:
+                names = ("tail", "string", "bow")
+                parts = [await store.attached_row(ToyPart, history.head.id, "2", name) for name in names]
+                return [*parts, await store.attached_row(ToyUse, history.head.id, "2")]
+
+            assert await written(history.step(KITE, attachments=(tail, string))) == [COMMITTED]
+            assert await rows() == [tail, string, None, None]
+            assert await store.attached_row(ToyPart, "elsewhere", "2", "tail") is None
+            changed = history.step(attachments=(heavy, bow))
+            removed = history.step(attachments=(ToyPart.removal("2", "string"), ToyPart.removal("2", "bow")))
+            assert await written(changed, removed) == [COMMITTED, COMMITTED]
+            assert await written(used(1, 1)) == [COMMITTED]
+            assert await written(used(2, 2)) == [COMMITTED]
+            assert await written(used(9, 2)) == [CommitResult.CONFLICT], "another revision 2"
+            assert await rows() == [heavy, None, None, ToyUse(toy_id="2", count=2, revision=2)]
+            end = history.step(attachments=(RemovedOrganizationContents(),))
+            assert await written(end) == [COMMITTED]
+            if isinstance(store, DatabaseStore):
+                await finish_deletions(store)
+            assert await rows() == [None] * 4
+
+    asyncio.run(run())
+
+
+def test_who_listens_gets_the_rows_of_a_kind_once_they_are_durable(database: str) -> None:
+    run_sql(database, *CREATE_TABLES)
+    history = CommitHistory(FIRST)
+    heard: list[Sequence[ToyUse]] = []
+    use = ToyUse(toy_id="1", count=1)
+
+    async def run() -> None:
+        async with opened(database, kinds=WITH_TOYS) as store:
+            await store.bootstrap(history.head, (), found_by(history.head), {})
+            store.when_rows_are_written(ToyUse, heard.append)
+            id_, version = history.head.id, history.head.version
+            for rows in ((use,), (use,), ()):  # the second is in conflict with the first
+                await store.commit(Commit(organization_id=id_, decided_on=version, activity=None, rows=rows))
+            assert heard == [[use]]
+
+    asyncio.run(run())
 
 
 def test_its_limit_and_its_labels() -> None:
@@ -225,6 +274,25 @@ def test_every_kind_of_attached_row_has_its_table() -> None:
     declared = {kind.table.name for kind in kinds(AttachedRow) if hasattr(kind, "table")}
     assert declared - {"toy_part", "toy_use"} == {table.name for table in ATTACHED_TABLES}
     assert {table.name for table in ATTACHED_TABLES} <= {table.name for table in TABLES}
+
+
+def test_a_row_of_every_kind_is_read_from_its_columns() -> None:
+    event = EmailEventRow(
+        id="event",
+        message_id="message",
+        type=SendResult.SENT,
+        sender="",
+        recipient="Ada@example.com",
+        at_ms=1,
+        expires_at_ms=2,
+        detail="250 OK",
+    )
+    account = an_account("organization", "wallet")
+    rows = [InterfaceText("interface", "ü"), account, replace(account, exported=True), a_secret("wallet"), event]
+    rows += [make(1, 2) for make in MAKE.values()]
+    assert {row.table for row in rows} == set(ATTACHED_TABLES)
+    for row in rows:
+        assert type(row).from_row(row.row()) == row
 
 
 def test_equal_organizations_have_equal_sizes() -> None:

@@ -162,7 +162,7 @@ def test_an_interface_goes_with_its_text(database: str) -> None:
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 3
             await assert_seen(database, history.head, store, other)
             assert await other.interface_texts(history.head.id) == {interfaces[1].id: interfaces[1].id}
-            assert await other.interface_text(history.head.id, interfaces[0].id) is None
+            assert await other.attached_row(InterfaceText, history.head.id, interfaces[0].id) is None
 
     asyncio.run(run())
 

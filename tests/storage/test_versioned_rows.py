@@ -77,7 +77,7 @@ def test_a_row_is_replaced_only_where_the_revision_before_it_is_there(database: 
             history = await new_history(store)
             first = a_code()
             assert await store.commit(writing(history, first)) is COMMITTED
-            assert await other.one_time_code(history.head.id, first.id) == first
+            assert await other.attached_row(OneTimeCode, history.head.id, first.id) == first
             assert await other.commit(writing(history, first)) is CONFLICT, "a second new row of the key"
             second = first.after_wrong_attempt()
             assert await store.commit(writing(history, second, with_activity=False)) is COMMITTED
@@ -85,7 +85,7 @@ def test_a_row_is_replaced_only_where_the_revision_before_it_is_there(database: 
             assert await other.commit(stale) is CONFLICT
             assert stale.activity is not None
             assert await other.activity(history.head.id, stale.activity.id) is None, "nothing of it is written"
-            assert await other.one_time_code(history.head.id, first.id) == second
+            assert await other.attached_row(OneTimeCode, history.head.id, first.id) == second
             unknown = a_code("unknown").after_use(9)
             assert await store.commit(writing(history, unknown)) is CONFLICT
             assert await store.organization(history.head.id) == history.head, "no new version"
@@ -179,7 +179,7 @@ def test_the_rows_of_a_deleted_organization_are_gone_and_do_not_come_back(databa
             deleted = history.step(attachments=(RemovedOrganizationContents(),))
             assert await store.commit(deleted) is COMMITTED
             assert await finish_deletions(store)
-            assert await store.one_time_code(organization_id, "code") is None
+            assert await store.attached_row(OneTimeCode, organization_id, "code") is None
             assert not await store.record_attempt(leased.after_attempt(SendResult.DELAYED, 20), None)
             assert await store.lease_messages(10**12, LEASE_MS, 5) == []
 

@@ -9,23 +9,20 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError
 from keystead.api.records import Evaluation, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
-from keystead.organizations.attached_rows import RemovedRow, VersionedRow
+from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
 from keystead.organizations.attachments import (
     ChangedAccount,
     InterfaceText,
-    NewAccount,
     RemovedOrganizationContents,
     RemovedWalletAccounts,
-    SealedSecret,
     StoredAccount,
 )
-from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import (
     CREDENTIALS,
     Lookup,
@@ -35,28 +32,26 @@ from keystead.organizations.lookups import (
     possible_values,
     user_lookups,
 )
-from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, apply
 from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
 
 Item = TypeVar("Item")
+RowT = TypeVar("RowT", bound=AttachedRow)
 Interference = Callable[[Commit], CommitResult | Exception | None]
 
 
 class MemoryDatabase:
-    """What is durable. `log` holds every commit, in order; `locked` the organizations that a store has locked."""
+    """What is durable. `attached`: by organization, then by table and key. `log` holds every commit, in order;
+    `locked` the organizations that a store has locked."""
 
     def __init__(self) -> None:
         self.organizations: dict[str, Organization] = {}
         self.activities: dict[str, dict[str, RecordedActivity]] = {}
         self.evaluations: dict[str, list[Evaluation]] = {}
         self.lookups: dict[str, set[Lookup]] = {}
-        self.texts: dict[str, dict[str, str]] = {}
-        self.accounts: dict[str, list[ChangedAccount]] = {}
-        self.secrets: dict[str, list[SealedSecret]] = {}
-        self.rows: dict[tuple[str, ...], VersionedRow] = {}
+        self.attached: dict[str, dict[tuple[str, ...], AttachedRow]] = {}
         self.log: list[Commit] = []
         self.locked: set[str] = set()
 
@@ -64,6 +59,10 @@ class MemoryDatabase:
         """Insert an organization without an activity."""
         self.organizations[organization.id] = organization
         self.lookups[organization.id] = by_what_found(organization, ())
+
+    def attached_rows(self, kind: type[RowT], organization_id: str) -> list[RowT]:
+        """The rows of a kind, the oldest first."""
+        return [row for row in self.attached.get(organization_id, {}).values() if isinstance(row, kind)]
 
     def write(self, commit: Commit) -> CommitResult:
         """Write a commit completely or not at all."""
@@ -77,7 +76,7 @@ class MemoryDatabase:
             self.activities.setdefault(commit.organization_id, {})[commit.activity.id] = commit.activity
         self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
         for row in commit.rows:
-            self.rows[_key(commit.organization_id, row)] = row
+            self.write_row(commit.organization_id, row)
         self.log.append(commit)
         return result
 
@@ -91,8 +90,8 @@ class MemoryDatabase:
             if self.organizations[authority_id].version != version:
                 return CommitResult.CONFLICT
         for row in commit.rows:
-            stored = self.rows.get(_key(commit.organization_id, row))
-            if row.revision != (stored.revision if stored else 0) + 1:
+            stored = self.attached.get(commit.organization_id, {}).get(_key(row))
+            if row.revision != (stored.revision if isinstance(stored, VersionedRow) else 0) + 1:
                 return CommitResult.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitResult.CONFLICT
@@ -124,7 +123,7 @@ class MemoryDatabase:
 
     def _check_accounts(self, write: OrganizationWrite) -> None:
         """Check the unique indexes of accounts: a name once in an organization, a path once in a wallet."""
-        held = self.accounts.get(write.after.id, [])
+        held = self.attached_rows(ChangedAccount, write.after.id)
         for one in write.attachments:
             if isinstance(one, ChangedAccount):
                 others = [each for each in held if each.account.wallet_account_id != one.account.wallet_account_id]
@@ -143,34 +142,31 @@ class MemoryDatabase:
         assert write.lookups_removed <= found, "only what could be found can be forgotten"
         found.difference_update(write.lookups_removed)
         found.update(write.lookups_added)
-        texts, accounts = self.texts.setdefault(after.id, {}), self.accounts.setdefault(after.id, [])
-        secrets = self.secrets.setdefault(after.id, [])
+        attached = self.attached.setdefault(after.id, {})
         for attachment in write.attachments:
             match attachment:
-                case InterfaceText(interface_id, text):
-                    texts[interface_id] = text
-                case NewAccount():
-                    accounts.append(attachment)
-                case ChangedAccount(account):
-                    ids = [one.account.wallet_account_id for one in accounts]
-                    accounts[ids.index(account.wallet_account_id)] = attachment
-                case SealedSecret():
-                    secrets.append(attachment)
-                case RemovedRow(table, key) if table is InterfaceText.table:
-                    del texts[key[0]]
-                case RemovedRow(table, key) if table is NewAccount.table:
-                    accounts[:] = [one for one in accounts if one.account.wallet_account_id != key[0]]
-                case RemovedRow(table, key) if table is SealedSecret.table:
-                    secrets[:] = [one for one in secrets if (one.record_id, one.purpose) != key]
+                case AttachedRow():
+                    self.write_row(after.id, attachment)
+                case RemovedRow(table, key):
+                    del attached[table.name, *key]
                 case RemovedWalletAccounts(wallet_id):
-                    gone = [one.account for one in accounts if one.account.wallet_id == wallet_id]
-                    found.difference_update(account_lookups(gone))
-                    accounts[:] = [one for one in accounts if one.account.wallet_id != wallet_id]
+                    for row in self.attached_rows(ChangedAccount, after.id):
+                        if row.account.wallet_id == wallet_id:
+                            found.difference_update(account_lookups([row.account]))
+                            del attached[_key(row)]
                 case RemovedOrganizationContents():
-                    for contents in (found, texts, accounts, secrets):
-                        contents.clear()
+                    found.clear()
+                    self.attached[after.id] = {
+                        key: row for key, row in attached.items() if row.table.outlives_organization
+                    }
                 case _:
-                    raise TypeError(f"{attachment} is not stored here")
+                    assert_never(attachment)
+
+    def write_row(self, organization_id: str, row: AttachedRow) -> None:
+        attached = self.attached.setdefault(organization_id, {})
+        table = row.table
+        assert table.is_replaced or table.has_revision or _key(row) not in attached, f"{row} exists already"
+        attached[_key(row)] = row
 
 
 class MemoryStore:
@@ -286,19 +282,22 @@ class MemoryStore:
         return paged(sorted(fitting, key=lambda one: one.id, reverse=True), lambda one: one.id, page)
 
     async def interface_texts(self, organization_id: str) -> dict[str, str]:
-        return dict(self.database.texts.get(organization_id, {}))
+        rows = self.database.attached_rows(InterfaceText, organization_id)
+        return {row.contract_interface_id: row.text for row in rows}
 
-    async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
-        return self.database.texts.get(organization_id, {}).get(contract_interface_id)
+    async def attached_row(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
+        await self._pause()
+        row = self.database.attached.get(organization_id, {}).get((kind.table.name, *key))
+        return row if isinstance(row, kind) else None
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         await self._pause()
-        texts = self.database.texts.get(organization_id, {})
+        texts = await self.interface_texts(organization_id)
         return {interface_id: texts[interface_id] for interface_id in interface_ids if interface_id in texts}
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         await self._pause()
-        for one in self.database.accounts.get(organization_id, []):
+        for one in self.database.attached_rows(ChangedAccount, organization_id):
             if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
                 return _stored(one)
         return None
@@ -321,28 +320,11 @@ class MemoryStore:
         self, organization_id: str, wanted: Callable[[ChangedAccount], bool]
     ) -> list[StoredAccount]:
         await self._pause()
-        found = [one for one in self.database.accounts.get(organization_id, []) if wanted(one)]
+        found = [one for one in self.database.attached_rows(ChangedAccount, organization_id) if wanted(one)]
         return [_stored(one) for one in found]
-
-    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
-        await self._pause()
-        for one in self.database.secrets.get(organization_id, []):
-            if (one.record_id, one.purpose) == (record_id, purpose):
-                return one.sealed
-        return None
 
     async def is_token_used(self, token_id: str) -> bool:
         raise NotImplementedError  # no test of the pipeline uses such a token
-
-    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
-        await self._pause()
-        found = self.database.rows.get((organization_id, OneTimeCode.table.name, otp_id))
-        return found if isinstance(found, OneTimeCode) else None
-
-    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
-        await self._pause()
-        found = self.database.rows.get((organization_id, CodeCount.table.name, subject))
-        return found if isinstance(found, CodeCount) else None
 
     async def email_events(
         self, organization_id: str, recipient: str, event_type: str, page: Page
@@ -352,14 +334,14 @@ class MemoryStore:
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
     ) -> list[WalletAccount] | None:
-        accounts = [one.account for one in self.database.accounts.get(organization_id, [])]
+        accounts = [one.account for one in self.database.attached_rows(ChangedAccount, organization_id)]
         fitting = [one for one in accounts if wallet_id in (None, one.wallet_id)]
         return paged(fitting, lambda one: one.wallet_account_id, page)
 
     async def wallet_account(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
-        for one in self.database.accounts.get(organization_id, []):
+        for one in self.database.attached_rows(ChangedAccount, organization_id):
             spelling = stored_form(one.account.address_format, one.account.address)
             fits = (address is None or spelling in possible_forms(address)) and path in (None, one.normalized_path)
             if one.account.wallet_id == wallet_id and fits:
@@ -440,12 +422,12 @@ def _place(one: ChangedAccount) -> tuple[str, ...]:
     return one.account.wallet_id, one.normalized_path, one.account.curve, one.account.address_format
 
 
-def _key(organization_id: str, row: VersionedRow) -> tuple[str, ...]:
-    return organization_id, row.table.name, *row.row()[: len(row.table.key)]
+def _key(row: AttachedRow) -> tuple[str, ...]:
+    return row.table.name, *row.row()[: len(row.table.key)]
 
 
 def _stored(one: ChangedAccount) -> StoredAccount:
-    return StoredAccount(one.account, isinstance(one, ChangedAccount) and one.exported)
+    return StoredAccount(one.account, one.exported)
 
 
 def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]) -> set[Lookup]:

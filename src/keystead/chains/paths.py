@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from typing import assert_never
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
@@ -78,9 +79,13 @@ def effective_segments(curve: Curve, segments: Sequence[int]) -> tuple[int, ...]
 
     SLIP-10 defines no other segments for ed25519, and clients send paths such as m/44'/501'/0'/0 for it.
     """
-    if curve is Curve.ED25519:
-        return tuple(segment | HARDENED for segment in segments)
-    return tuple(segments)
+    match curve:
+        case Curve.ED25519:
+            return tuple(segment | HARDENED for segment in segments)
+        case Curve.SECP256K1 | Curve.P256:
+            return tuple(segments)
+        case _:
+            assert_never(curve)
 
 
 def comparison_form(curve: Curve, path: str) -> str:

@@ -52,13 +52,17 @@ class Payload(msgspec.Struct, frozen=True):
 
 def scheme_of(curve: Curve, address_format: AddressFormat | None) -> SignatureScheme:
     """The scheme in which a key signs raw payloads, by the format of the address that named it."""
-    if curve is Curve.ED25519:
-        return SignatureScheme.ED25519
-    if address_format is not None and address_format.endswith("_P2TR"):
-        return SignatureScheme.SCHNORR_KEY_PATH
-    if address_format in (AddressFormat.SPARK_MAINNET, AddressFormat.SPARK_REGTEST):
-        return SignatureScheme.SCHNORR
-    return SignatureScheme.ECDSA
+    match curve:
+        case Curve.ED25519:
+            return SignatureScheme.ED25519
+        case Curve.SECP256K1 | Curve.P256:
+            if address_format is not None and address_format.endswith("_P2TR"):
+                return SignatureScheme.SCHNORR_KEY_PATH
+            if address_format in (AddressFormat.SPARK_MAINNET, AddressFormat.SPARK_REGTEST):
+                return SignatureScheme.SCHNORR
+            return SignatureScheme.ECDSA
+        case _:
+            assert_never(curve)
 
 
 def check_combination(curve: Curve, encoding: PayloadEncoding, hash_function: HashFunction) -> None:

@@ -40,7 +40,9 @@ class KeptStore(Protocol):
         """The newest sent or dropped messages of all organizations: the ids of organization and message."""
         ...
 
-    async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None: ...
+    async def attached_row(
+        self, kind: type[OutgoingMessage], organization_id: str, *key: str
+    ) -> OutgoingMessage | None: ...
 
 
 class KeptMessages:
@@ -67,7 +69,7 @@ class KeptMessages:
         organization_ids = {message_id: organization_id for organization_id, message_id in finished}
         self._opened = {id_: message for id_, message in self._opened.items() if id_ in organization_ids}
         for message_id in organization_ids.keys() - self._opened.keys():
-            kept = await self._store.outgoing_message(organization_ids[message_id], message_id)
+            kept = await self._store.attached_row(OutgoingMessage, organization_ids[message_id], message_id)
             if kept is None or kept.sealed is None:  # it was deleted now, or given up before
                 continue
             try:

@@ -6,8 +6,9 @@ ERC-721, ERC-1155.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, Final, assert_never
 
 import msgspec
 
@@ -15,13 +16,22 @@ from keystead.chains.addresses.text import eip55
 from keystead.chains.ethereum.interfaces import ContractAbi
 from keystead.describe.description import Fact
 
-_FUNCTIONS: Final = (
-    ("transfer", ("address to", "uint256 amount")),
-    ("approve", ("address spender", "uint256 amount")),
-    ("transferFrom", ("address from", "address to", "uint256 amount")),
-    ("safeTransferFrom", ("address from", "address to", "uint256 tokenId")),
-    ("setApprovalForAll", ("address spender", "bool approved")),
-)
+
+class _Function(StrEnum):
+    TRANSFER = "transfer"
+    APPROVE = "approve"
+    TRANSFER_FROM = "transferFrom"
+    SAFE_TRANSFER_FROM = "safeTransferFrom"
+    SET_APPROVAL_FOR_ALL = "setApprovalForAll"
+
+
+_INPUTS: Final[Mapping[_Function, tuple[str, ...]]] = {
+    _Function.TRANSFER: ("address to", "uint256 amount"),
+    _Function.APPROVE: ("address spender", "uint256 amount"),
+    _Function.TRANSFER_FROM: ("address from", "address to", "uint256 amount"),
+    _Function.SAFE_TRANSFER_FROM: ("address from", "address to", "uint256 tokenId"),
+    _Function.SET_APPROVAL_FOR_ALL: ("address spender", "bool approved"),
+}
 UNLIMITED_FROM: Final = 1 << 128
 """An approval of this many units or more has no limit in practice, because no token has as many."""
 
@@ -45,10 +55,10 @@ _STANDARD: Final = ContractAbi.read(
         [
             {
                 "type": "function",
-                "name": name,
+                "name": function,
                 "inputs": [dict(zip(("type", "name"), declared.split(), strict=True)) for declared in inputs],
             }
-            for name, inputs in _FUNCTIONS
+            for function, inputs in _INPUTS.items()
         ]
     ).decode()
 )
@@ -72,8 +82,9 @@ def token_call(
     if not call:
         return None
     values: dict[str, Any] = dict(call["contract_call_args"])
-    match call["function_name"]:
-        case "transfer":
+    function = _Function(call["function_name"])
+    match function:
+        case _Function.TRANSFER:
             number, to = values["amount"], write_address(values["to"])
             return TokenCall(
                 what="send tokens",
@@ -82,7 +93,7 @@ def token_call(
                 amount=f"{number} units",
                 details=(Fact("tokens to", to), Fact("amount", f"{number} units")),
             )
-        case "transferFrom" | "safeTransferFrom":
+        case _Function.TRANSFER_FROM | _Function.SAFE_TRANSFER_FROM:
             number = values.get("amount", values.get("tokenId"))
             to, owner = write_address(values["to"]), write_address(values["from"])
             return TokenCall(
@@ -92,7 +103,7 @@ def token_call(
                 amount=f"{number} units",
                 details=(Fact("tokens of", owner), Fact("tokens to", to), Fact("amount, or id", str(number))),
             )
-        case "approve":
+        case _Function.APPROVE:
             spender, is_unlimited = write_address(values["spender"]), values["amount"] >= UNLIMITED_FROM
             number = "any number of" if is_unlimited else f"{values['amount']}"
             amount = "without limit" if is_unlimited else f"{number} units"
@@ -104,7 +115,7 @@ def token_call(
                 caution=f"{spender} may take every token of this contract, today and later" if is_unlimited else "",
                 details=(Fact("spender", spender), Fact("amount", amount)),
             )
-        case "setApprovalForAll":
+        case _Function.SET_APPROVAL_FOR_ALL:
             spender, is_given = write_address(values["spender"]), values["approved"]
             permit = "Permit" if is_given else "No longer permit"
             return TokenCall(
@@ -115,5 +126,5 @@ def token_call(
                 caution=f"{spender} may move every token of this contract, today and later" if is_given else "",
                 details=(Fact("spender", spender),),
             )
-        case function:
-            raise AssertionError(function)
+        case _:
+            assert_never(function)

@@ -38,11 +38,12 @@ from keystead.operations.verifying_codes import (
     used_code_rows,
 )
 from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization
 from keystead.organizations.verified_contacts import (
     changes_for_verified_contact,
     check_logins_by_code,
+    contact_lookup_kind,
     users_with_contact,
 )
 from keystead.pipeline.context import ContextSource
@@ -129,8 +130,7 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
     if claimed is None:
         return None
     otp_type, contact = claimed
-    kind = LookupKind.EMAIL if otp_type is OtpType.EMAIL else LookupKind.PHONE_NUMBER
-    return Lookup(kind, normalized_contact(otp_type, contact), "")
+    return Lookup(contact_lookup_kind(otp_type), normalized_contact(otp_type, contact), "")
 
 
 @activity(

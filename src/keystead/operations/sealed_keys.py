@@ -7,7 +7,7 @@ operations).
 from __future__ import annotations
 
 from keystead.api.records import PrivateKey, Wallet, WalletAccount
-from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE
+from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.wallets import Wallets
@@ -18,19 +18,21 @@ from keystead.pipeline.signer_values import StandaloneKey, WalletKey
 async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:
     """The sealed mnemonic of a wallet. Raises NotFound if the wallet was deleted after this version of the
     organization."""
-    sealed = await source.store.sealed_secret(source.organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
-    if sealed is None:
+    row = await source.store.attached_row(SealedSecret, source.organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
+    if row is None:
         raise source.organization.not_found(Wallets, wallet.wallet_id)
-    return sealed
+    return row.sealed
 
 
 async def sealed_private_key(source: ContextSource, key: PrivateKey) -> Sealed:
     """The sealed bytes of a private key. Raises NotFound if the key was deleted after this version of the
     organization."""
-    sealed = await source.store.sealed_secret(source.organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE)
-    if sealed is None:
+    row = await source.store.attached_row(
+        SealedSecret, source.organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE
+    )
+    if row is None:
         raise source.organization.not_found(PrivateKeys, key.private_key_id)
-    return sealed
+    return row.sealed
 
 
 def account_key(account: WalletAccount, mnemonic: Sealed) -> WalletKey:

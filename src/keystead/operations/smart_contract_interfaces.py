@@ -74,11 +74,11 @@ async def get_smart_contract_interface(
     """One contract interface."""
     interface_id = request.smart_contract_interface_id
     interface = reading.organization.record(ContractInterfaces, interface_id)
-    text = await reading.store.interface_text(reading.organization.id, interface_id)
-    if text is None:  # it was deleted after this version of the organization
+    row = await reading.store.attached_row(InterfaceText, reading.organization.id, interface_id)
+    if row is None:  # it was deleted after this version of the organization
         raise reading.organization.not_found(ContractInterfaces, interface_id)
     return GetSmartContractInterfaceResponse(
-        smart_contract_interface=_record(reading.organization.id, interface, text)
+        smart_contract_interface=_record(reading.organization.id, interface, row.text)
     )
 
 

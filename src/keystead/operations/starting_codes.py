@@ -7,7 +7,7 @@ codes (`verifying_codes`), their rows (`organizations.one_time_codes`).
 from __future__ import annotations
 
 import secrets
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 import msgspec
 
@@ -76,7 +76,8 @@ class CodeCounts(msgspec.Struct, frozen=True):
 
 async def _counts(source: ContextSource, intent: InitOtpIntentV3) -> CodeCounts:
     async def count_of(subject: str) -> CodeCount:
-        return await source.store.code_count(source.organization.id, subject) or count_without_starts(subject)
+        count = await source.store.attached_row(CodeCount, source.organization.id, subject)
+        return count or count_without_starts(subject)
 
     user = await count_of(user_subject(intent.user_identifier)) if intent.user_identifier else None
     return CodeCounts(await count_of(contact_subject(normalized_contact(intent.otp_type, intent.contact))), user)
@@ -205,9 +206,13 @@ async def _message(
 
 
 def _checked_contact(intent: InitOtpIntentV3) -> str:
-    if intent.otp_type is OtpType.EMAIL:
-        return check_email(intent.contact, "parameters.contact").lower()
-    return check_phone_number(intent.contact, "parameters.contact")
+    match intent.otp_type:
+        case OtpType.EMAIL:
+            return check_email(intent.contact, "parameters.contact").lower()
+        case OtpType.SMS:
+            return check_phone_number(intent.contact, "parameters.contact")
+        case _:
+            assert_never(intent.otp_type)
 
 
 def _checked_form(intent: InitOtpIntentV3) -> CodeForm:

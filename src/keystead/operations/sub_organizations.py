@@ -6,6 +6,7 @@ Not here: the parameters in each version (`sub_organization_intents`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -289,7 +290,13 @@ def _verified_user(token: VerificationToken, intent: CreateSubOrganizationIntent
     Raises InvalidRequest if no user has it, or if the key in the token does not confirm the user's credentials.
     """
     for index, user in enumerate(intent.root_users):
-        contact = user.user_email if token.otp_type is OtpType.EMAIL else user.user_phone_number
+        match token.otp_type:
+            case OtpType.EMAIL:
+                contact = user.user_email
+            case OtpType.SMS:
+                contact = user.user_phone_number
+            case _:
+                assert_never(token.otp_type)
         if contact and normalized_contact(token.otp_type, contact) == token.contact:
             check_signup(token, intent.client_signature, user)
             return index

@@ -84,11 +84,11 @@ class StoredCode(msgspec.Struct, frozen=True):
 
 async def stored_code(source: ContextSource, otp_id: str) -> StoredCode:
     """The code of this id, with the count of its contact."""
-    code = await source.store.one_time_code(source.organization.id, otp_id)
+    code = await source.store.attached_row(OneTimeCode, source.organization.id, otp_id)
     if code is None:
         return StoredCode(None, None)
     subject = contact_subject(normalized_contact(code.otp_type, code.contact))
-    return StoredCode(code, await source.store.code_count(source.organization.id, subject))
+    return StoredCode(code, await source.store.attached_row(CodeCount, source.organization.id, subject))
 
 
 async def _load_code(source: ContextSource, intent: VerifyOtpIntentV2) -> StoredCode:

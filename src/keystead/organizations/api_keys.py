@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from binascii import unhexlify
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from keystead.api.enums import ApiKeyCurve, CredentialType
 from keystead.api.errors import InvalidRequest, LimitReached
@@ -56,18 +57,22 @@ def _checked_public_key(public_key: str, curve: ApiKeyCurve, field: str) -> str:
         raw = unhexlify(text)
     except ValueError:
         raw = b""
-    if curve is ApiKeyCurve.ED25519:
-        if len(raw) != 32:
-            raise InvalidRequest(f"invalid api public key: field `{field}`: expected 64 hex digits for {curve}")
-        try:
-            check_public_key(raw)
-        except ValueError as weak:
-            raise InvalidRequest(f"invalid api public key: field `{field}`: {weak}") from None
-    elif len(raw) != 33 or raw[0] not in (2, 3):
-        raise InvalidRequest(
-            f"invalid api public key: field `{field}`: expected a compressed key for {curve}: 66 hex digits "
-            "that begin with 02 or 03"
-        )
+    match curve:
+        case ApiKeyCurve.ED25519:
+            if len(raw) != 32:
+                raise InvalidRequest(f"invalid api public key: field `{field}`: expected 64 hex digits for {curve}")
+            try:
+                check_public_key(raw)
+            except ValueError as weak:
+                raise InvalidRequest(f"invalid api public key: field `{field}`: {weak}") from None
+        case ApiKeyCurve.P256 | ApiKeyCurve.SECP256K1:
+            if len(raw) != 33 or raw[0] not in (2, 3):
+                raise InvalidRequest(
+                    f"invalid api public key: field `{field}`: expected a compressed key for {curve}: 66 hex "
+                    "digits that begin with 02 or 03"
+                )
+        case _:
+            assert_never(curve)
     return raw.hex()
 
 

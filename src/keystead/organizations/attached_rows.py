@@ -5,7 +5,8 @@ Here: the classes that a kind extends. Not here: the kinds (`attachments`, `one_
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -13,6 +14,12 @@ from keystead.organizations.lookups import Lookup
 
 EXPIRY: Final = "expires_at_ms"
 """The column with the time of expiry, in milliseconds since the epoch. After it, a row is not read any more."""
+
+
+BODY: Final = "body"
+"""The column with a row as JSON: with all its fields, those of other columns among them."""
+
+_encode = msgspec.json.Encoder().encode
 
 
 class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,18 +44,41 @@ class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
     is_deleted_at_once: bool = False
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of a row, in order, without `organization_id`."""
+        return tuple(name for name, _ in (*self.key, *self.columns))
+
+    @property
     def expires(self) -> bool:
         return any(name == EXPIRY for name, _ in self.columns)
 
 
 class AttachedRow(msgspec.Struct, frozen=True):
-    """A row to write. A kind is a subclass with its table, listed in ATTACHED_TABLES."""
+    """A row to write, or one that was read. A kind is a subclass with its table, listed in ATTACHED_TABLES.
+
+    Columns have the names of fields. The column BODY has all fields, unless it is a field itself. A kind with other
+    columns has its own `row` and `from_row`.
+    """
 
     table: ClassVar[AttachedTable]
 
     def row(self) -> tuple[Any, ...]:
         """The values of the key, then those of the other columns."""
-        raise NotImplementedError
+        has_json = self._has_json()
+        return tuple(
+            _encode(self) if has_json and name == BODY else getattr(self, name) for name in self.table.names
+        )
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Self:
+        """The inverse of `row`. If the row is stored as JSON, its last column is enough."""
+        if cls._has_json():
+            return msgspec.json.decode(row[-1], type=cls)
+        return cls(**dict(zip(cls.table.names, row, strict=True)))
+
+    @classmethod
+    def _has_json(cls) -> bool:
+        return BODY in cls.table.names and BODY not in cls.__struct_fields__
 
     def lookups(self) -> frozenset[Lookup]:
         """The values by which the row is found from its organization's parent."""

@@ -6,7 +6,8 @@ Not here: creating the tables (`storage/sql`), and how they are read by page.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import msgspec
 
@@ -42,6 +43,10 @@ class InterfaceText(AttachedRow, frozen=True):
 
     def row(self) -> tuple[Any, ...]:
         return (self.contract_interface_id, self.text.encode())
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Self:
+        return cls(row[0], row[1].decode())
 
     @classmethod
     def removal(cls, contract_interface_id: str) -> RemovedRow:
@@ -89,6 +94,11 @@ class ChangedAccount(AttachedRow, frozen=True):
             _encode(account),
         )
 
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Self:
+        *_, normalized_path, _curve, _format, _address, _name, exported, body = row
+        return cls(msgspec.json.decode(body, type=WalletAccount), normalized_path, bool(exported))
+
 
 class NewAccount(ChangedAccount, frozen=True):
     """A new wallet account."""
@@ -126,6 +136,11 @@ class SealedSecret(AttachedRow, frozen=True):
 
     def row(self) -> tuple[Any, ...]:
         return (self.record_id, self.purpose, self.sealed.key_id, self.sealed.ciphertext)
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Self:
+        record_id, purpose, *sealed = row
+        return cls(record_id, purpose, Sealed(*sealed))
 
     @classmethod
     def removal(cls, record_id: str, purpose: str) -> RemovedRow:

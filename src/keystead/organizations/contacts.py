@@ -6,6 +6,7 @@ Not here: whether an address can be reached. Nothing is looked up or sent.
 from __future__ import annotations
 
 import re
+from typing import assert_never
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
@@ -47,7 +48,13 @@ def check_phone_number(number: str, field: str) -> str:
 
 def normalized_contact(otp_type: OtpType, contact: str) -> str:
     """The spelling in which contacts are compared and counted. The contact may be malformed."""
-    return contact.lower() if otp_type is OtpType.EMAIL else without_separators(contact)
+    match otp_type:
+        case OtpType.EMAIL:
+            return contact.lower()
+        case OtpType.SMS:
+            return without_separators(contact)
+        case _:
+            assert_never(otp_type)
 
 
 def without_separators(number: str) -> str:

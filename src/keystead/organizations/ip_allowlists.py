@@ -100,7 +100,7 @@ def check_source(organization: Organization, public_key: str, source: SourceAddr
     if of_key is not None and of_key.rules and public_key:
         allowlist, holder = of_key, "API key"
     if source.address is None:
-        if allowlist.on_evaluation_error is OnEvaluationError.DENY:
+        if allowlist.on_evaluation_error is not OnEvaluationError.ALLOW:
             raise PermissionDenied(
                 f"request not authorized: this {holder} has an IP allow-list, and the address of this request "
                 "cannot be determined: a trusted proxy sent no header, or a malformed one, that names the caller"

@@ -7,7 +7,7 @@ Here: the rows, and the rules of attempts and counts. Pure. Not here: the form o
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -16,8 +16,6 @@ from keystead.api.enums import OtpType
 from keystead.organizations.attached_rows import EXPIRY, AttachedTable, VersionedRow
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.sessions.one_time_codes import ACTIVE_MAX, ATTEMPTS_MAX, INIT_MAX, INIT_WINDOW_MS, CodeForm
-
-_encode = msgspec.json.Encoder().encode
 
 
 class OneTimeCode(VersionedRow, frozen=True, kw_only=True):
@@ -47,9 +45,6 @@ class OneTimeCode(VersionedRow, frozen=True, kw_only=True):
     target: Sealed | None = None
     attempts: int = 0
     used_at_ms: int | None = None
-
-    def row(self) -> tuple[Any, ...]:
-        return (self.id, self.revision, self.expires_at_ms, _encode(self))
 
     def is_open(self, now_ms: int) -> bool:
         """Whether an attempt may still succeed."""
@@ -87,9 +82,9 @@ class CodeCount(VersionedRow, frozen=True, kw_only=True):
     subject: str
     starts: tuple[CodeStart, ...] = ()
 
-    def row(self) -> tuple[Any, ...]:
-        expires_at_ms = max((_forgotten_at_ms(start) for start in self.starts), default=0)
-        return (self.subject, self.revision, expires_at_ms, _encode(self))
+    @property
+    def expires_at_ms(self) -> int:
+        return max((_forgotten_at_ms(start) for start in self.starts), default=0)
 
     def with_start(self, start: CodeStart) -> CodeCount:
         """The next revision, without the codes that no rule counts any more."""

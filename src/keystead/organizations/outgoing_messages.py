@@ -71,9 +71,6 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
     expires_at_ms: int
     failures: int = 0
 
-    def row(self) -> tuple[Any, ...]:
-        return (self.id, self.revision, self.due_ms, self.expires_at_ms, _encode(self))
-
     def leased(self, until_ms: int) -> OutgoingMessage:
         return replace(self, revision=self.revision + 1, due_ms=until_ms)
 

@@ -7,7 +7,7 @@ what its user may do (`policies`).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -21,6 +21,7 @@ from keystead.organizations.oauth_providers import user_with_identity
 from keystead.organizations.organization import Organization
 from keystead.organizations.verified_contacts import (
     check_logins_by_code,
+    contact_lookup_kind,
     has_logins_by_code,
     users_with_contact,
 )
@@ -37,13 +38,19 @@ _CALLED = {
 class ProvenContact(msgspec.Struct, frozen=True, kw_only=True):
     """What a verification token proves: an e-mail address or a phone number, and which organization issued it."""
 
-    type: CredentialType
+    otp_type: OtpType
     contact: str
     organization_id: str
 
     @property
-    def otp_type(self) -> OtpType:
-        return OtpType.EMAIL if self.type is CredentialType.EMAIL_OTP else OtpType.SMS
+    def credential_type(self) -> CredentialType:
+        match self.otp_type:
+            case OtpType.EMAIL:
+                return CredentialType.EMAIL_OTP
+            case OtpType.SMS:
+                return CredentialType.SMS_OTP
+            case _:
+                assert_never(self.otp_type)
 
     @property
     def normalized(self) -> str:
@@ -81,8 +88,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
             identity = self.identity
             return LookupKind.OAUTH_IDENTITY, identity_lookup_value(identity.iss, identity.aud, identity.sub)
         if self.contact is not None:
-            is_email = self.contact.otp_type is OtpType.EMAIL
-            return LookupKind.EMAIL if is_email else LookupKind.PHONE_NUMBER, self.contact.normalized
+            return contact_lookup_kind(self.contact.otp_type), self.contact.normalized
         return LookupKind.PUBLIC_KEY, self.public_key
 
 
@@ -174,8 +180,8 @@ def _user_of_contact(organization: Organization, proven: ProvenKey, contact: Pro
         return Principal(
             organization_id=organization.id,
             user=user,
-            record_id=contact_record_id(user, contact.type),
-            credential_type=contact.type,
+            record_id=contact_record_id(user, contact.credential_type),
+            credential_type=contact.credential_type,
             proven=proven,
         )
     return None

@@ -7,8 +7,6 @@ Here: the row, which changes without a new version of the organization. Not here
 
 from __future__ import annotations
 
-from typing import Any
-
 from keystead.organizations.attached_rows import EXPIRY, AttachedTable, VersionedRow
 
 
@@ -28,6 +26,3 @@ class UsedToken(VersionedRow, frozen=True, kw_only=True):
 
     id: str
     expires_at_ms: int
-
-    def row(self) -> tuple[Any, ...]:
-        return (self.id, self.revision, self.expires_at_ms)

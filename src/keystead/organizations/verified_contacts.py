@@ -5,37 +5,64 @@ Not here: verification tokens (`sessions`), who may present one (`operations.ver
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from msgspec.structs import replace
 
 from keystead.api.enums import FeatureName, OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
 from keystead.organizations.kinds.verified_contacts import VerifiedContacts, VerifiedContactsMap
+from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Change, Organization, Put, Remove
 
 
 def has_contact(user: User, otp_type: OtpType, contact: str) -> bool:
     """Whether this is the user's e-mail address or phone number. `contact`: normalized."""
-    if otp_type is OtpType.EMAIL:
-        return user.user_email is not None and user.user_email.lower() == contact.lower()
-    return user.user_phone_number == contact
+    match otp_type:
+        case OtpType.EMAIL:
+            return user.user_email is not None and user.user_email.lower() == contact.lower()
+        case OtpType.SMS:
+            return user.user_phone_number == contact
+        case _:
+            assert_never(otp_type)
 
 
 def users_with_contact(organization: Organization, otp_type: OtpType, contact: str) -> list[User]:
     """The users who verified this contact. If no user verified it, all users who have it. Oldest first."""
     users = organization.users
-    if otp_type is OtpType.EMAIL:
-        ids = users.by_email.get(contact.lower(), ())
-    else:
-        ids = users.by_phone_number.get(contact, ())
+    match otp_type:
+        case OtpType.EMAIL:
+            ids = users.by_email.get(contact.lower(), ())
+        case OtpType.SMS:
+            ids = users.by_phone_number.get(contact, ())
+        case _:
+            assert_never(otp_type)
     holders = [users[id_] for id_ in ids]
     return [user for user in holders if is_verified(organization, user, otp_type)] or holders
 
 
 def is_verified(organization: Organization, user: User, otp_type: OtpType) -> bool:
     """Whether the user's own contact of this type is verified."""
-    verified = organization.of(VerifiedContactsMap).get(user.user_id)
-    return verified is not None and bool(verified.email if otp_type is OtpType.EMAIL else verified.phone_number)
+    verified = organization.of(VerifiedContactsMap).get(user.user_id) or VerifiedContacts(user_id=user.user_id)
+    match otp_type:
+        case OtpType.EMAIL:
+            return bool(verified.email)
+        case OtpType.SMS:
+            return bool(verified.phone_number)
+        case _:
+            assert_never(otp_type)
+
+
+def contact_lookup_kind(otp_type: OtpType) -> LookupKind:
+    """The kind of look-up that finds the users who have a contact of this type."""
+    match otp_type:
+        case OtpType.EMAIL:
+            return LookupKind.EMAIL
+        case OtpType.SMS:
+            return LookupKind.PHONE_NUMBER
+        case _:
+            assert_never(otp_type)
 
 
 def has_logins_by_code(organization: Organization, otp_type: OtpType) -> bool:
@@ -58,10 +85,13 @@ _FEATURES = {OtpType.EMAIL: FeatureName.OTP_EMAIL_AUTH, OtpType.SMS: FeatureName
 def changes_for_verified_contact(organization: Organization, user: User, otp_type: OtpType) -> tuple[Change, ...]:
     """The change that marks the user's own contact of this type as verified; no change if it is marked already."""
     verified = organization.of(VerifiedContactsMap).get(user.user_id) or VerifiedContacts(user_id=user.user_id)
-    if otp_type is OtpType.EMAIL:
-        changed = replace(verified, email=user.user_email)
-    else:
-        changed = replace(verified, phone_number=user.user_phone_number)
+    match otp_type:
+        case OtpType.EMAIL:
+            changed = replace(verified, email=user.user_email)
+        case OtpType.SMS:
+            changed = replace(verified, phone_number=user.user_phone_number)
+        case _:
+            assert_never(otp_type)
     return () if changed == verified else (Put(changed),)
 
 

@@ -7,7 +7,6 @@ them (`delivery.webhooks`).
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -20,8 +19,6 @@ ACTIVITY_UPDATES = "ACTIVITY_UPDATES"
 
 FEATURE = "FEATURE_NAME_WEBHOOK"
 """The older way to name an endpoint: a feature whose value is a URL. Its id is that of its organization."""
-
-_encode = msgspec.json.Encoder().encode
 
 
 class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,9 +62,6 @@ class WebhookEvent(VersionedRow, frozen=True, kw_only=True):
     expires_at_ms: int
     body: bytes
 
-    def row(self) -> tuple[Any, ...]:
-        return (self.id, self.revision, self.expires_at_ms, self.body)
-
 
 class WebhookDelivery(VersionedRow, frozen=True, kw_only=True):
     """An event that waits for one endpoint. Times are milliseconds since the epoch.
@@ -101,9 +95,6 @@ class WebhookDelivery(VersionedRow, frozen=True, kw_only=True):
     @property
     def activity_id(self) -> str:
         return self.id.partition(":")[0]
-
-    def row(self) -> tuple[Any, ...]:
-        return (self.endpoint_id, self.id, self.revision, self.due_ms, self.expires_at_ms, _encode(self))
 
     def delayed(self, until_ms: int) -> WebhookDelivery:
         """The row after an attempt that failed."""
@@ -139,6 +130,3 @@ class WebhookLease(VersionedRow, frozen=True, kw_only=True):
     def released(self) -> WebhookLease:
         """The lease without a holder. Its expiry is 0, so other processes may take it at once."""
         return self.renewed("", 0)
-
-    def row(self) -> tuple[Any, ...]:
-        return (self.endpoint_id, self.revision, self.expires_at_ms, _encode(self))

@@ -7,18 +7,19 @@ function runs (`load_context`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from keystead.chains.contract_interfaces import ParsedInterface
+from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import StoredAccount
-from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Organization, Version
 from keystead.pipeline.long_work import LongWork
 from keystead.primitives.lru import Lru
+
+RowT = TypeVar("RowT", bound=AttachedRow)
 
 
 class ContextReads(Protocol):
@@ -46,8 +47,8 @@ class ContextReads(Protocol):
         """The accounts of these ids. Deleted accounts are left out."""
         ...
 
-    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
-        """The secret of a record, such as a wallet or a private key. None if the record was deleted."""
+    async def attached_row(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
+        """The row of this kind and key, for example the secret of a wallet. None if it does not exist."""
         ...
 
     async def held_by_siblings(
@@ -60,14 +61,8 @@ class ContextReads(Protocol):
         """The texts of these contract interfaces, by id. Deleted interfaces are left out."""
         ...
 
-    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None: ...
-
     async def is_token_used(self, token_id: str) -> bool:
         """Whether a verification token that can be used once was used, in any organization."""
-        ...
-
-    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
-        """The codes that were recently started for a subject. None if there is no such row."""
         ...
 
 

@@ -6,7 +6,7 @@ Pure. Not here: how a method is proved. A stamp proves it, or an identity token 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from keystead.api.enums import AuthenticationType, CredentialType
 from keystead.api.records import AuthenticationMethod, MfaPolicy, MfaStatus, RequiredAuthenticationMethod, User
@@ -21,29 +21,34 @@ who approves. A condition that takes more steps is unreadable, and therefore hol
 DEFAULT_SESSION_ID = "00000000-0000-0000-0000-000000000000"
 """The profile id that stands for a session without a profile in an authentication method."""
 
-_METHOD_OF = {
-    CredentialType.WEBAUTHN_AUTHENTICATOR: AuthenticationType.PASSKEY,
-    CredentialType.API_KEY_P256: AuthenticationType.API_KEY,
-    CredentialType.API_KEY_SECP256K1: AuthenticationType.API_KEY,
-    CredentialType.API_KEY_ED25519: AuthenticationType.API_KEY,
-    CredentialType.EMAIL_OTP: AuthenticationType.EMAIL_OTP,
-    CredentialType.SMS_OTP: AuthenticationType.SMS_OTP,
-    CredentialType.OAUTH: AuthenticationType.OAUTH,
-}
-
 
 def method_of(proof: Proof) -> AuthenticationMethod | None:
     """The method that a credential proves. A key that a login created proves only a session. A recovery key proves
     nothing."""
-    if proof.type is CredentialType.RECOVER_USER_KEY_P256:
-        return None
-    kind = _METHOD_OF.get(proof.type, AuthenticationType.SESSION)
-    record_id: str | None = proof.record_id
-    if kind is AuthenticationType.SESSION:
-        record_id = proof.session_profile_id or DEFAULT_SESSION_ID
-    elif kind in (AuthenticationType.EMAIL_OTP, AuthenticationType.SMS_OTP):
-        record_id = None  # not needed: a user has one address and one number
-    return AuthenticationMethod(type=kind, id=record_id)
+    match proof.type:
+        case CredentialType.WEBAUTHN_AUTHENTICATOR:
+            return AuthenticationMethod(type=AuthenticationType.PASSKEY, id=proof.record_id)
+        case CredentialType.API_KEY_P256 | CredentialType.API_KEY_SECP256K1 | CredentialType.API_KEY_ED25519:
+            return AuthenticationMethod(type=AuthenticationType.API_KEY, id=proof.record_id)
+        case CredentialType.EMAIL_OTP:  # it needs no id: a user has one address and one number
+            return AuthenticationMethod(type=AuthenticationType.EMAIL_OTP)
+        case CredentialType.SMS_OTP:
+            return AuthenticationMethod(type=AuthenticationType.SMS_OTP)
+        case CredentialType.OAUTH:
+            return AuthenticationMethod(type=AuthenticationType.OAUTH, id=proof.record_id)
+        case (
+            CredentialType.EMAIL_AUTH_KEY_P256
+            | CredentialType.OTP_AUTH_KEY_P256
+            | CredentialType.READ_WRITE_SESSION_KEY_P256
+            | CredentialType.OAUTH_KEY_P256
+            | CredentialType.LOGIN
+        ):
+            session_id = proof.session_profile_id or DEFAULT_SESSION_ID
+            return AuthenticationMethod(type=AuthenticationType.SESSION, id=session_id)
+        case CredentialType.RECOVER_USER_KEY_P256:
+            return None
+        case _:
+            assert_never(proof.type)
 
 
 def enforced_policy(

@@ -143,8 +143,6 @@ class Store(ContextReads, Protocol):
         """The text of every contract interface of the organization, by id."""
         ...
 
-    async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None: ...
-
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page
     ) -> list[WalletAccount] | None:

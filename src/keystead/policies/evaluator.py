@@ -152,7 +152,7 @@ class PolicyEvaluator:
         self, policy: CompiledPolicy, clause: Clause, error: EvaluationError
     ) -> PolicyEvaluation:
         """A policy that fails contributes nothing, except a DENY policy that fails closed."""
-        failed_closed = policy.effect is Effect.DENY and self._fails_closed(policy)
+        failed_closed = policy.effect is not Effect.ALLOW and self._fails_closed(policy)
         return PolicyEvaluation(
             policy.id, policy.effect, EvaluationOutcome.ERROR, clause, str(error), failed_closed
         )

@@ -52,7 +52,9 @@ def sources_of(policy: Policy) -> PolicySources:
     """The sources of a policy's clauses. In a DENY policy, `activity.type` stands for all versions of its kind."""
     return PolicySources(
         consensus=ExpressionSource(policy.consensus, Clause.CONSENSUS) if policy.consensus else None,
-        condition=ExpressionSource(policy.condition, Clause.CONDITION, all_versions=policy.effect is Effect.DENY)
+        condition=ExpressionSource(
+            policy.condition, Clause.CONDITION, all_versions=policy.effect is not Effect.ALLOW
+        )
         if policy.condition
         else None,
         time=ExpressionSource(policy.time, Clause.TIME) if policy.time else None,

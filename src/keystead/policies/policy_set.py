@@ -120,7 +120,7 @@ def _settle(
     if context.steps < 0:
         return None, steps
     if isinstance(value, EvaluationError):
-        if policy.effect is Effect.DENY:
+        if policy.effect is not Effect.ALLOW:
             possible = condition.evaluate_three_valued(context, _SETTLING_STEPS_MAX)
             steps += steps_taken(context, _SETTLING_STEPS_MAX)
             if possible.value is not False and (fails_closed or possible.unreadable):

@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.catalogue import Operation
 from keystead.api.decoding import decoder
-from keystead.api.enums import CredentialType, FeatureName, OtpType
+from keystead.api.enums import CredentialType, FeatureName
 from keystead.api.errors import InvalidRequest, Unauthenticated
 from keystead.api.identifiers import Uuid
 from keystead.organizations.identities import ProvenIdentity
@@ -156,11 +156,7 @@ def _proven_contact(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenContact
         raise Unauthenticated(
             "could not verify attested stamp: the verification token was issued for another public key"
         )
-    return ProvenContact(
-        type=CredentialType.EMAIL_OTP if token.otp_type is OtpType.EMAIL else CredentialType.SMS_OTP,
-        contact=token.contact,
-        organization_id=token.organization_id,
-    )
+    return ProvenContact(otp_type=token.otp_type, contact=token.contact, organization_id=token.organization_id)
 
 
 async def _proven_identity(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenIdentity:

@@ -26,7 +26,7 @@ from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from keystead.organizations.outgoing_messages import MessageSettings
+from keystead.organizations.outgoing_messages import MessageSettings, OutgoingMessage
 from keystead.organizations.principals import Principal
 from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionSettings
@@ -175,8 +175,8 @@ class Service:
     def _start_background(self) -> None:
         """Start the tasks that run until the service is closed."""
         kept_ms = self.environment.settings.messages.kept_ms
-        self._outbox = outbox_of(self._opened.senders, self.store, self.signer, self.clock, kept_ms)
-        self.store.when_messages_are_written(self._outbox.wake)
+        self._outbox = outbox = outbox_of(self._opened.senders, self.store, self.signer, self.clock, kept_ms)
+        self.store.when_rows_are_written(OutgoingMessage, lambda _: outbox.wake())
         purging = keep_purging(self.store, self.clock.now_ms, random.random)
         deletions = Deletions(self.store, random.random)
         self.store.when_records_are_removed(deletions.note_removal)

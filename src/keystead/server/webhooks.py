@@ -56,7 +56,9 @@ class Webhooks:
         self.dispatcher = WebhookDispatcher(
             store, self._send, holder=new_id(), now_ms=clock.now_ms, random_fraction=random.random
         )
-        store.when_deliveries_are_written(self.dispatcher.wake)
+        store.when_rows_are_written(
+            WebhookDelivery, lambda written: self.dispatcher.wake(delivery.endpoint_id for delivery in written)
+        )
 
     async def close(self) -> None:
         await self.dispatcher.close()

@@ -8,17 +8,19 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from keystead.api.records import WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
+from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import SealedSecret, StoredAccount
-from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
+from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.pipeline.store import Page
 from keystead.storage import row_decoding
 from keystead.storage.statements import Reads, Statement
+
+RowT = TypeVar("RowT", bound=AttachedRow)
 
 _ROWS_AT_ONCE = 500
 """Accounts that one statement reads, while accounts of deleted wallets are left out."""
@@ -44,15 +46,13 @@ class AttachmentReads(ABC):
     async def _select(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
         return await self._rows(statement, statement.arguments(values))
 
+    async def attached_row(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
+        selected = await self._rows(self._reads.attached_rows[kind.table.name], [organization_id, *key])
+        return kind.from_row(selected[0]) if selected else None
+
     async def interface_texts(self, organization_id: str) -> dict[str, str]:
         selected = await self._select(self._reads.interface_texts, organization_id=organization_id)
         return {interface_id: text.decode() for interface_id, text in selected}
-
-    async def interface_text(self, organization_id: str, contract_interface_id: str) -> str | None:
-        selected = await self._select(
-            self._reads.interface_text, organization_id=organization_id, id=contract_interface_id
-        )
-        return str(selected[0][0], "utf-8") if selected else None
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         selected = await self._select(
@@ -96,37 +96,21 @@ class AttachmentReads(ABC):
         )
         return [row_decoding.stored_account_from(row) for row in selected]
 
-    async def sealed_secret(self, organization_id: str, record_id: str, purpose: str) -> Sealed | None:
-        selected = await self._select(
-            self._reads.sealed_secret, organization_id=organization_id, record_id=record_id, purpose=purpose
-        )
-        return Sealed(*selected[0]) if selected else None
-
     async def sealed_secrets(self, organization_id: str) -> list[SealedSecret]:
         """Every sealed secret of an organization."""
         selected = await self._select(self._reads.sealed_secrets, organization_id=organization_id)
-        return [SealedSecret(record_id, purpose, Sealed(*sealed)) for record_id, purpose, *sealed in selected]
+        return [SealedSecret.from_row(row) for row in selected]
 
     async def one_time_codes(self, organization_id: str, page: Page) -> list[OneTimeCode]:
         """The codes of an organization in order of ids, after `page.after`."""
         scope = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
-        return [
-            row_decoding.one_time_code_from(row) for row in await self._select(self._reads.one_time_codes, **scope)
-        ]
+        return [OneTimeCode.from_row(row) for row in await self._select(self._reads.one_time_codes, **scope)]
 
     async def outgoing_messages(self, organization_id: str, page: Page) -> list[OutgoingMessage]:
         """The messages of an organization in order of ids, after `page.after`; sent ones included."""
         scope = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
         selected = await self._select(self._reads.outgoing_messages, **scope)
-        return [row_decoding.outgoing_message_from(row) for row in selected]
-
-    async def one_time_code(self, organization_id: str, otp_id: str) -> OneTimeCode | None:
-        selected = await self._select(self._reads.one_time_code, organization_id=organization_id, id=otp_id)
-        return row_decoding.one_time_code_from(selected[0]) if selected else None
-
-    async def code_count(self, organization_id: str, subject: str) -> CodeCount | None:
-        selected = await self._select(self._reads.code_count, organization_id=organization_id, subject=subject)
-        return row_decoding.code_count_from(selected[0]) if selected else None
+        return [OutgoingMessage.from_row(row) for row in selected]
 
     async def is_token_used(self, token_id: str) -> bool:
         return bool(await self._select(self._reads.used_token, id=token_id))
@@ -146,7 +130,7 @@ class AttachmentReads(ABC):
             limit=page.limit,
             **scope,
         )
-        return [row_decoding.email_event_from(row) for row in selected]
+        return [EmailEventRow.from_row(row) for row in selected]
 
     async def wallet_accounts(
         self, organization_id: str, wallet_id: str | None, page: Page

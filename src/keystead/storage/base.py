@@ -10,15 +10,15 @@ import asyncio
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from keystead.organizations.attached_rows import AttachedRow
+from keystead.organizations.attached_rows import AttachedRow, VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
+from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock
 from keystead.storage import row_decoding, rows
 from keystead.storage.batch import Batch
@@ -31,6 +31,8 @@ from keystead.storage.reads import DatabaseReads
 from keystead.storage.statements import Reads
 from keystead.storage.tables import merged_key_lengths, tables_of
 from keystead.storage.write_set import Purge, SettingSwap, WriteSet
+
+RowT = TypeVar("RowT", bound=VersionedRow)
 
 FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value with the id of the first organization."""
@@ -47,8 +49,7 @@ class DatabaseStore(DatabaseReads):
         self._records = row_decoding.RecordReader(kinds)
         self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
-        self._messages_written: Callable[[], None] = lambda: None
-        self._deliveries_written: Callable[[Sequence[str]], None] = lambda _endpoint_ids: None
+        self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
         self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
@@ -200,14 +201,9 @@ class DatabaseStore(DatabaseReads):
             self._group_commit.add(pending)
         return pending.future
 
-    def when_messages_are_written(self, call: Callable[[], None]) -> None:
-        """`call` is called after each commit of this process that writes an outgoing message."""
-        self._messages_written = call
-
-    def when_deliveries_are_written(self, call: Callable[[Sequence[str]], None]) -> None:
-        """`call` is called after each commit of this process that writes webhook deliveries, with the ids of their
-        endpoints."""
-        self._deliveries_written = call
+    def when_rows_are_written(self, kind: type[RowT], call: Callable[[Sequence[RowT]], None]) -> None:
+        """`call` is called after each commit of this process that writes rows of this kind, with these rows."""
+        self._rows_written[kind] = call
 
     def when_records_are_removed(self, call: Callable[[str, bool], None]) -> None:
         """`call` is called after each commit of this process that removes records, with the organization's id, and
@@ -220,12 +216,11 @@ class DatabaseStore(DatabaseReads):
             if result is CommitResult.COMMITTED:
                 for organization in pending.organizations:
                     self._cache.keep(organization)
-                if pending.removes_records:
+                if pending.removes_records or pending.begins_deletion:
                     self._records_removed(pending.organization_id, pending.begins_deletion)
-                if pending.has_messages:
-                    self._messages_written()
-                if pending.webhook_endpoints:
-                    self._deliveries_written(pending.webhook_endpoints)
+                for kind, call in self._rows_written.items():
+                    if written := [row for row in pending.rows if type(row) is kind]:
+                        call(written)
             if pending.future.done():  # its caller was cancelled
                 continue
             if isinstance(result, CommitResult):
@@ -236,7 +231,7 @@ class DatabaseStore(DatabaseReads):
     async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
         """Lease due messages that no other process has leased, the oldest first."""
         selected = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
-        leased = [row_decoding.outgoing_message_from(row).leased(now_ms + lease_ms) for row in selected]
+        leased = [OutgoingMessage.from_row(row).leased(now_ms + lease_ms) for row in selected]
         writes = [self._write_rows(message.organization_id, message) for message in leased]
         results = await asyncio.gather(*writes, return_exceptions=True)
         own = [message for message, result in zip(leased, results, strict=True) if result is True]
@@ -249,10 +244,6 @@ class DatabaseStore(DatabaseReads):
         """The newest sent or dropped messages of all organizations: the ids of organization and message."""
         selected = await self._select(self._reads.finished_messages, now_ms=now_ms, limit=limit)
         return [(organization_id, message_id) for organization_id, message_id in selected]
-
-    async def outgoing_message(self, organization_id: str, message_id: str) -> OutgoingMessage | None:
-        selected = await self._select(self._reads.outgoing_message, organization_id=organization_id, id=message_id)
-        return row_decoding.outgoing_message_from(selected[0]) if selected else None
 
     async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
         """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
@@ -267,7 +258,7 @@ class DatabaseStore(DatabaseReads):
     async def waiting_deliveries(self, endpoint_id: str, limit: int) -> list[WebhookDelivery]:
         """The first deliveries that wait for an endpoint, by activity and then in the order of its changes."""
         selected = await self._select(self._reads.waiting_deliveries, endpoint_id=endpoint_id, limit=limit)
-        return [row_decoding.webhook_delivery_from(row) for row in selected]
+        return [WebhookDelivery.from_row(row) for row in selected]
 
     async def waiting_delivery_count(self, limit: int) -> int:
         """The deliveries that wait for any endpoint, counted up to `limit`."""
@@ -276,14 +267,11 @@ class DatabaseStore(DatabaseReads):
 
     async def webhook_event(self, organization_id: str, id_: str) -> bytes | None:
         """The bytes that endpoints get."""
-        selected = await self._select(self._reads.webhook_event, organization_id=organization_id, id=id_)
-        return bytes(selected[0][0]) if selected else None
+        event = await self.attached_row(WebhookEvent, organization_id, id_)
+        return None if event is None else event.body
 
     async def webhook_lease(self, organization_id: str, endpoint_id: str) -> WebhookLease | None:
-        selected = await self._select(
-            self._reads.webhook_lease, organization_id=organization_id, endpoint_id=endpoint_id
-        )
-        return row_decoding.webhook_lease_from(selected[0]) if selected else None
+        return await self.attached_row(WebhookLease, organization_id, endpoint_id)
 
     async def released_webhook_leases(self, limit: int) -> list[str]:
         """The ids of endpoints whose lease a process released, and no process has taken since."""

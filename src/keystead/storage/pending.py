@@ -13,12 +13,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from keystead.organizations.attachments import RemovedOrganizationContents, RemovedWalletAccounts
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization, Remove
-from keystead.organizations.outgoing_messages import OutgoingMessage
-from keystead.organizations.webhooks import WebhookDelivery
 from keystead.pipeline.store import Commit, CommitResult
-from keystead.storage.rows import of_commit
+from keystead.storage.rows import leaves_rows_to_delete, of_commit
 from keystead.storage.write_set import WriteSet
 
 LOCK_S = 2.0
@@ -29,21 +27,18 @@ class PendingCommit(msgspec.Struct, frozen=True):
     """A commit that was handed in. `organizations`: the organizations that it writes, as they are after
     it.
 
-    `has_messages`: whether it writes outgoing messages. `webhook_endpoints`: the ids of endpoints for which it
-    writes deliveries. `removes_records`, `begins_deletion`: whether rows are to be deleted afterwards.
+    `rows`: its rows with a revision of their own. `removes_records`, `begins_deletion`: whether rows are to be
+    deleted afterwards.
     """
 
     organization_id: str
     write_set: WriteSet
     organizations: tuple[Organization, ...]
     future: asyncio.Future[CommitResult]
-    has_messages: bool = False
-    webhook_endpoints: tuple[str, ...] = ()
+    rows: tuple[VersionedRow, ...] = ()
     removes_records: bool = False
     begins_deletion: bool = False
 
-
-_DELETIONS = (RemovedWalletAccounts, RemovedOrganizationContents)
 
 Settled = Sequence[tuple[PendingCommit, CommitResult | Exception]]
 
@@ -52,15 +47,12 @@ def pending_commit(commit: Commit) -> PendingCommit:
     """Encode a commit, on the event loop's thread."""
     organizations = tuple(write.after for write in (commit.write, commit.new_organization) if write is not None)
     pending = pending_write(commit.organization_id, of_commit(commit), organizations)
-    if commit.write is not None and any(isinstance(change, Remove) for change in commit.write.changes):
-        begins = any(isinstance(attachment, _DELETIONS) for attachment in commit.write.attachments)
-        pending = replace(pending, removes_records=True, begins_deletion=begins)
-    if not commit.rows:
-        return pending
     return replace(
         pending,
-        has_messages=any(isinstance(row, OutgoingMessage) for row in commit.rows),
-        webhook_endpoints=tuple(row.endpoint_id for row in commit.rows if isinstance(row, WebhookDelivery)),
+        rows=commit.rows,
+        removes_records=commit.write is not None
+        and any(isinstance(change, Remove) for change in commit.write.changes),
+        begins_deletion=leaves_rows_to_delete(pending.write_set),
     )
 
 

@@ -1,6 +1,7 @@
-"""From rows to records, activities, votes and attached rows. Pure.
+"""From rows to records, activities, votes and accounts. Pure.
 
-Not here: which rows a commit writes (`rows`), the statements that read them (`statements`, `reads`).
+Not here: other attached rows (`organizations.attached_rows`), which rows a commit writes (`rows`), the statements
+that read them (`statements`, `reads`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,8 @@ from keystead.api.errors import Unavailable
 from keystead.api.records import AppProof, Evaluation, Status, Timestamp, User, Vote, WalletAccount
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.kinds.data_key import SealedDataKey
-from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
 from keystead.organizations.organization import Change, Put, Remove
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
 from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.storage.rows import REMOVED, Findings
 
@@ -31,12 +29,6 @@ _proofs_decoder = msgspec.json.Decoder(tuple[Proof, ...])
 _app_proofs_decoder = msgspec.json.Decoder(tuple[AppProof, ...])
 _failure_decoder = msgspec.json.Decoder(Status)
 _account_decoder = msgspec.json.Decoder(WalletAccount)
-_one_time_code_decoder = msgspec.json.Decoder(OneTimeCode)
-_code_count_decoder = msgspec.json.Decoder(CodeCount)
-_outgoing_message_decoder = msgspec.json.Decoder(OutgoingMessage)
-_webhook_delivery_decoder = msgspec.json.Decoder(WebhookDelivery)
-_webhook_lease_decoder = msgspec.json.Decoder(WebhookLease)
-_email_event_decoder = msgspec.json.Decoder(EmailEventRow)
 _findings_decoder = msgspec.json.Decoder(Findings)
 
 _COLUMNS_OF_VOTES = 9
@@ -81,30 +73,6 @@ def evaluation_from(row: Sequence[Any]) -> Evaluation:
         rule=findings.rule,
         policy_ids=findings.policy_ids,
     )
-
-
-def one_time_code_from(row: Sequence[Any]) -> OneTimeCode:
-    return _one_time_code_decoder.decode(row[0])
-
-
-def code_count_from(row: Sequence[Any]) -> CodeCount:
-    return _code_count_decoder.decode(row[0])
-
-
-def outgoing_message_from(row: Sequence[Any]) -> OutgoingMessage:
-    return _outgoing_message_decoder.decode(row[0])
-
-
-def email_event_from(row: Sequence[Any]) -> EmailEventRow:
-    return _email_event_decoder.decode(row[0])
-
-
-def webhook_delivery_from(row: Sequence[Any]) -> WebhookDelivery:
-    return _webhook_delivery_decoder.decode(row[0])
-
-
-def webhook_lease_from(row: Sequence[Any]) -> WebhookLease:
-    return _webhook_lease_decoder.decode(row[0])
 
 
 def account_from(row: Sequence[Any]) -> WalletAccount:

@@ -36,6 +36,9 @@ WHOLE_ORGANIZATION = ""
 """Stands in place of a wallet's id if all rows of the organization are to be deleted."""
 
 
+_UNFINISHED = "unfinished_deletion"
+
+
 class Findings(msgspec.Struct, frozen=True, omit_defaults=True):
     """The part of an evaluation that several evaluations can share: everything except its ids and its time."""
 
@@ -96,6 +99,11 @@ def of_bootstrap(
     return write_set
 
 
+def leaves_rows_to_delete(write_set: WriteSet) -> bool:
+    """Whether rows of a deleted wallet or organization are to be deleted in steps (`cleaning`)."""
+    return any(table == _UNFINISHED for table, _ in write_set.rows)
+
+
 def write_row(organization_id: str, attached: AttachedRow, write_set: WriteSet) -> None:
     """Add a row of this organization to the write set: a new row, or one that replaces its previous revision."""
     table = table_of(attached.table)
@@ -121,10 +129,10 @@ def _add_rows(write: OrganizationWrite, write_set: WriteSet) -> None:
             case RemovedRow(attached, key):
                 write_set.deleted.append((attached.name, (organization_id, *key)))
             case RemovedWalletAccounts(wallet_id):
-                write_set.rows.append(("unfinished_deletion", (organization_id, wallet_id)))
+                write_set.rows.append((_UNFINISHED, (organization_id, wallet_id)))
             case RemovedOrganizationContents():
                 write_set.deleted_organizations.append(organization_id)
-                write_set.rows.append(("unfinished_deletion", (organization_id, WHOLE_ORGANIZATION)))
+                write_set.rows.append((_UNFINISHED, (organization_id, WHOLE_ORGANIZATION)))
             case _:
                 assert_never(attachment)
     for lookup in write.lookups_added:

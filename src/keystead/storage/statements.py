@@ -17,6 +17,7 @@ import msgspec
 from keystead.storage.tables import (
     TABLES,
     Table,
+    attached_row,
     deletion,
     deletion_of_organization,
     emptying,
@@ -61,7 +62,7 @@ class Pages(msgspec.Struct, frozen=True):
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that read. `version` runs before every use of an organization; its one parameter is `id`.
-    `expired_rows` and `rows_of_organization` are by table."""
+    `attached_rows`, `expired_rows` and `rows_of_organization` are by table."""
 
     version: Statement
     versions: Statement
@@ -75,13 +76,12 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     activities_by_type_and_status: Pages
     evaluations: Statement
     interface_texts: Statement
-    interface_text: Statement
     interface_texts_of: Statement
     accounts_with_address: Statement
     accounts_at: Statement
     accounts_called: Statement
     accounts_of_ids: Statement
-    sealed_secret: Statement
+    attached_rows: dict[str, Statement]
     sealed_secrets: Statement
     has_account: Statement
     has_account_of_wallet: Statement
@@ -106,22 +106,17 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     processes: Statement
     organization_count: Statement
     database_facts: Statement
-    one_time_code: Statement
     one_time_codes: Statement
-    code_count: Statement
     used_token: Statement
     due_messages: Statement
     due_message_count: Statement
     oldest_due_message: Statement
-    outgoing_message: Statement
     outgoing_messages: Statement
     finished_messages: Statement
     expired_rows: dict[str, Statement]
     waiting_endpoints: Statement
     waiting_deliveries: Statement
     waiting_delivery_count: Statement
-    webhook_event: Statement
-    webhook_lease: Statement
     released_webhook_leases: Statement
     has_email_event: Statement
     email_events: Pages
@@ -322,6 +317,9 @@ def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect)
         if name == "expired_rows":
             expiring = [table for table in tables if table.expires]
             values[name] = {table.name: compile_statement(expired_row(table), dialect) for table in expiring}
+        elif name == "attached_rows":
+            attached = [table for table in tables if table.is_attached]
+            values[name] = {table.name: compile_statement(attached_row(table), dialect) for table in attached}
         elif name == "rows_of_organization":
             values[name] = _of_organizations(row_of_organization, tables, dialect)
         elif kind is Pages:

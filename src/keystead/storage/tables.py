@@ -35,7 +35,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     `if_skipped`: the result of a commit whose row a unique index skips; None if the row need not be written.
     `is_deleted_with_organization`: False for the tables whose rows stay. `is_deleted_at_once`: rows are deleted in
     the transaction that deletes their organization, not afterwards in steps. `expires`: a purge deletes the rows
-    whose time has passed.
+    whose time has passed. `is_attached`: it has the rows of an `AttachedTable`.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     is_deleted_with_organization: bool = False
     is_deleted_at_once: bool = False
     expires: bool = False
+    is_attached: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,6 +79,7 @@ def table_of(table: AttachedTable) -> Table:
         is_deleted_with_organization=not table.outlives_organization,
         is_deleted_at_once=table.is_deleted_at_once,
         expires=table.expires,
+        is_attached=True,
     )
 
 
@@ -244,6 +246,13 @@ def _on_conflict(table: Table) -> str:
             return ""
         case _:
             assert_never(table.if_present)
+
+
+def attached_row(table: Table) -> str:
+    """The statement that reads an attached row, as `AttachedRow.from_row` takes it. Parameters: the columns of its
+    key, named."""
+    key = " AND ".join(f"{name} = :{name}" for name in table.key)
+    return f"SELECT {', '.join(table.names[1:])} FROM {table.name} WHERE {key}"  # noqa: S608
 
 
 def row_swap(table: Table) -> str:

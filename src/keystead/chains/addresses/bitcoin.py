@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -25,6 +26,16 @@ from keystead.primitives.ripemd160 import ripemd160
 
 _PUSH_33 = b"\x21"
 _CHECKSIG = b"\xac"
+
+
+class ScriptKind(StrEnum):
+    """The kinds of output scripts that addresses pay to: the last words of the address formats."""
+
+    P2PKH = "P2PKH"
+    P2SH = "P2SH"
+    P2WPKH = "P2WPKH"
+    P2WSH = "P2WSH"
+    P2TR = "P2TR"
 
 
 class AddressPrefixes(msgspec.Struct, frozen=True):
@@ -88,12 +99,12 @@ def p2tr(key: PublicKey, network: AddressPrefixes) -> str:
     return segwit(network.prefix, 1, taproot_public_key(key.compressed[1:])[1:])
 
 
-_KINDS: Mapping[str, Callable[[PublicKey, AddressPrefixes], str]] = {
-    "P2PKH": p2pkh,
-    "P2SH": p2sh,
-    "P2WPKH": p2wpkh,
-    "P2WSH": p2wsh,
-    "P2TR": p2tr,
+_KINDS: Mapping[ScriptKind, Callable[[PublicKey, AddressPrefixes], str]] = {
+    ScriptKind.P2PKH: p2pkh,
+    ScriptKind.P2SH: p2sh,
+    ScriptKind.P2WPKH: p2wpkh,
+    ScriptKind.P2WSH: p2wsh,
+    ScriptKind.P2TR: p2tr,
 }
 
 
@@ -101,14 +112,14 @@ def encoders() -> dict[AddressFormat, Callable[[PublicKey], str]]:
     """The encoder of each address format, for every network and kind."""
 
     def encoder(
-        kind: Callable[[PublicKey, AddressPrefixes], str], network: AddressPrefixes
+        encode: Callable[[PublicKey, AddressPrefixes], str], network: AddressPrefixes
     ) -> Callable[[PublicKey], str]:
-        return lambda key: kind(key, network)
+        return lambda key: encode(key, network)
 
     return {
-        AddressFormat(f"ADDRESS_FORMAT_BITCOIN_{network_name}_{kind_name}"): encoder(kind, network)
+        AddressFormat(f"ADDRESS_FORMAT_BITCOIN_{network_name}_{kind}"): encoder(encode, network)
         for network_name, network in NETWORKS.items()
-        for kind_name, kind in _KINDS.items()
+        for kind, encode in _KINDS.items()
     }
 
 

@@ -7,24 +7,29 @@ addresses are written (`chains.addresses`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from keystead.api.enums import AddressFormat
-from keystead.chains.addresses.bitcoin import NETWORKS, AddressPrefixes, hash160
+from keystead.chains.addresses.bitcoin import NETWORKS, AddressPrefixes, ScriptKind, hash160
 from keystead.chains.addresses.text import base58check, segwit
 from keystead.chains.taproot import taproot_public_key
 
 OP_CODESEPARATOR: Final = 0xAB
 
-P2PKH, P2SH, P2WPKH, P2WSH, P2TR = "P2PKH", "P2SH", "P2WPKH", "P2WSH", "P2TR"
+_KIND_OF_WITNESS: Final[Mapping[tuple[int, int], ScriptKind]] = {
+    (0, 20): ScriptKind.P2WPKH,
+    (0, 32): ScriptKind.P2WSH,
+    (1, 32): ScriptKind.P2TR,
+}
+"""The kinds of witness programs by version and length."""
 
 
-def network_and_kind(address_format: AddressFormat | None) -> tuple[AddressPrefixes, str] | None:
+def network_and_kind(address_format: AddressFormat | None) -> tuple[AddressPrefixes, ScriptKind] | None:
     """The network and kind of ADDRESS_FORMAT_BITCOIN_<network>_<kind>; None for a format of another chain."""
     chain, _, named = (address_format or "").removeprefix("ADDRESS_FORMAT_").partition("_")
     network, _, kind = named.partition("_")
-    return (NETWORKS[network], kind) if chain == "BITCOIN" else None
+    return (NETWORKS[network], ScriptKind(kind)) if chain == "BITCOIN" else None
 
 
 def p2pkh(key_hash: bytes) -> bytes:
@@ -48,21 +53,21 @@ def p2tr(compressed: bytes) -> bytes:
     return b"\x51\x20" + taproot_public_key(compressed[1:])[1:]
 
 
-def kind_of(script: bytes) -> str:
-    """One of the five kinds, or "" for any other script."""
+def kind_of(script: bytes) -> ScriptKind | None:
+    """The kind of this script; None for a script that is of no kind."""
     if script == p2pkh(script[3:23]):
-        return P2PKH
+        return ScriptKind.P2PKH
     if len(script) == 23 and script.startswith(b"\xa9\x14") and script.endswith(b"\x87"):
-        return P2SH
-    return {(0, 20): P2WPKH, (0, 32): P2WSH, (1, 32): P2TR}.get(_witness_shape(script), "")
+        return ScriptKind.P2SH
+    return _KIND_OF_WITNESS.get(_witness_shape(script))
 
 
 def address_of(script: bytes, network: AddressPrefixes) -> str:
     """The address that pays to this script; "" if there is no such address."""
     kind = kind_of(script)
-    if kind == P2PKH:
+    if kind is ScriptKind.P2PKH:
         return base58check(network.p2pkh + script[3:23])
-    if kind == P2SH:
+    if kind is ScriptKind.P2SH:
         return base58check(network.p2sh + script[2:22])
     version, size = _witness_shape(script)
     # A program of version 0 with another length is unspendable, and has no address (BIP-173).

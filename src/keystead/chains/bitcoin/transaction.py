@@ -7,23 +7,18 @@ Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.addresses.bitcoin import AddressPrefixes, hash160, single_key_script
+from keystead.chains.addresses.bitcoin import AddressPrefixes, ScriptKind, hash160, single_key_script
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
 from keystead.chains.bitcoin.psbt import InputKeyType, Psbt, PsbtInput, read_psbt
 from keystead.chains.bitcoin.scripts import (
     OP_CODESEPARATOR,
-    P2PKH,
-    P2SH,
-    P2TR,
-    P2WPKH,
-    P2WSH,
     address_of,
     kind_of,
     network_and_kind,
@@ -71,19 +66,21 @@ class _InputRules(msgspec.Struct, frozen=True):
 
 _FINAL = (InputKeyType.FINAL_SCRIPTSIG, InputKeyType.FINAL_SCRIPTWITNESS)
 _SCRIPTS = (InputKeyType.REDEEM_SCRIPT, InputKeyType.WITNESS_SCRIPT)
-_RULES: Final[Mapping[str, _InputRules]] = {
-    P2PKH: _InputRules((InputKeyType.NON_WITNESS_UTXO,), (InputKeyType.WITNESS_UTXO, *_SCRIPTS, *_FINAL)),
-    P2SH: _InputRules(
+_RULES: Final[Mapping[ScriptKind, _InputRules]] = {
+    ScriptKind.P2PKH: _InputRules(
+        (InputKeyType.NON_WITNESS_UTXO,), (InputKeyType.WITNESS_UTXO, *_SCRIPTS, *_FINAL)
+    ),
+    ScriptKind.P2SH: _InputRules(
         (InputKeyType.NON_WITNESS_UTXO, InputKeyType.REDEEM_SCRIPT),
         (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT, *_FINAL),
     ),
     # NON_WITNESS_UTXO is allowed: wallets include it, because the signature does not commit to the amounts of other
     # inputs.
-    P2WPKH: _InputRules((InputKeyType.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
-    P2WSH: _InputRules(
+    ScriptKind.P2WPKH: _InputRules((InputKeyType.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
+    ScriptKind.P2WSH: _InputRules(
         (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT), (InputKeyType.REDEEM_SCRIPT, *_FINAL)
     ),
-    P2TR: _InputRules(
+    ScriptKind.P2TR: _InputRules(
         (InputKeyType.WITNESS_UTXO,),
         (
             InputKeyType.NON_WITNESS_UTXO,
@@ -102,7 +99,7 @@ class _Account(msgspec.Struct, frozen=True):
     """The account that signs. `script`: the script that its address pays to."""
 
     party: Party
-    kind: str
+    kind: ScriptKind
     network: AddressPrefixes
     script: bytes
 
@@ -121,7 +118,10 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
         raise unparsable(f"it has no input of {party.address or account.kind}")
     for psbt_input in own:
         _check_own(account, psbt_input)
-    if account.kind in (P2PKH, P2SH) and len(own) * psbt.transaction_bytes > LEGACY_BYTES_HASHED_MAX:
+    if (
+        account.kind in (ScriptKind.P2PKH, ScriptKind.P2SH)
+        and len(own) * psbt.transaction_bytes > LEGACY_BYTES_HASHED_MAX
+    ):
         raise unparsable(
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
             "to sign at once: spend fewer, or receive at a SegWit address"
@@ -138,7 +138,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
         )
 
     return UnsignedTransaction(
-        scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind == P2TR else SignatureScheme.ECDSA,
+        scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind is ScriptKind.P2TR else SignatureScheme.ECDSA,
         messages=tuple(_digest(account, psbt_input, psbt, digests) for psbt_input in own),
         describe=view.describe,
         assemble=assemble,
@@ -183,12 +183,12 @@ def _account(party: Party) -> _Account:
     return _Account(party, kind, network, _SCRIPT_OF[kind](party.compressed))
 
 
-_SCRIPT_OF: Final[Mapping[str, Callable[[bytes], bytes]]] = {
-    P2PKH: lambda key: p2pkh(hash160(key)),
-    P2SH: lambda key: p2sh(single_key_script(key)),
-    P2WPKH: lambda key: p2wpkh(hash160(key)),
-    P2WSH: lambda key: p2wsh(single_key_script(key)),
-    P2TR: p2tr,
+_SCRIPT_OF: Final[Mapping[ScriptKind, Callable[[bytes], bytes]]] = {
+    ScriptKind.P2PKH: lambda key: p2pkh(hash160(key)),
+    ScriptKind.P2SH: lambda key: p2sh(single_key_script(key)),
+    ScriptKind.P2WPKH: lambda key: p2wpkh(hash160(key)),
+    ScriptKind.P2WSH: lambda key: p2wsh(single_key_script(key)),
+    ScriptKind.P2TR: p2tr,
 }
 
 
@@ -200,7 +200,11 @@ def _is_own(account: _Account, psbt_input: PsbtInput, psbt: Psbt) -> bool:
     spent = psbt.spent[psbt_input.number].script
     if spent == account.script:
         return True
-    return account.kind in (P2SH, P2WSH) and kind_of(spent) == account.kind and _has_key(account, psbt_input, spent)
+    return (
+        account.kind in (ScriptKind.P2SH, ScriptKind.P2WSH)
+        and kind_of(spent) is account.kind
+        and _has_key(account, psbt_input, spent)
+    )
 
 
 def _has_key(account: _Account, psbt_input: PsbtInput, spent: bytes) -> bool:
@@ -209,7 +213,7 @@ def _has_key(account: _Account, psbt_input: PsbtInput, spent: bytes) -> bool:
         psbt_input.get(InputKeyType.REDEEM_SCRIPT),
         psbt_input.get(InputKeyType.WITNESS_SCRIPT),
     )
-    if account.kind == P2WSH:
+    if account.kind is ScriptKind.P2WSH:
         return witness_script is not None and p2wsh(witness_script) == spent and key in witness_script
     nested = p2wpkh(hash160(key))
     if spent == p2sh(nested):
@@ -239,18 +243,18 @@ def _check_own(account: _Account, psbt_input: PsbtInput) -> None:
 def _digest(account: _Account, psbt_input: PsbtInput, psbt: Psbt, digests: Digests) -> bytes:
     spent = psbt.spent[psbt_input.number].script
     match account.kind:
-        case "P2PKH":
+        case ScriptKind.P2PKH:
             return digests.legacy(psbt_input.number, spent)
-        case "P2WPKH":
+        case ScriptKind.P2WPKH:
             return digests.segwit(psbt_input.number, p2pkh(spent[2:]))
-        case "P2SH":
+        case ScriptKind.P2SH:
             return digests.legacy(psbt_input.number, _script(psbt_input, InputKeyType.REDEEM_SCRIPT, spent))
-        case "P2WSH":
+        case ScriptKind.P2WSH:
             return digests.segwit(psbt_input.number, _script(psbt_input, InputKeyType.WITNESS_SCRIPT, spent))
-        case "P2TR":
+        case ScriptKind.P2TR:
             return digests.taproot(psbt_input.number)
         case _:
-            raise AssertionError(account.kind)
+            assert_never(account.kind)
 
 
 def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
@@ -263,7 +267,7 @@ def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
         raise psbt_input.refusal(f"its {name} has {len(script)} bytes, at most {limit} are possible")
     if (p2sh if legacy else p2wsh)(script) != spent:
         raise psbt_input.refusal(f"its {name} is not the script that is paid to")
-    if legacy and kind_of(script) in (P2WPKH, P2WSH):
+    if legacy and kind_of(script) in (ScriptKind.P2WPKH, ScriptKind.P2WSH):
         raise psbt_input.refusal(f"SegWit nested in P2SH is not signed: its {name} is {kind_of(script)}")
     if OP_CODESEPARATOR in operations(script):
         raise psbt_input.refusal(f"its {name} has an OP_CODESEPARATOR, which is not signed")
@@ -272,7 +276,7 @@ def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
 
 def _record(account: _Account, signature: Signature) -> tuple[bytes, bytes]:
     """The key and the value of the record of a signature."""
-    if account.kind == P2TR:
+    if account.kind is ScriptKind.P2TR:
         return bytes([InputKeyType.TAP_KEY_SIG]), signature.r + signature.s
     r, s = int.from_bytes(signature.r), int.from_bytes(signature.s)
     # Nodes relay only the lower of the two possible s (BIP-146).
@@ -294,7 +298,7 @@ def _keywords(psbt: Psbt, network: AddressPrefixes, fee: int) -> dict[str, Any]:
                 "value": output.satoshis,
                 "script_pubkey": output.script.hex(),
                 "address": address_of(output.script, network),
-                "address_type": kind_of(output.script).lower(),
+                "address_type": (kind_of(output.script) or "").lower(),
             }
             for output in transaction.outputs
         ],

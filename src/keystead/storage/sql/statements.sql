@@ -118,9 +118,6 @@ ORDER BY policy_evaluation.id;
 -- name: interface_texts
 SELECT id, text FROM interface_text WHERE organization_id = :organization_id;
 
--- name: interface_text
-SELECT text FROM interface_text WHERE organization_id = :organization_id AND id = :id;
-
 -- Wallet accounts and secrets. kept_account: without those of deleted wallets.
 
 -- name: has_account
@@ -149,10 +146,6 @@ ORDER BY id DESC LIMIT :limit;
 SELECT body FROM kept_account
 WHERE organization_id = :organization_id AND wallet_id = :wallet_id AND id > :cursor
 ORDER BY id LIMIT :limit;
-
--- name: sealed_secret
-SELECT key_id, ciphertext FROM sealed_secret
-WHERE organization_id = :organization_id AND record_id = :record_id AND purpose = :purpose;
 
 -- name: sealed_secrets
 SELECT record_id, purpose, key_id, ciphertext FROM sealed_secret WHERE organization_id = :organization_id;
@@ -206,14 +199,8 @@ SELECT body FROM process WHERE expires_at_ms > :now_ms ORDER BY expires_at_ms;
 -- name: organization_count
 SELECT count(*) FROM (SELECT id FROM organization WHERE id > :cursor LIMIT :limit) AS counted;
 
--- name: one_time_code
-SELECT body FROM one_time_code WHERE organization_id = :organization_id AND id = :id;
-
 -- name: one_time_codes
 SELECT body FROM one_time_code WHERE organization_id = :organization_id AND id > :cursor ORDER BY id LIMIT :limit;
-
--- name: code_count
-SELECT body FROM one_time_code_count WHERE organization_id = :organization_id AND subject = :subject;
 
 -- name: used_token
 -- Of any organization: see the table.
@@ -228,9 +215,6 @@ SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL;
 -- name: oldest_due_message
 -- When it was, or will be, due: later than its first attempt if that failed.
 SELECT min(due_ms) FROM outgoing_message WHERE due_ms IS NOT NULL;
-
--- name: outgoing_message
-SELECT body FROM outgoing_message WHERE organization_id = :organization_id AND id = :id;
 
 -- name: outgoing_messages
 SELECT body FROM outgoing_message
@@ -287,12 +271,6 @@ ORDER BY id LIMIT :limit;
 SELECT count(*) FROM (
     SELECT 1 FROM webhook_delivery WHERE due_ms IS NOT NULL AND endpoint_id > '' LIMIT :limit
 ) AS waiting;
-
--- name: webhook_event
-SELECT body FROM webhook_event WHERE organization_id = :organization_id AND id = :id;
-
--- name: webhook_lease
-SELECT body FROM webhook_lease WHERE organization_id = :organization_id AND endpoint_id = :endpoint_id;
 
 -- name: released_webhook_leases
 SELECT endpoint_id FROM webhook_lease WHERE expires_at_ms = 0 LIMIT :limit;
