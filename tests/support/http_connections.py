@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from keystead.api.rendering import error_answer
 from keystead.server.caller_address import CallerAddresses
-from keystead.server.connection import Answer, HttpConnection
+from keystead.server.connection import AnswerRequest, HttpConnection
 from keystead.server.connections import ConnectionLimits, Connections
 from keystead.server.http_messages import HttpAnswer, HttpRequest
 
@@ -68,7 +68,7 @@ class Listening:
 
 
 @asynccontextmanager
-async def listening(answer: Answer = path_as_answer, **limits: Any) -> AsyncIterator[Listening]:
+async def listening(answer: AnswerRequest = path_as_answer, **limits: Any) -> AsyncIterator[Listening]:
     connections = Connections(replace(LIMITS, **limits))
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: HttpConnection(connections, answer), "127.0.0.1", 0)

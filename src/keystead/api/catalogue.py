@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-Kind = Literal["query", "submit"]
+OperationKind = Literal["query", "submit"]
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     - `results`: the results of its activities, by the member of `result` that holds each.
     """
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[OperationKind]
 
     name: str
     module: str

@@ -32,7 +32,7 @@ class QueryRequest(RequestStruct, frozen=True):
 
 
 ShortText = Annotated[str, Meta(max_length=255, pattern=NO_CONTROLS)]
-Token = Annotated[str, Meta(max_length=16_384)]
+TokenText = Annotated[str, Meta(max_length=16_384)]
 """A JWT or other opaque text."""
 
 Base64Url = Annotated[str, Meta(max_length=65_536, pattern=BASE64URL)]
@@ -130,7 +130,7 @@ class OidcClaims(RequestStruct, frozen=True):
 
 class OauthProviderParamsV2(RequestStruct, frozen=True):
     provider_name: Label
-    oidc_token: Token | None = None
+    oidc_token: TokenText | None = None
     oidc_claims: OidcClaims | None = None
 
 
@@ -138,7 +138,7 @@ class OauthProviderParams(RequestStruct, frozen=True):
     """The older form: a token only."""
 
     provider_name: Label
-    oidc_token: Token
+    oidc_token: TokenText
 
 
 class AuthenticationMethodParams(RequestStruct, frozen=True):

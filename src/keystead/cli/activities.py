@@ -18,7 +18,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.api.spelling import did_you_mean
 from keystead.cli import following
-from keystead.cli.columns import GREEN, RED, YELLOW, Column, Record, ends_of, id_column
+from keystead.cli.columns import GREEN, RED, YELLOW, Column, JsonRecord, ends_of, id_column
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.instants import made_at_ms, read_instant
 from keystead.cli.names import names_in
@@ -125,9 +125,9 @@ def _versions(activity_kind: str) -> list[str]:
 
 def _read_activities(
     client: Client, filters: Mapping[str, Any], since_ms: int, after: str, wanted: int | None
-) -> tuple[list[Record], bool]:
+) -> tuple[list[JsonRecord], bool]:
     """At most `wanted` activities, newest first, and whether there may be more of them."""
-    records: list[Record] = []
+    records: list[JsonRecord] = []
     for activity in _newest(client, filters, after, min(PAGE, wanted or PAGE)):
         if made_at_ms(activity["id"]) < since_ms:
             return records, False
@@ -137,7 +137,7 @@ def _read_activities(
     return records, False
 
 
-def _newest(client: Client, filters: Mapping[str, Any], after: str, page_size: int) -> Iterator[Record]:
+def _newest(client: Client, filters: Mapping[str, Any], after: str, page_size: int) -> Iterator[JsonRecord]:
     options = {"limit": str(page_size), **({"after": after} if after else {})}
     while True:
         answer = client.request("query/list_activities", {"paginationOptions": options, **filters})["activities"]
@@ -147,7 +147,7 @@ def _newest(client: Client, filters: Mapping[str, Any], after: str, page_size: i
         options = {"limit": str(PAGE), "after": answer[-1]["id"]}
 
 
-def _submitter(activity: Record) -> str:
+def _submitter(activity: JsonRecord) -> str:
     return name_of(activity["votes"][0]) if activity["votes"] else ""
 
 
@@ -172,7 +172,7 @@ _COLUMNS = (
 
 
 def _line_printer(client: Client) -> following.Show:
-    def show(activity: Record) -> None:
+    def show(activity: JsonRecord) -> None:
         described = describe_activity(activity, names_in(client, [activity]))
         votes = len(activity["votes"])
         cells = (
@@ -189,5 +189,5 @@ def _line_printer(client: Client) -> following.Show:
     return show
 
 
-def _print_json_line(activity: Record) -> None:
+def _print_json_line(activity: JsonRecord) -> None:
     print(msgspec.json.encode(activity).decode(), flush=True)

@@ -33,10 +33,12 @@ Methods = Annotated[
     list[AuthMethod] | None,
     typer.Option("--method", help="A way to log in that is allowed. Repeatable; all if left out."),
 ]
-Name = Annotated[str, typer.Option("--app-name", help="The application's name in messages.")]
-Session = Annotated[int, typer.Option("--session-seconds", help="How long a session lasts; 0 does not change it.")]
-CodeLength = Annotated[int, typer.Option("--code-length", help="Characters of a one-time code, 6 to 9.")]
-CodeForm = Annotated[
+NameOption = Annotated[str, typer.Option("--app-name", help="The application's name in messages.")]
+SessionOption = Annotated[
+    int, typer.Option("--session-seconds", help="How long a session lasts; 0 does not change it.")
+]
+CodeLengthOption = Annotated[int, typer.Option("--code-length", help="Characters of a one-time code, 6 to 9.")]
+CodeFormOption = Annotated[
     bool | None, typer.Option("--letters/--digits", help="Whether one-time codes have letters, or digits only.")
 ]
 Clients = Annotated[
@@ -57,10 +59,10 @@ Redirect = Annotated[str, typer.Option("--redirect-url", help="Where OAuth provi
 def create(
     origin: Origins = None,
     method: Methods = None,
-    app_name: Name = "",
-    session_seconds: Session = 0,
-    code_length: CodeLength = 0,
-    letters: CodeForm = None,
+    app_name: NameOption = "",
+    session_seconds: SessionOption = 0,
+    code_length: CodeLengthOption = 0,
+    letters: CodeFormOption = None,
     oauth_client: Clients = None,
     link_google: Linked = None,
     redirect_url: Redirect = "",
@@ -87,10 +89,10 @@ def update(
     config_id: Annotated[str, typer.Argument(metavar="CONFIG_ID", help="Id of the configuration.")],
     origin: Origins = None,
     method: Methods = None,
-    app_name: Name = "",
-    session_seconds: Session = 0,
-    code_length: CodeLength = 0,
-    letters: CodeForm = None,
+    app_name: NameOption = "",
+    session_seconds: SessionOption = 0,
+    code_length: CodeLengthOption = 0,
+    letters: CodeFormOption = None,
     oauth_client: Clients = None,
     link_google: Linked = None,
     redirect_url: Redirect = "",

@@ -18,7 +18,8 @@ import msgspec
 
 from keystead.cli.texts import printable
 
-Record = dict[str, Any]
+JsonRecord = dict[str, Any]
+"""A record as the server sent it, with the field names of the API."""
 
 _GAP: Final = 2
 _TEXT_MIN: Final = 12
@@ -35,11 +36,11 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    cell: Callable[[Record], str]
+    cell: Callable[[JsonRecord], str]
     short: Callable[[str], str] | None = None
     cut: bool = False
     optional: int = 0
-    colour: Callable[[Record], str] | None = None
+    colour: Callable[[JsonRecord], str] | None = None
 
 
 class _FilledColumn(msgspec.Struct, frozen=True):
@@ -51,7 +52,7 @@ class _FilledColumn(msgspec.Struct, frozen=True):
         return max(map(width_of, (self.definition.name, *self.cells)))
 
 
-def id_column(name: str, cell: Callable[[Record], str]) -> Column:
+def id_column(name: str, cell: Callable[[JsonRecord], str]) -> Column:
     """A column of ids: shortened to the end of the id, which no other id of the organization is likely to share."""
     return Column(name=name, cell=cell, short=lambda text: text.rpartition("-")[2])
 
@@ -62,7 +63,7 @@ def ends_of(address: str) -> str:
     return address if len(address) <= 13 else f"{address[:6]}…{address[-4:]}"
 
 
-def table(records: Sequence[Record], columns: Sequence[Column], width: int | None) -> Iterator[str]:
+def table(records: Sequence[JsonRecord], columns: Sequence[Column], width: int | None) -> Iterator[str]:
     """The lines of the table, its header first. `width`: of the terminal; None for no limit."""
     filled = [
         _FilledColumn(definition, tuple(printable(definition.cell(record)) for record in records))

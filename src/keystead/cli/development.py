@@ -24,7 +24,7 @@ from keystead.cli.failure import Failure
 from keystead.cli.memory_folder import memory_folder
 from keystead.pipeline.store import Page
 from keystead.server import logs
-from keystead.server.connection import Answer
+from keystead.server.connection import AnswerRequest
 from keystead.server.console_link import ConsoleLink
 from keystead.server.development.development import Development
 from keystead.server.development.fixture_file import FixtureError, Fixtures, read_fixtures
@@ -85,9 +85,9 @@ FixturesOption = Annotated[
     typer.Option("--fixtures", help="TOML or JSON file with organizations. Those that do not exist yet are made."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log no requests.")]
-LogFormat = Literal["json", "pretty", "auto"]
+LogForm = Literal["json", "pretty", "auto"]
 LogOption = Annotated[
-    LogFormat,
+    LogForm,
     typer.Option("--log", help="Form of the log: json, or pretty for people; auto: pretty on a terminal."),
 ]
 
@@ -139,7 +139,7 @@ def dev(
         link = ConsoleLink(credentials)
         development = Development(settings, folder.source(seed), link)
 
-        async def application(service: Service) -> Answer:
+        async def application(service: Service) -> AnswerRequest:
             proxy_id = await _auth_proxy_id(service, credentials.organization_id)
             banner = development_banner(
                 credentials,
@@ -163,7 +163,7 @@ def dev(
 
 
 def _serve(
-    service: Service, sockets: Sequence[socket.socket], application: Callable[[Service], Awaitable[Answer]]
+    service: Service, sockets: Sequence[socket.socket], application: Callable[[Service], Awaitable[AnswerRequest]]
 ) -> None:
     try:
         serve_service(service, sockets, application)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus
+from keystead.cli.columns import JsonRecord
 from keystead.cli.instants import made_at_ms
 from keystead.client.client import Client
 from keystead.client.errors import (
@@ -32,9 +33,8 @@ one."""
 _OPEN = [status.value for status in ActivityStatus if status not in FINAL_STATUSES]
 _TEMPORARY = (ConnectionFailed, RequestTimedOut, ServerError, LimitReached)
 
-Record = dict[str, Any]
-Ask = Callable[[str, Mapping[str, Any]], Record]
-Show = Callable[[Record], None]
+Ask = Callable[[str, Mapping[str, Any]], JsonRecord]
+Show = Callable[[JsonRecord], None]
 
 
 def follow(client: Client, limit: int, interval_s: float, show: Show) -> None:
@@ -80,7 +80,7 @@ class Feed:
         self._known: dict[str, str] = {}
         self._open: set[str] = set()
 
-    def begin(self, limit: int) -> list[Record]:
+    def begin(self, limit: int) -> list[JsonRecord]:
         """The newest activities, the oldest of them first."""
         newest = self._page({"limit": str(limit)}, {})
         waiting, _ = self._waiting()
@@ -88,7 +88,7 @@ class Feed:
         self._learn([*newest, *waiting])
         return newest[::-1]
 
-    def poll(self) -> list[Record]:
+    def poll(self) -> list[JsonRecord]:
         """The activities that are new or changed since the last poll, in the order of their changes."""
         activities = {activity["id"]: activity for activity in self._newer()}
         waiting, oldest = self._waiting()
@@ -102,12 +102,12 @@ class Feed:
         self._learn(list(activities.values()))
         return sorted(changes, key=_changed_at)
 
-    def _is_change(self, activity: Record) -> bool:
+    def _is_change(self, activity: JsonRecord) -> bool:
         known = self._known.get(activity["id"])
         # An unknown activity below the cursor is old: it waited beyond the pages that earlier polls read.
         return activity["id"] > self._cursor if known is None else known != _mark(activity)
 
-    def _learn(self, activities: list[Record]) -> None:
+    def _learn(self, activities: list[JsonRecord]) -> None:
         for activity in activities:
             activity_id = activity["id"]
             self._known[activity_id] = _mark(activity)
@@ -120,7 +120,7 @@ class Feed:
         for activity_id in [known for known in self._known if known < self._cursor and known not in self._open]:
             del self._known[activity_id]
 
-    def _newer(self) -> Iterator[Record]:
+    def _newer(self) -> Iterator[JsonRecord]:
         """The activities beyond the cursor; all activities, if there is no cursor yet."""
         cursor = self._cursor
         beyond = "before" if cursor else "after"
@@ -132,9 +132,9 @@ class Feed:
             # The newest come first, so newer pages continue from the first record, and older pages from the last.
             cursor = page[0]["id"] if beyond == "before" else page[-1]["id"]
 
-    def _waiting(self) -> tuple[list[Record], str]:
+    def _waiting(self) -> tuple[list[JsonRecord], str]:
         """The newest waiting activities, and the id below which there may be more of them; "" if these are all."""
-        waiting: list[Record] = []
+        waiting: list[JsonRecord] = []
         options = {"limit": str(PAGE)}
         for _ in range(OPEN_PAGES_MAX):
             page = self._page(options, {"filterByStatus": _OPEN})
@@ -144,25 +144,25 @@ class Feed:
             options["after"] = page[-1]["id"]
         return waiting, waiting[-1]["id"]
 
-    def _page(self, options: Mapping[str, str], filters: Mapping[str, Any]) -> list[Record]:
+    def _page(self, options: Mapping[str, str], filters: Mapping[str, Any]) -> list[JsonRecord]:
         answer = self._ask("query/list_activities", {"paginationOptions": options, **filters})
-        activities: list[Record] = answer["activities"]
+        activities: list[JsonRecord] = answer["activities"]
         return activities
 
-    def _get(self, activity_id: str) -> Record | None:
+    def _get(self, activity_id: str) -> JsonRecord | None:
         try:
-            activity: Record = self._ask("query/get_activity", {"activityId": activity_id})["activity"]
+            activity: JsonRecord = self._ask("query/get_activity", {"activityId": activity_id})["activity"]
         except NotFound:
             return None
         return activity
 
 
-def _mark(activity: Record) -> str:
+def _mark(activity: JsonRecord) -> str:
     """A value that changes whenever the activity changes."""
     return f"{activity['status']} {activity['updatedAt']} {len(activity['votes'])}"
 
 
-def _changed_at(activity: Record) -> tuple[int, int, str]:
+def _changed_at(activity: JsonRecord) -> tuple[int, int, str]:
     updated = activity["updatedAt"]
     if isinstance(updated, Mapping):
         return int(updated["seconds"]), int(updated["nanos"]), activity["id"]

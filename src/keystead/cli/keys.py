@@ -25,13 +25,15 @@ app.command("new-master")(new_master)
 app.command("rotate-master")(rotate)
 
 
-DatabaseUrl = Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")]
+DatabaseUrlOption = Annotated[str, typer.Option(help="postgresql://… or sqlite:///FILE.")]
 MasterKeyFile = Annotated[str, typer.Option(help="File that holds the master key.")]
 Data = Annotated[Path, typer.Option(help="Folder of a development server, used if no database is given.")]
 
 
 @app.command("list")
-def list_keys(database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT) -> None:
+def list_keys(
+    database_url: DatabaseUrlOption = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT
+) -> None:
     """Print the public keys of the installation, as JSON.
 
     Each has its use beside it, as in the answer to GET /installation-keys. Every setting is also a variable
@@ -43,7 +45,7 @@ def list_keys(database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "
 
 @app.command("bundle-signer")
 def bundle_signer(
-    database_url: DatabaseUrl = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT
+    database_url: DatabaseUrlOption = "", master_key_file: MasterKeyFile = "", data: Data = DEFAULT
 ) -> None:
     """Print the public key that signs bundles, as JSON.
 

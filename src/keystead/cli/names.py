@@ -4,19 +4,18 @@ mention."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import ServiceError
 from keystead.chains.addresses.comparison import address_key
 from keystead.chains.contract_interfaces import ParsedInterface, read_interface
+from keystead.cli.columns import JsonRecord
 from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.describe.activity import intent_of, mentioned_ids, transaction_of
 from keystead.describe.description import Names
-
-Record = dict[str, Any]
 
 _SOURCES: Final = (
     ("list_users", "users", "userId", "userName"),
@@ -31,12 +30,12 @@ _SOURCES: Final = (
 _CHANGE_POLICIES: Final = frozenset({"UPDATE_POLICY", "DELETE_POLICY", "DELETE_POLICIES"})
 
 
-def names_in(client: Client, activities: Iterable[Record]) -> Names:
+def names_in(client: Client, activities: Iterable[JsonRecord]) -> Names:
     """The names of what the activities mention. Raises KeysteadError."""
     activities = list(activities)
     wanted = {mentioned for activity in activities for mentioned in mentioned_ids(intent_of(activity))}
     of_ids: dict[str, str] = {}
-    policies: dict[str, Record] = {}
+    policies: dict[str, JsonRecord] = {}
     if any(activity_kind(activity["type"]) in _CHANGE_POLICIES for activity in activities):
         policies = {policy["policyId"]: policy for policy in _read_list(client, "list_policies", "policies")}
         of_ids |= {id_: policy["policyName"] for id_, policy in policies.items() if id_ in wanted}
@@ -53,7 +52,7 @@ def names_in(client: Client, activities: Iterable[Record]) -> Names:
     return Names(of_ids=of_ids, policies=policies, interfaces=_interfaces(client, contracts))
 
 
-def _contracts(activity: Record) -> tuple[str, ...]:
+def _contracts(activity: JsonRecord) -> tuple[str, ...]:
     try:
         view = transaction_of(activity)
     except ServiceError:
@@ -75,10 +74,10 @@ def _interfaces(client: Client, contracts: set[str]) -> dict[str, ParsedInterfac
     }
 
 
-def _read_list(client: Client, query: str, member: str) -> list[Record]:
+def _read_list(client: Client, query: str, member: str) -> list[JsonRecord]:
     """The records of a list; none if the server does not know the query."""
     try:
-        records: list[Record] = client.query(query)[member]
+        records: list[JsonRecord] = client.query(query)[member]
     except (NotFound, NotImplementedByServer):
         return []
     return records

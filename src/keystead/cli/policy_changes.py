@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -19,7 +19,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Policy
 from keystead.cli.asking import Yes, confirm
 from keystead.cli.case_files import malformed_files, policies_at
-from keystead.cli.columns import GREEN, RED, Column, coloured, id_column
+from keystead.cli.columns import GREEN, RED, Column, JsonRecord, coloured, id_column
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
 from keystead.cli.policy_warnings import print_warnings
@@ -31,8 +31,6 @@ from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.describe.policy_changes import FIELDS, policy_diff
 from keystead.policies.linting.warnings import ServerSettings, policy_warnings
-
-Record = dict[str, Any]
 
 BATCH_MAX = 100
 """The most policies in one request."""
@@ -51,8 +49,8 @@ class PolicyChange(msgspec.Struct, frozen=True, kw_only=True):
     that is deleted."""
 
     name: str
-    before: Record | None
-    after: Record | None
+    before: JsonRecord | None
+    after: JsonRecord | None
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -165,7 +163,7 @@ def _policy_ids_of_proxies(client: Client) -> frozenset[str]:
     return frozenset(config["policyId"] for config in configs)
 
 
-def _record(policy: Policy) -> Record:
+def _record(policy: Policy) -> JsonRecord:
     return {
         "policyName": policy.policy_name,
         "effect": str(policy.effect),
@@ -194,7 +192,7 @@ def _print_changes(difference: Difference, prune: bool) -> tuple[PolicyChange, .
     return changes
 
 
-def _submit_changes(client: Client, difference: Difference, prune: bool) -> Iterator[Record]:
+def _submit_changes(client: Client, difference: Difference, prune: bool) -> Iterator[JsonRecord]:
     """Submit the changes, and yield each activity. New policies come first, so that there is no time with too few
     rules."""
     for batch in _batches(difference.created):
@@ -213,7 +211,7 @@ def _batches(changes: Sequence[PolicyChange]) -> Iterator[Sequence[PolicyChange]
         yield changes[start : start + BATCH_MAX]
 
 
-def _update(policy_id: str, after: Record) -> Record:
+def _update(policy_id: str, after: JsonRecord) -> JsonRecord:
     return {
         "policyId": policy_id,
         "policyEffect": after["effect"],
@@ -224,14 +222,14 @@ def _update(policy_id: str, after: Record) -> Record:
     }
 
 
-def _submit(client: Client, operation: str, parameters: Record, done: str) -> Record:
-    activity: Record = client.submit(operation, parameters)["activity"]
+def _submit(client: Client, operation: str, parameters: JsonRecord, done: str) -> JsonRecord:
+    activity: JsonRecord = client.submit(operation, parameters)["activity"]
     state = done if _is_done(activity) else status(activity)
     print(f"activity {activity['id']}: {state}", file=sys.stderr)
     return activity
 
 
-def _is_done(activity: Record) -> bool:
+def _is_done(activity: JsonRecord) -> bool:
     return bool(activity["status"] == ActivityStatus.COMPLETED)
 
 

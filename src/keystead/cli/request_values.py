@@ -15,6 +15,7 @@ from keystead.api.enums import HashFunction, PayloadEncoding
 from keystead.api.errors import ServiceError
 from keystead.api.records import Policy
 from keystead.chains.payloads import read_payload
+from keystead.cli.columns import JsonRecord
 from keystead.cli.names import names_in
 from keystead.cli.texts import printable
 from keystead.client.client import Client
@@ -22,12 +23,12 @@ from keystead.describe.activity import intent_of, transaction_of
 from keystead.policies.compared_values import compared_values
 from keystead.policies.request import RequestedActivity, condition_values, visible_params
 
-Record = dict[str, Any]
-
 _OF_THE_KIND = frozenset({"activity.kind", "activity.type", "activity.resource", "activity.action"})
 
 
-def values_in_activity(client: Client, activity: Record, policies: Iterable[Policy]) -> dict[str, tuple[Any, ...]]:
+def values_in_activity(
+    client: Client, activity: JsonRecord, policies: Iterable[Policy]
+) -> dict[str, tuple[Any, ...]]:
     """The values in this activity of each field that a condition of these policies compares, by the field's path.
 
     The kind of the activity, its type, resource and action are left out. Raises KeysteadError.
@@ -59,7 +60,7 @@ def _snake_case(intent: Any) -> Iterator[tuple[str, Any]]:
         yield "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name), value
 
 
-def _keywords(client: Client, activity: Record) -> dict[str, Any]:
+def _keywords(client: Client, activity: JsonRecord) -> dict[str, Any]:
     """What policies see of a transaction, typed data or an authorization; empty for other activities."""
     intent = intent_of(activity)
     try:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
 
 from keystead.api.enums import VoteSelection
 from keystead.api.identifiers import UUID_PATTERN
-from keystead.cli.columns import BOLD, YELLOW, coloured
+from keystead.cli.columns import BOLD, YELLOW, JsonRecord, coloured
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
 from keystead.cli.names import names_in
@@ -29,8 +29,6 @@ from keystead.describe.description import ActivityDescription
 from keystead.describe.stamped import difference_from_stamped
 from keystead.describe.voters import credential_of, name_of
 
-Record = dict[str, Any]
-
 _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 _END_OF_ID = re.compile(r"[0-9a-f]{8,12}")
 PAGE = 100
@@ -39,7 +37,7 @@ PAGES_SEARCHED = 10
 
 LABEL_WIDTH = 13
 
-Target = Annotated[
+ShownTarget = Annotated[
     str,
     typer.Argument(
         metavar="ACTIVITY", help="Its id, the last 8 to 12 digits of its id, or its fingerprint (sha256:…)."
@@ -47,7 +45,7 @@ Target = Annotated[
 ]
 
 
-def show(activity: Target, credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
+def show(activity: ShownTarget, credentials: CredentialsFile = None, as_json: AsJson = False) -> None:
     """Describe what an activity asks for: in words, with who asked, the votes so far and those that are missing."""
     with open_client(credentials) as client:
         record = find_activity(client, activity)
@@ -60,10 +58,10 @@ def show(activity: Target, credentials: CredentialsFile = None, as_json: AsJson 
         print(line)
 
 
-def find_activity(client: Client, target: str) -> Record:
+def find_activity(client: Client, target: str) -> JsonRecord:
     """The activity with this id, end of an id, or fingerprint. Raises Failure unless there is exactly one."""
     if re.match(UUID_PATTERN, target):
-        activity: Record = client.query("get_activity", activityId=target)["activity"]
+        activity: JsonRecord = client.query("get_activity", activityId=target)["activity"]
         return activity
     if not _FINGERPRINT.fullmatch(target) and not _END_OF_ID.fullmatch(target):
         raise typer.BadParameter(
@@ -80,7 +78,7 @@ def find_activity(client: Client, target: str) -> Record:
     return matches[0]
 
 
-def _newest(client: Client) -> Iterator[Record]:
+def _newest(client: Client) -> Iterator[JsonRecord]:
     options = {"limit": str(PAGE)}
     for _ in range(PAGES_SEARCHED):
         page = client.query("list_activities", paginationOptions=options)["activities"]
@@ -90,7 +88,7 @@ def _newest(client: Client) -> Iterator[Record]:
         options["after"] = page[-1]["id"]
 
 
-def describe(client: Client, activity: Record) -> ActivityDescription:
+def describe(client: Client, activity: JsonRecord) -> ActivityDescription:
     """The description of an activity. Its first caution is that the server shows something else than was stamped,
     if so."""
     description = describe_activity(activity, names_in(client, [activity]))
@@ -114,7 +112,7 @@ def description_lines(description: ActivityDescription) -> Iterator[str]:
         yield coloured(f"  CAUTION  {printable(caution)}", YELLOW)
 
 
-def record_lines(activity: Record, waits: list[str]) -> Iterator[str]:
+def record_lines(activity: JsonRecord, waits: list[str]) -> Iterator[str]:
     """The lines of the activity's record: its id, type and status, who asked, the votes, what it waits for."""
     yield _label_line("activity", f"{activity['id']}  {kind(activity)}")
     yield _label_line("fingerprint", activity["fingerprint"])
@@ -128,7 +126,7 @@ def record_lines(activity: Record, waits: list[str]) -> Iterator[str]:
         yield _label_line("or" if index else "waits for", line)
 
 
-def vote_line(vote: Record, *, asked: bool) -> str:
+def vote_line(vote: JsonRecord, *, asked: bool) -> str:
     is_rejection = vote["selection"] == VoteSelection.REJECTED.value
     action = "rejected" if is_rejection else "asked" if asked else "approved"
     credential = credential_of(vote)

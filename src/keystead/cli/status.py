@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from keystead.cli.columns import Column, Record, table, terminal_width
+from keystead.cli.columns import Column, JsonRecord, table, terminal_width
 from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
@@ -112,15 +112,15 @@ def _columns(state: InstallationStatus, now_ms: int) -> list[Column]:
     """The columns of the table of processes. `last seen` is there if a process is late; it ran at least until
     then."""
 
-    def certificate(process: Record) -> str:
+    def certificate(process: JsonRecord) -> str:
         ends_ms = process["certificate_ends_ms"]
         return "" if ends_ms is None else f"ends in {span(ends_ms - now_ms)}"
 
-    def last_seen(process: Record) -> str:
+    def last_seen(process: JsonRecord) -> str:
         unseen_ms = _unseen_ms(process["seen_at_ms"], now_ms)
         return f"{span(unseen_ms)} ago" if unseen_ms else ""
 
-    def runs_for(process: Record) -> str:
+    def runs_for(process: JsonRecord) -> str:
         return span(now_ms - process["started_at_ms"] - _unseen_ms(process["seen_at_ms"], now_ms))
 
     seen = [Column(name="last seen", cell=last_seen)] if _late_note(state, now_ms) else []

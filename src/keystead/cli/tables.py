@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from keystead.cli.columns import Column, Record, ends_of, id_column, table, terminal_width
+from keystead.cli.columns import Column, JsonRecord, ends_of, id_column, table, terminal_width
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.requests import format_json, open_client
 from keystead.cli.texts import NONE, moment
@@ -73,7 +73,7 @@ def interfaces(credentials: CredentialsFile = None, as_json: AsJson = False) -> 
     )
 
 
-def show_table(records: Sequence[Record], as_json: bool, columns: Sequence[Column]) -> None:
+def show_table(records: Sequence[JsonRecord], as_json: bool, columns: Sequence[Column]) -> None:
     """Print the records as JSON, or as a table that fits the terminal."""
     if as_json:
         print(format_json(records))

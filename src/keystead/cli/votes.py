@@ -12,7 +12,7 @@ from keystead.cli.asking import Yes, confirm
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
 from keystead.cli.requests import format_json, open_client
-from keystead.cli.showing import Target, describe, description_lines, find_activity, record_lines
+from keystead.cli.showing import ShownTarget, describe, description_lines, find_activity, record_lines
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import status
 from keystead.cli.waiting import waits_for
@@ -22,14 +22,14 @@ _OPEN = frozenset({ActivityStatus.CONSENSUS_NEEDED, ActivityStatus.AUTHENTICATOR
 
 
 def approve(
-    activity: Target, yes: Yes = False, credentials: CredentialsFile = None, as_json: AsJson = False
+    activity: ShownTarget, yes: Yes = False, credentials: CredentialsFile = None, as_json: AsJson = False
 ) -> None:
     """Approve an activity that waits, after showing it. If no other approval is missing, it is then executed."""
     _vote("approve_activity", activity, yes, credentials, as_json)
 
 
 def reject(
-    activity: Target, yes: Yes = False, credentials: CredentialsFile = None, as_json: AsJson = False
+    activity: ShownTarget, yes: Yes = False, credentials: CredentialsFile = None, as_json: AsJson = False
 ) -> None:
     """Reject an activity that waits, after showing it. One rejection is final."""
     _vote("reject_activity", activity, yes, credentials, as_json)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from keystead.organizations.outgoing_messages import Channel
+from keystead.organizations.outgoing_messages import MessageChannel
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -21,7 +21,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
     id: str
     organization_id: str
-    channel: Channel
+    channel: MessageChannel
     recipient: str
     text: str
     subject: str = ""

@@ -19,7 +19,7 @@ from keystead.delivery.message import Message
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
 from keystead.delivery.stopping import FINISH_S, finish
-from keystead.organizations.outgoing_messages import Channel, EmailEventRow, OutgoingMessage, SendResult
+from keystead.organizations.outgoing_messages import EmailEventRow, MessageChannel, OutgoingMessage, SendResult
 
 logger = logging.getLogger("keystead.delivery")
 
@@ -57,7 +57,7 @@ class Outbox:
     def __init__(
         self,
         store: OutboxStore,
-        senders: Mapping[Channel, Sender],
+        senders: Mapping[MessageChannel, Sender],
         open_message: Callable[[OutgoingMessage], Awaitable[Message]],
         *,
         now_ms: Callable[[], int],

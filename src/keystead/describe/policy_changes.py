@@ -9,10 +9,10 @@ from typing import Any, Final
 FIELDS: Final = ("policyName", "effect", "consensus", "condition", "time", "notes")
 """The fields of a policy, in the order in which they are shown."""
 
-Policy = Mapping[str, Any]
+PolicyFields = Mapping[str, Any]
 
 
-def policy_diff(before: Policy | None, after: Policy | None) -> tuple[str, ...]:
+def policy_diff(before: PolicyFields | None, after: PolicyFields | None) -> tuple[str, ...]:
     """The lines of the fields that differ. `- ` marks lines of `before`, `+ ` marks lines of `after`.
 
     `before` and `after`: the policy, None if there is none. An absent member is the same as "". Empty if nothing
@@ -37,12 +37,12 @@ def _lines(text: str) -> list[str]:
     return text.split("\n") if text else []
 
 
-def policy_to_create(intent: Mapping[str, Any]) -> Policy:
+def policy_to_create(intent: Mapping[str, Any]) -> PolicyFields:
     """The policy that create_policy would make."""
     return {name: intent.get(name) for name in FIELDS}
 
 
-def policy_after_update(policy: Policy, intent: Mapping[str, Any]) -> Policy:
+def policy_after_update(policy: PolicyFields, intent: Mapping[str, Any]) -> PolicyFields:
     """The policy after update_policy. A member that the request does not have stays as it is."""
     given = {
         "policyName": intent.get("policyName"),

@@ -52,7 +52,7 @@ _ALGORITHMS_OF = {
 """The algorithms that a key can verify, by key type and curve."""
 
 
-class _Key(msgspec.Struct, frozen=True):
+class _JsonWebKey(msgspec.Struct, frozen=True):
     key_id: str | None
     by_algorithm: dict[str, jwt.PyJWK]
 
@@ -112,7 +112,7 @@ class KeySet:
         ]
 
 
-def _read_key(raw: msgspec.Raw) -> _Key | None:
+def _read_key(raw: msgspec.Raw) -> _JsonWebKey | None:
     """The key if it is for signatures and of an accepted type and size; otherwise None."""
     try:
         jwk = msgspec.json.decode(raw, type=_Jwk)
@@ -132,4 +132,4 @@ def _read_key(raw: msgspec.Raw) -> _Key | None:
     for key in by_algorithm.values():
         if isinstance(key.key, RSAPublicKey) and not RSA_BITS_MIN <= key.key.key_size <= RSA_BITS_MAX:
             return None
-    return _Key(jwk.kid, by_algorithm) if by_algorithm else None
+    return _JsonWebKey(jwk.kid, by_algorithm) if by_algorithm else None

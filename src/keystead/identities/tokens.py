@@ -43,7 +43,7 @@ class UnverifiedToken(msgspec.Struct, frozen=True):
     issuer: str
 
 
-class _Header(msgspec.Struct, frozen=True):
+class _TokenHeader(msgspec.Struct, frozen=True):
     alg: str
     kid: str | None = None
     typ: str | None = None
@@ -79,7 +79,7 @@ def read_unverified(token: str) -> UnverifiedToken:
     if _COMPACT.fullmatch(token) is None:
         raise BadToken("expected a JWT: three parts of base64url without padding, separated by dots")
     first, second, _ = token.split(".")
-    header = _read(_part(first, "header"), _Header, "header", "member")
+    header = _read(_part(first, "header"), _TokenHeader, "header", "member")
     if header.alg not in ALGORITHMS:
         raise BadToken(f"header: algorithm {header.alg[:32]!r}: expected one of {', '.join(ALGORITHMS)}")
     if header.crit is not msgspec.UNSET:

@@ -24,7 +24,7 @@ class BundleBroken(Exception):
     """The ciphertext was sealed to another key, or was changed."""
 
 
-class _Envelope(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class _ExportBundle(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     version: str = _VERSION
     data: str
     data_signature: str
@@ -89,7 +89,7 @@ def signed_envelope(
 ) -> str:
     """The JSON of `content` with its signature. `signing_public_key`: lower-case hex of 65 bytes."""
     data = msgspec.json.encode(content)
-    envelope = _Envelope(
+    envelope = _ExportBundle(
         data=data.hex(),
         data_signature=signing_key.sign(data, ec.ECDSA(hashes.SHA256())).hex(),
         enclave_quorum_public=signing_public_key,

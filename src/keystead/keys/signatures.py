@@ -36,7 +36,7 @@ _PREHASHED = Prehashed(hashes.SHA256())
 _DETERMINISTIC = ec.ECDSA(_PREHASHED, deterministic_signing=True)
 _ECDSA = ec.ECDSA(_PREHASHED)
 
-_Sign = Callable[[bytes], Signature]
+_SignDigest = Callable[[bytes], Signature]
 
 
 class SignatureUnverified(Internal):
@@ -82,7 +82,7 @@ def signatures(
     return tuple(signed)
 
 
-def _secp256k1(private_key: bytes, public_key: bytes) -> _Sign:
+def _secp256k1(private_key: bytes, public_key: bytes) -> _SignDigest:
     def signature(digest: bytes) -> Signature:
         signed, id_ = secp256k1.sign_recoverable(private_key, digest)
         _require_verified(secp256k1.verifies(public_key, signed, digest) and id_ < 2)
@@ -91,7 +91,7 @@ def _secp256k1(private_key: bytes, public_key: bytes) -> _Sign:
     return signature
 
 
-def _p256(private_key: bytes, public_key: bytes) -> _Sign:
+def _p256(private_key: bytes, public_key: bytes) -> _SignDigest:
     order = GROUP_ORDERS[Curve.P256]
     key = ec.derive_private_key(int.from_bytes(private_key), ec.SECP256R1())
     verifier = _p256_public_key(public_key)
@@ -114,7 +114,7 @@ def _p256_public_key(public_key: bytes) -> ec.EllipticCurvePublicKey:
     return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), public_key)
 
 
-def _schnorr(private_key: bytes, public_key: bytes) -> _Sign:
+def _schnorr(private_key: bytes, public_key: bytes) -> _SignDigest:
     x_only = public_key[1 : 1 + _HALF]
 
     def signature(digest: bytes) -> Signature:
@@ -125,7 +125,7 @@ def _schnorr(private_key: bytes, public_key: bytes) -> _Sign:
     return signature
 
 
-def _schnorr_key_path(private_key: bytes, public_key: bytes) -> _Sign:
+def _schnorr_key_path(private_key: bytes, public_key: bytes) -> _SignDigest:
     return _schnorr(taproot_private_key(private_key), taproot_public_key(public_key[1 : 1 + _HALF]))
 
 
@@ -139,7 +139,7 @@ def taproot_private_key(private_key: bytes) -> bytes:
     return ((scalar + int.from_bytes(taproot_tweak(public_key[1:]))) % order).to_bytes(_HALF)
 
 
-def _ed25519(private_key: bytes, public_key: bytes) -> _Sign:
+def _ed25519(private_key: bytes, public_key: bytes) -> _SignDigest:
     key = ed25519.Ed25519PrivateKey.from_private_bytes(private_key)
     verifier = ed25519.Ed25519PublicKey.from_public_bytes(public_key)
 
@@ -163,7 +163,7 @@ def _unverified() -> SignatureUnverified:
     return SignatureUnverified("a new signature does not verify and was discarded")
 
 
-_SIGNERS: Final[dict[tuple[Curve, SignatureScheme], Callable[[bytes, bytes], _Sign]]] = {
+_SIGNERS: Final[dict[tuple[Curve, SignatureScheme], Callable[[bytes, bytes], _SignDigest]]] = {
     (Curve.SECP256K1, SignatureScheme.ECDSA): _secp256k1,
     (Curve.SECP256K1, SignatureScheme.SCHNORR): _schnorr,
     (Curve.SECP256K1, SignatureScheme.SCHNORR_KEY_PATH): _schnorr_key_path,

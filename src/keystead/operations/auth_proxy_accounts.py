@@ -10,7 +10,7 @@ import msgspec
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest, Unauthenticated
-from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, Token
+from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, TokenText
 from keystead.api.records import Wire
 from keystead.operations.google_linking import linkable_organization
 from keystead.organizations.api_keys import normalized_public_key
@@ -39,9 +39,9 @@ class GetAccountRequest(RequestStruct, frozen=True):
     """
 
     filter_type: ShortText
-    filter_value: Token
-    verification_token: Token | None = None
-    oidc_token: Token | None = None
+    filter_value: TokenText
+    verification_token: TokenText | None = None
+    oidc_token: TokenText | None = None
 
 
 class GetAccountResponse(Wire, frozen=True):

@@ -36,14 +36,14 @@ from keystead.operations.auth_proxy_logins import (
 )
 from keystead.operations.auth_proxy_signups import SignupRequest, SignupV2Request, signup, signup_v2
 
-Answer = Callable[[ProxyCall, Any], Awaitable[Wire]]
+AnswerProxyCall = Callable[[ProxyCall, Any], Awaitable[Wire]]
 
 
 class Endpoint(msgspec.Struct, frozen=True):
     """`is_empty_allowed`: the body may be empty, because published clients send this request without a body."""
 
     decoder: Decoder
-    answer: Answer
+    answer: AnswerProxyCall
     is_empty_allowed: bool = False
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from keystead.api.enums import AuthMethod, Oauth2Provider
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import RequestStruct, ShortText, Token
+from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import Wire
 from keystead.operations.auth_proxy_accounts import check_audience
 from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, without_absent
@@ -92,7 +92,7 @@ class VerifyOtpRequest(RequestStruct, frozen=True):
 
 class VerifyOtpV2Request(RequestStruct, frozen=True):
     otp_id: ShortText
-    encrypted_otp_bundle: Token
+    encrypted_otp_bundle: TokenText
 
 
 class VerifyOtpResponse(Wire, frozen=True):
@@ -127,7 +127,7 @@ class SessionResponse(Wire, frozen=True):
 class OtpLoginRequest(RequestStruct, frozen=True):
     """Without `organization_id`, the verified contact finds the sub-organization."""
 
-    verification_token: Token
+    verification_token: TokenText
     public_key: ShortText
     invalidate_existing: bool | None = None
     organization_id: Uuid | None = None
@@ -135,7 +135,7 @@ class OtpLoginRequest(RequestStruct, frozen=True):
 
 
 class OtpLoginV2Request(RequestStruct, frozen=True):
-    verification_token: Token
+    verification_token: TokenText
     public_key: ShortText
     client_signature: ClientSignature
     invalidate_existing: bool | None = None
@@ -167,7 +167,7 @@ async def _otp_login(
 class OauthLoginRequest(RequestStruct, frozen=True):
     """Without `organization_id`, the identity in the token finds the sub-organization."""
 
-    oidc_token: Token
+    oidc_token: TokenText
     public_key: ShortText
     invalidate_existing: bool | None = None
     organization_id: Uuid | None = None

@@ -18,7 +18,7 @@ from keystead.api.parameters import (
     OauthProviderParamsV2,
     RequestStruct,
     ShortText,
-    Token,
+    TokenText,
 )
 from keystead.api.records import AppProof, Wire
 from keystead.operations.auth_proxy_accounts import check_audience
@@ -40,7 +40,7 @@ class SignupRequest(RequestStruct, frozen=True):
     user_tag: ShortText | None = None
     user_name: Label | None = None
     organization_name: Label | None = None
-    verification_token: Token | None = None
+    verification_token: TokenText | None = None
     wallet: CreateWalletIntent | None = None
     client_signature: ClientSignature | None = None
 
@@ -56,7 +56,7 @@ class SignupV2Request(RequestStruct, frozen=True):
     user_tag: ShortText | None = None
     user_name: Label | None = None
     organization_name: Label | None = None
-    verification_token: Token | None = None
+    verification_token: TokenText | None = None
     wallet: CreateWalletIntent | None = None
     client_signature: ClientSignature | None = None
 

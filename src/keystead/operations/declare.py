@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from keystead.api.catalogue import Catalogue, Kind, Operation, activity_kind, wire_key
+from keystead.api.catalogue import Catalogue, Operation, OperationKind, activity_kind, wire_key
 from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import RequestStruct
@@ -63,7 +63,7 @@ class QueryOperation(Operation, frozen=True, kw_only=True):
     `of_caller`: it reads the organization of the caller, even if the request names a sub-organization of it.
     """
 
-    kind: ClassVar[Kind] = "query"
+    kind: ClassVar[OperationKind] = "query"
 
     answer: Callable[[Reading, Any], Wire | Awaitable[Wire]]
     of_version: bool

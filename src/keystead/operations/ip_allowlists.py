@@ -22,7 +22,7 @@ from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
-PublicKey = Annotated[str, Meta(max_length=200)]
+PublicKeyText = Annotated[str, Meta(max_length=200)]
 """The public key of an API key, in hex. Absent or "": the whole organization."""
 
 
@@ -35,7 +35,7 @@ class SetIpAllowlistIntent(RequestStruct, frozen=True):
     """`enabled`: for the organization's list only. `on_evaluation_error`: DENY if absent."""
 
     rules: Annotated[tuple[IpAllowlistRuleParams, ...], Meta(max_length=10 * RULES_MAX)]
-    public_key: PublicKey | None = None
+    public_key: PublicKeyText | None = None
     enabled: bool | None = None
     on_evaluation_error: OnEvaluationError | None = None
 
@@ -85,7 +85,7 @@ def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> Exec
 
 
 class RemoveIpAllowlistIntent(RequestStruct, frozen=True):
-    public_key: PublicKey | None = None
+    public_key: PublicKeyText | None = None
 
 
 class RemoveIpAllowlistResult(Wire, frozen=True):
@@ -118,7 +118,7 @@ class ShownIpAllowlist(Wire, frozen=True):
 
 
 class GetIpAllowlistRequest(QueryRequest, frozen=True):
-    public_key: PublicKey | None = None
+    public_key: PublicKeyText | None = None
 
 
 class GetIpAllowlistResponse(Wire, frozen=True):

@@ -11,7 +11,7 @@ from typing import Final
 from keystead.api.decoding import Label
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, NotFound
-from keystead.api.parameters import RequestStruct, ShortText, Token
+from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import User, Wire
 from keystead.identities.tokens import claimed_identity
 from keystead.operations.declare import activity
@@ -75,7 +75,7 @@ async def stamp_login(
 class OauthLoginIntent(RequestStruct, frozen=True):
     """`oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `public_key` as it is sent here."""
 
-    oidc_token: Token
+    oidc_token: TokenText
     public_key: ShortText
     expiration_seconds: ShortText | None = None
     invalidate_existing: bool | None = None
@@ -89,7 +89,7 @@ class OauthLoginResult(Wire, frozen=True):
 class OauthIntent(RequestStruct, frozen=True):
     """`oidc_token`: an ID token whose nonce is the SHA-256, in hex, of `target_public_key` as it is sent here."""
 
-    oidc_token: Token
+    oidc_token: TokenText
     target_public_key: ShortText
     api_key_name: Label | None = None
     expiration_seconds: ShortText | None = None

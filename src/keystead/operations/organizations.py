@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from keystead.api.decoding import NO_CONTROLS
 from keystead.api.errors import InvalidRequest, NotFound
-from keystead.api.parameters import Pagination, QueryRequest, ShortText, Token
+from keystead.api.parameters import Pagination, QueryRequest, ShortText, TokenText
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
@@ -108,7 +108,7 @@ class ListSuborgsRequest(QueryRequest, frozen=True):
     of its issuer, audience and subject."""
 
     filter_type: ShortText | None = None
-    filter_value: Token | None = None
+    filter_value: TokenText | None = None
     pagination_options: Pagination | None = None
 
 
@@ -174,7 +174,7 @@ class ListVerifiedSuborgsRequest(QueryRequest, frozen=True):
     """`filter_type`: EMAIL or PHONE_NUMBER."""
 
     filter_type: ShortText | None = None
-    filter_value: Token | None = None
+    filter_value: TokenText | None = None
     pagination_options: Pagination | None = None
 
 

@@ -12,7 +12,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import RequestStruct, ShortText, Token
+from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import User, Wire
 from keystead.operations.declare import activity, older
 from keystead.operations.session_keys import (
@@ -54,7 +54,7 @@ from keystead.sessions.verification_tokens import claimed_contact
 class OtpLoginIntentV2(RequestStruct, frozen=True, kw_only=True):
     """`public_key`: the session's key, P-256 in hex. `expiration_seconds` is 900 if absent."""
 
-    verification_token: Token
+    verification_token: TokenText
     public_key: ShortText
     client_signature: ClientSignature
     expiration_seconds: ShortText | None = None
@@ -65,7 +65,7 @@ class OtpLoginIntentV2(RequestStruct, frozen=True, kw_only=True):
 class OtpLoginIntent(RequestStruct, frozen=True, kw_only=True):
     """`client_signature`: needed if the verification token names a key."""
 
-    verification_token: Token
+    verification_token: TokenText
     public_key: ShortText
     client_signature: ClientSignature | None = None
     expiration_seconds: ShortText | None = None

@@ -16,18 +16,18 @@ from keystead.api.parameters import RequestStruct, ShortText
 from keystead.delivery.message import Message
 from keystead.delivery.templates import EmailContent
 from keystead.organizations.contacts import check_email
-from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
+from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.pipeline.execution_values import Execution
 
-Url = Annotated[str, Meta(max_length=2_048)]
+MessageUrl = Annotated[str, Meta(max_length=2_048)]
 TemplateVariables = Annotated[str, Meta(max_length=8_192)]
 
 
 class EmailCustomizationParamsV2(RequestStruct, frozen=True):
     """`template_id` and `template_variables` are for the operator's hook; the default texts have no variables."""
 
-    logo_url: Url | None = None
-    magic_link_template: Url | None = None
+    logo_url: MessageUrl | None = None
+    magic_link_template: MessageUrl | None = None
     template_variables: TemplateVariables | None = None
     template_id: ShortText | None = None
 
@@ -38,8 +38,8 @@ class EmailCustomizationParams(EmailCustomizationParamsV2, frozen=True):
 
 class EmailAuthCustomizationParams(RequestStruct, frozen=True):
     app_name: ShortText
-    logo_url: Url | None = None
-    magic_link_template: Url | None = None
+    logo_url: MessageUrl | None = None
+    magic_link_template: MessageUrl | None = None
     template_variables: TemplateVariables | None = None
     template_id: ShortText | None = None
 
@@ -79,7 +79,7 @@ def check_sender(sender: SenderParams) -> None:
             check_email(address, field)
 
 
-def check_channel(execution: Execution, channel: Channel) -> None:
+def check_channel(execution: Execution, channel: MessageChannel) -> None:
     """Raise InvalidRequest if this server has no sender for the channel."""
     if channel not in execution.messages.channels:
         setting = "KEYSTEAD_SMTP_HOST or KEYSTEAD_MESSAGE_HOOK_URL"

@@ -23,7 +23,7 @@ from keystead.policies.policy import characters_of, check_policy
 AT_ONCE = 100
 """Most policies that one request may make or delete."""
 
-Expression = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
+ExpressionText = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
 
 
 class CreatePolicyIntentV3(RequestStruct, frozen=True):
@@ -32,9 +32,9 @@ class CreatePolicyIntentV3(RequestStruct, frozen=True):
     policy_name: Label
     effect: Effect
     notes: Notes | None = None
-    condition: Expression | None = None
-    consensus: Expression | None = None
-    time: Expression | None = None
+    condition: ExpressionText | None = None
+    consensus: ExpressionText | None = None
+    time: ExpressionText | None = None
 
 
 class CreatePolicyResult(Wire, frozen=True):
@@ -113,18 +113,18 @@ class UpdatePolicyIntentV2(RequestStruct, frozen=True):
     policy_id: Uuid
     policy_name: Label | None = None
     policy_effect: Effect | None = None
-    policy_condition: Expression | None = None
-    policy_consensus: Expression | None = None
+    policy_condition: ExpressionText | None = None
+    policy_consensus: ExpressionText | None = None
     policy_notes: Notes | None = None
-    time: Expression | None = None
+    time: ExpressionText | None = None
 
 
 class UpdatePolicyIntent(RequestStruct, frozen=True):
     policy_id: Uuid
     policy_name: Label | None = None
     policy_effect: Effect | None = None
-    policy_condition: Expression | None = None
-    policy_consensus: Expression | None = None
+    policy_condition: ExpressionText | None = None
+    policy_consensus: ExpressionText | None = None
     policy_notes: Notes | None = None
 
 

@@ -20,7 +20,7 @@ from keystead.policies.policy import sources_of
 from keystead.policies.syntax import ExpressionRefused
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 
-Text = Annotated[str, Meta(max_length=10_000)]
+CheckedText = Annotated[str, Meta(max_length=10_000)]
 
 _UNSAVED: Final = "not saved"
 """The id of a policy that is not saved."""
@@ -30,9 +30,9 @@ class CheckPolicyRequest(QueryRequest, frozen=True):
     """A policy as `create_policy` takes it; a clause that is absent or empty is true."""
 
     effect: Effect
-    condition: Text = ""
-    consensus: Text = ""
-    time: Text = ""
+    condition: CheckedText = ""
+    consensus: CheckedText = ""
+    time: CheckedText = ""
 
 
 class ExpressionProblem(Wire, frozen=True):

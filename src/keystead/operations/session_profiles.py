@@ -13,7 +13,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
 from keystead.api.records import SessionProfile, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, query
-from keystead.operations.policies import Expression
+from keystead.operations.policies import ExpressionText
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.sessions import session_seconds
@@ -25,7 +25,7 @@ class CreateSessionProfileIntent(RequestStruct, frozen=True):
     """`scope`: a condition of the policy language. `expiration_seconds`: the longest session under the profile."""
 
     session_profile_name: Label
-    scope: Annotated[Expression, Meta(min_length=1)]
+    scope: Annotated[ExpressionText, Meta(min_length=1)]
     expiration_seconds: ShortText | None = None
     notes: Notes | None = None
 

@@ -48,7 +48,7 @@ from keystead.organizations.one_time_codes import (
     has_room_for_user,
     user_subject,
 )
-from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
+from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.organizations.verified_contacts import check_logins_by_code
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
@@ -185,7 +185,7 @@ def _counts_with(counts: CodeCounts, code: OneTimeCode) -> tuple[CodeCount, ...]
 async def _message(
     execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3, contact: str, code: str, lasts_s: int
 ) -> OutgoingMessage:
-    channel: Channel = "email" if intent.otp_type is OtpType.EMAIL else "sms"
+    channel: MessageChannel = "email" if intent.otp_type is OtpType.EMAIL else "sms"
     check_channel(execution, channel)
     custom = intent.email_customization
     branding = checked_branding(

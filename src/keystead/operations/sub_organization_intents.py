@@ -19,7 +19,7 @@ from keystead.api.parameters import (
     OauthProviderParamsV2,
     RequestStruct,
     ShortText,
-    Token,
+    TokenText,
     upgraded_api_key,
     upgraded_oauth_provider,
 )
@@ -79,7 +79,7 @@ class CreateSubOrganizationIntentV8(RequestStruct, frozen=True):
     disable_email_auth: bool | None = None
     disable_sms_auth: bool | None = None
     disable_otp_email_auth: bool | None = None
-    verification_token: Token | None = None
+    verification_token: TokenText | None = None
     client_signature: ClientSignature | None = None
 
 
@@ -92,7 +92,7 @@ class CreateSubOrganizationIntentV7(RequestStruct, frozen=True):
     disable_email_auth: bool | None = None
     disable_sms_auth: bool | None = None
     disable_otp_email_auth: bool | None = None
-    verification_token: Token | None = None
+    verification_token: TokenText | None = None
     client_signature: ClientSignature | None = None
 
 

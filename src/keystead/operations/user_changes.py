@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.decoding import Label
 from keystead.api.enums import OtpType, TagType
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import RequestStruct, ShortText, Token
+from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
 from keystead.operations.verification_tokens import check_own_contact, is_used_up, use_records
@@ -91,7 +91,7 @@ class UpdateUserEmailIntent(RequestStruct, frozen=True):
 
     user_id: Uuid
     user_email: ShortText
-    verification_token: Token | None = None
+    verification_token: TokenText | None = None
 
 
 class UpdateUserEmailResult(Wire, frozen=True):
@@ -117,7 +117,7 @@ class UpdateUserPhoneNumberIntent(RequestStruct, frozen=True):
 
     user_id: Uuid
     user_phone_number: ShortText
-    verification_token: Token | None = None
+    verification_token: TokenText | None = None
 
 
 class UpdateUserPhoneNumberResult(Wire, frozen=True):

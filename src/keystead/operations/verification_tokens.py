@@ -13,7 +13,7 @@ import msgspec
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
-from keystead.api.parameters import RequestStruct, ShortText, Token
+from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import User
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.verified_contacts import has_contact
@@ -41,7 +41,7 @@ class ClientSignature(RequestStruct, frozen=True):
 
     public_key: ShortText
     scheme: ShortText
-    message: Token
+    message: TokenText
     signature: ShortText
 
 

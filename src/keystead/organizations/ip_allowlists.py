@@ -14,10 +14,10 @@ import msgspec
 
 from keystead.api.enums import OnEvaluationError
 from keystead.api.errors import InvalidRequest, PermissionDenied
-from keystead.organizations.kinds.ip_allowlists import IpAllowlists, Network
+from keystead.organizations.kinds.ip_allowlists import IpAllowlists, IpNetwork
 from keystead.organizations.organization import Organization
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 RULES_MAX: Final = 10
 """The most rules of a list for each version of IP."""
@@ -35,20 +35,20 @@ class SourceAddress(msgspec.Struct, frozen=True):
     do not apply, because this server made the request itself, as an authentication proxy does.
     """
 
-    address: Address | None
+    address: IpAddress | None
     is_exempt: bool = False
 
 
 EXEMPT: Final = SourceAddress(None, is_exempt=True)
 
 
-def networks_of(cidrs: Iterable[str], field: str) -> dict[Network, int]:
+def networks_of(cidrs: Iterable[str], field: str) -> dict[IpNetwork, int]:
     """The networks of these rules, each with the position of its first rule.
 
     `field` is the path of the rules in the request. Raises InvalidRequest for a text that is not a network, for a
     network that is too wide, and for too many networks.
     """
-    networks: dict[Network, int] = {}
+    networks: dict[IpNetwork, int] = {}
     for at, cidr in enumerate(cidrs):
         networks.setdefault(_network(cidr, f"{field}[{at}].cidr"), at)
     for version in _PREFIX_LENGTH_MIN:
@@ -61,7 +61,7 @@ def networks_of(cidrs: Iterable[str], field: str) -> dict[Network, int]:
     return networks
 
 
-def _network(cidr: str, field: str) -> Network:
+def _network(cidr: str, field: str) -> IpNetwork:
     try:
         network = ipaddress.ip_network(cidr if _CIDR.match(cidr) else "", strict=False)
     except ValueError:

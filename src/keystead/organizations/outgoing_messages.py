@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from keystead.organizations.attached_rows import EXPIRY, AttachedRow, AttachedTable, VersionedRow
 from keystead.organizations.kinds.data_key import Sealed
 
-Channel = Literal["email", "sms"]
+MessageChannel = Literal["email", "sms"]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -27,7 +27,7 @@ class MessageSettings(msgspec.Struct, frozen=True, kw_only=True):
     the sandbox contacts get the fixed code.
     """
 
-    channels: frozenset[Channel] = frozenset()
+    channels: frozenset[MessageChannel] = frozenset()
     last_ms: int = 600_000
     kept_ms: int = 30 * 24 * 3_600_000
     has_sandbox: bool = False
@@ -61,7 +61,7 @@ class OutgoingMessage(VersionedRow, frozen=True, kw_only=True):
 
     id: str
     organization_id: str
-    channel: Channel
+    channel: MessageChannel
     recipient: str
     sender: str
     sealed: Sealed | None

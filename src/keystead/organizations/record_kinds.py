@@ -36,7 +36,7 @@ from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.limits import Limit
 from keystead.organizations.record_map import RecordMap
 
-Kind = type[RecordMap[Any]]
+RecordKind = type[RecordMap[Any]]
 
 
 class RecordKinds:
@@ -47,12 +47,12 @@ class RecordKinds:
 
     __slots__ = ("attached_tables", "of_record", "of_word")
 
-    of_record: Mapping[type[msgspec.Struct], Kind]
-    of_word: Mapping[str, Kind]
+    of_record: Mapping[type[msgspec.Struct], RecordKind]
+    of_word: Mapping[str, RecordKind]
     attached_tables: tuple[AttachedTable, ...]
 
     def __init__(
-        self, kinds: tuple[Kind, ...], attached_tables: tuple[AttachedTable, ...] = ATTACHED_TABLES
+        self, kinds: tuple[RecordKind, ...], attached_tables: tuple[AttachedTable, ...] = ATTACHED_TABLES
     ) -> None:
         """Raises ValueError if two kinds have the same word or the same type of records."""
         self.of_record = MappingProxyType({kind.record: kind for kind in kinds})

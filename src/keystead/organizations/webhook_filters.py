@@ -18,8 +18,8 @@ from keystead.api.identifiers import Uuid
 
 FILTERS_MAX = 8_192
 
-_Text = Annotated[str, Meta(max_length=128)]
-_Many = Annotated[tuple[_Text, ...], Meta(max_length=100)]
+_FilterText = Annotated[str, Meta(max_length=128)]
+_FilterList = Annotated[tuple[_FilterText, ...], Meta(max_length=100)]
 
 
 class Filters(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -28,7 +28,7 @@ class Filters(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
     `organization_ids`: the organizations of the activity.
     """
 
-    activity_types: _Many | None = None
+    activity_types: _FilterList | None = None
     statuses: Annotated[tuple[ActivityStatus, ...], Meta(max_length=100)] | None = None
     organization_ids: Annotated[tuple[Uuid, ...], Meta(max_length=100)] | None = None
 

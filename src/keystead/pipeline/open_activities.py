@@ -25,7 +25,7 @@ class VoteRights(NamedTuple):
     lacks_proofs: bool
 
 
-class _Basis(NamedTuple):
+class _RightsKey(NamedTuple):
     """Everything that the vote rights of a user depend on.
 
     The version stands for the users, the policies and the settings of the organization, the revision for the
@@ -50,7 +50,7 @@ class OpenActivities:
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self._vote_rights = Lru[_Basis, VoteRights](VOTE_RIGHTS_MAX)
+        self._vote_rights = Lru[_RightsKey, VoteRights](VOTE_RIGHTS_MAX)
 
     def now(self, activity: RecordedActivity) -> RecordedActivity:
         """The activity as it is now. Approvals lapse with time, without a request."""
@@ -68,7 +68,7 @@ class OpenActivities:
     async def vote_rights(self, activity: RecordedActivity, organization: Organization, user_id: str) -> VoteRights:
         """What this user of the organization may do with an open activity. `activity`: as it is now."""
         environment, now_s = self._environment, self._environment.clock.now_ms() // 1_000
-        timeless = _Basis(
+        timeless = _RightsKey(
             activity.id, activity.revision, activity.approvals_since_ms, organization.version, user_id, now_s=None
         )
         timed = timeless._replace(now_s=now_s)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from keystead.api.catalogue import Kind, Operation, wire_key
+from keystead.api.catalogue import Operation, OperationKind, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import RequestStruct
@@ -77,7 +77,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
       the context (None without `load_context`).
     """
 
-    kind: ClassVar[Kind] = "submit"
+    kind: ClassVar[OperationKind] = "submit"
 
     versions: tuple[IntentVersion, ...]
     result: type[Wire]

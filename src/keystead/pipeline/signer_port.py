@@ -27,12 +27,12 @@ from keystead.pipeline.signer_values import (
     ImportedWallet,
     KeyBytes,
     Many,
-    Message,
     NewImportTarget,
     NewOtpTarget,
     NewPrivateKey,
     NewWallet,
     OtpAttempt,
+    PayloadBytes,
     PublicInstallationKey,
     SigningKey,
     Text,
@@ -96,7 +96,7 @@ class Signer(Protocol):
         data_key: Sealed,
         key: SigningKey,
         scheme: SignatureScheme,
-        messages: Many[Message],
+        messages: Many[PayloadBytes],
     ) -> tuple[Signature, ...]:
         """One signature per message, in their order. ECDSA is deterministic (RFC 6979), with s in the lower half.
 
@@ -154,7 +154,7 @@ class Signer(Protocol):
         ...
 
     async def sign_auth_proxy_request(
-        self, *, organization_id: Id, data_key: Sealed, proxy_id: Id, sealed_key: Sealed, body: Message
+        self, *, organization_id: Id, data_key: Sealed, proxy_id: Id, sealed_key: Sealed, body: PayloadBytes
     ) -> bytes:
         """The signature (ECDSA over SHA-256, DER) of an authentication proxy's key over the body of a request."""
         ...
@@ -175,7 +175,9 @@ class Signer(Protocol):
         """32 bytes to store in place of a one-time code. Without the data key, nobody can search for the code."""
         ...
 
-    async def seal_message(self, *, organization_id: Id, data_key: Sealed, message_id: Id, text: Message) -> Sealed:
+    async def seal_message(
+        self, *, organization_id: Id, data_key: Sealed, message_id: Id, text: PayloadBytes
+    ) -> Sealed:
         """Seal a message that is to be sent."""
         ...
 

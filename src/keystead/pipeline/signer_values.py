@@ -21,7 +21,7 @@ ElementT = TypeVar("ElementT")
 Id = Annotated[str, Meta(max_length=128)]
 Text = Annotated[str, Meta(max_length=16_384)]
 KeyBytes = Annotated[bytes, Meta(max_length=65)]
-Message = Annotated[bytes, Meta(max_length=2_097_152)]
+PayloadBytes = Annotated[bytes, Meta(max_length=2_097_152)]
 WebhookBody = Annotated[bytes, Meta(max_length=3_145_728)]
 Few = Annotated[Sequence[ElementT], Meta(max_length=100)]
 Many = Annotated[Sequence[ElementT], Meta(max_length=65_536)]
@@ -135,7 +135,7 @@ class ClientMessage(msgspec.Struct, frozen=True):
     """What a client encrypted to the public key of a target. `encapped` is a P-256 point of 65 bytes."""
 
     encapped: KeyBytes
-    ciphertext: Message
+    ciphertext: PayloadBytes
 
 
 class NewImportTarget(msgspec.Struct, frozen=True):

@@ -89,7 +89,7 @@ def explain(source: ExpressionSource, values: Mapping[str, Any]) -> tuple[Part, 
     except ExpressionRefused as refused:
         error = EvaluationError(refused.reason, refused.place, unreadable=True)
         return (Part(0, source.text, "", error, ()),)
-    evaluation = _Evaluation(typing, Compiler(typing, all_versions=source.all_versions), values)
+    evaluation = _PartEvaluator(typing, Compiler(typing, all_versions=source.all_versions), values)
     return tuple(evaluation.part(depth, node) for depth, node in islice(_parts_with_depth(tree), PARTS_MAX))
 
 
@@ -109,7 +109,7 @@ def _parts_with_depth(tree: Node) -> Iterator[tuple[int, Node]]:
         waiting.extend((depth + 1, operand) for operand in reversed(_operands(node, depth)))
 
 
-class _Evaluation:
+class _PartEvaluator:
     def __init__(self, typing: Typing, compiler: Compiler, values: Mapping[str, Any]) -> None:
         self._typing = typing
         self._compiler = compiler

@@ -43,35 +43,35 @@ class UnknownFunction(ExpressionRefused):
         self.scope = scope
 
 
-class _Node(msgspec.Struct, frozen=True):
+class _Placed(msgspec.Struct, frozen=True):
     at: Place
 
 
-class Literal(_Node, frozen=True):
+class Literal(_Placed, frozen=True):
     value: bool | int | str
 
 
-class ListLiteral(_Node, frozen=True):
+class ListLiteral(_Placed, frozen=True):
     items: tuple[Node, ...]
 
 
-class Name(_Node, frozen=True):
+class Name(_Placed, frozen=True):
     """A keyword, or the variable of an enclosing list function."""
 
     name: str
 
 
-class Field(_Node, frozen=True):
+class Field(_Placed, frozen=True):
     of: Node
     name: str
 
 
-class Index(_Node, frozen=True):
+class Index(_Placed, frozen=True):
     of: Node
     index: Node
 
 
-class Slice(_Node, frozen=True):
+class Slice(_Placed, frozen=True):
     """`of[start..end]`, the end exclusive."""
 
     of: Node
@@ -79,7 +79,7 @@ class Slice(_Node, frozen=True):
     end: Node
 
 
-class ListFunction(_Node, frozen=True):
+class ListFunction(_Placed, frozen=True):
     """`of.all(variable, predicate)`, and `any` and `filter` likewise."""
 
     of: Node
@@ -88,27 +88,27 @@ class ListFunction(_Node, frozen=True):
     predicate: Node
 
 
-class Contains(_Node, frozen=True):
+class Contains(_Placed, frozen=True):
     of: Node
     value: Node
 
 
-class Count(_Node, frozen=True):
+class Count(_Placed, frozen=True):
     of: Node
 
 
-class TimeFunction(_Node, frozen=True):
+class TimeFunction(_Placed, frozen=True):
     """`Timestamp('…')` or `CronSpan('…', '…', '…')`. The arguments are literals: all of it is known at creation."""
 
     function: str
     arguments: tuple[Literal, ...]
 
 
-class Not(_Node, frozen=True):
+class Not(_Placed, frozen=True):
     of: Node
 
 
-class Comparison(_Node, frozen=True):
+class Comparison(_Placed, frozen=True):
     """Two operands and one of == != < <= > >= in."""
 
     operator: str
@@ -116,7 +116,7 @@ class Comparison(_Node, frozen=True):
     right: Node
 
 
-class Junction(_Node, frozen=True):
+class Junction(_Placed, frozen=True):
     """Two or more operands joined by && or by ||. A chain is one node, so that a long chain is not nested
     deeply."""
 

@@ -18,8 +18,8 @@ from typing import Final
 
 import msgspec
 
-from keystead.organizations.ip_allowlists import Address
-from keystead.organizations.kinds.ip_allowlists import Network
+from keystead.organizations.ip_allowlists import IpAddress
+from keystead.organizations.kinds.ip_allowlists import IpNetwork
 from keystead.server.http_messages import CallerAddress, Header
 from keystead.server.settings import ForwardedHeader
 
@@ -42,9 +42,9 @@ class CallerAddresses(msgspec.Struct, frozen=True, kw_only=True):
     callers each.
     """
 
-    trusted: tuple[Network, ...] = ()
+    trusted: tuple[IpNetwork, ...] = ()
     header: ForwardedHeader = "x-forwarded-for"
-    shared: tuple[Network, ...] = ()
+    shared: tuple[IpNetwork, ...] = ()
 
     def of_peer(self, text: str) -> CallerAddress:
         """The other end of a connection. `text`: its address as the system gives it."""
@@ -99,13 +99,13 @@ def _forwarded_entries(texts: list[str]) -> Iterable[str]:
     return reversed(nodes)
 
 
-def _node_address(text: str) -> Address | None:
+def _node_address(text: str) -> IpAddress | None:
     """The address of an entry, which may have a port. None for anything else, such as `unknown`."""
     match = _NODE.match(text)
     return None if match is None else _address(match["in_brackets"] or match["v4"] or match["v6"])
 
 
-def _address(text: str) -> Address | None:
+def _address(text: str) -> IpAddress | None:
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -113,9 +113,9 @@ def _address(text: str) -> Address | None:
     return address.ipv4_mapped or address if address.version == 6 else address
 
 
-def _is_in(address: Address, networks: tuple[Network, ...]) -> bool:
+def _is_in(address: IpAddress, networks: tuple[IpNetwork, ...]) -> bool:
     return any(address in network for network in networks)
 
 
-def _limit_key(address: Address) -> str:
+def _limit_key(address: IpAddress) -> str:
     return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))

@@ -99,7 +99,7 @@ async def _check_instance(
             report(str(broken))
 
 
-class _Findings(msgspec.Struct):
+class _OrganizationCheck(msgspec.Struct):
     """The result of the check of one organization, at one version. `leftovers`: rows of a deleted organization are
     left."""
 
@@ -108,13 +108,13 @@ class _Findings(msgspec.Struct):
     leftovers: bool = False
 
 
-async def _check_organization(store: DatabaseStore, master: Master, organization_id: str) -> _Findings:
+async def _check_organization(store: DatabaseStore, master: Master, organization_id: str) -> _OrganizationCheck:
     for _ in range(_ATTEMPTS):
         before = await store.version(organization_id)
         organization = await store.organization(organization_id)
         if organization is None:
-            return _Findings(problems=["it has no readable records"])
-        findings = _Findings()
+            return _OrganizationCheck(problems=["it has no readable records"])
+        findings = _OrganizationCheck()
         await _check_versions(store, organization, findings)
         if organization.profile.deleted:
             await _check_is_empty(store, organization.id, findings)
@@ -123,10 +123,10 @@ async def _check_organization(store: DatabaseStore, master: Master, organization
         await _check_seals(store, master, organization, findings)
         if not findings.problems or await store.version(organization_id) == before == organization.version:
             return findings
-    return _Findings(problems=[f"it changed during each of {_ATTEMPTS} checks; run this command again"])
+    return _OrganizationCheck(problems=[f"it changed during each of {_ATTEMPTS} checks; run this command again"])
 
 
-async def _check_versions(store: DatabaseStore, organization: Organization, findings: _Findings) -> None:
+async def _check_versions(store: DatabaseStore, organization: Organization, findings: _OrganizationCheck) -> None:
     stored = await store.stored_versions(organization.id)
     if stored is None:
         findings.problems.append("it has no row")
@@ -142,7 +142,7 @@ async def _check_versions(store: DatabaseStore, organization: Organization, find
         findings.problems.append(f"its row names the parent {stored.parent_id}, its profile {expected}")
 
 
-async def _check_is_empty(store: DatabaseStore, organization_id: str, findings: _Findings) -> None:
+async def _check_is_empty(store: DatabaseStore, organization_id: str, findings: _OrganizationCheck) -> None:
     """Check that a deleted organization has only the rows of its activities. Servers delete the other rows in
     steps. A server of an earlier release does not delete rows of tables that it does not know."""
     if WHOLE_ORGANIZATION not in await store.unfinished_deletions_of(organization_id):
@@ -154,7 +154,7 @@ async def _check_is_empty(store: DatabaseStore, organization_id: str, findings: 
         ]
 
 
-async def _check_lookups(store: DatabaseStore, organization: Organization, findings: _Findings) -> None:
+async def _check_lookups(store: DatabaseStore, organization: Organization, findings: _OrganizationCheck) -> None:
     """Check that the look-ups of an organization are exactly those of its records and wallet accounts."""
     stored = await store.lookups_of(organization.id)
     expected: set[Lookup] = set()
@@ -185,7 +185,7 @@ def _described(lookup: Lookup) -> str:
 
 
 async def _check_seals(
-    store: DatabaseStore, master: Master, organization: Organization, findings: _Findings
+    store: DatabaseStore, master: Master, organization: Organization, findings: _OrganizationCheck
 ) -> None:
     """Check that every sealed value opens, and that each wallet, private key and secret has its sealed value. A
     deleted organization has no data key, so there is nothing to check."""

@@ -42,7 +42,7 @@ class RequestGroup(Enum):
     ISSUER = "submissions with ID tokens or for a provider: a server on the internet is asked, for seconds"
 
 
-_Key = tuple[str, RequestGroup]
+_GroupKey = tuple[str, RequestGroup]
 """The id of an organization, and a group of its requests."""
 
 
@@ -67,7 +67,7 @@ class ConcurrencyLimit:
         self._processor_s = processor_s
         self._measured_s, self._used_s = clock_s(), processor_s()
         self._limit = LIMIT_MIN
-        self._groups: dict[_Key, _GroupRequests] = {}
+        self._groups: dict[_GroupKey, _GroupRequests] = {}
         self._last_organization_id: str | None = None
         self._shared_until_s = clock_s()
         self._timer: asyncio.TimerHandle | None = None
@@ -109,7 +109,7 @@ class ConcurrencyLimit:
         finally:
             self._end(key, requests)
 
-    async def _wait_for_start(self, key: _Key, requests: _GroupRequests) -> None:
+    async def _wait_for_start(self, key: _GroupKey, requests: _GroupRequests) -> None:
         started = asyncio.get_running_loop().create_future()
         requests.waiting.append(started)
         if self._timer is None:
@@ -123,7 +123,7 @@ class ConcurrencyLimit:
                 self._end(key, requests)
             raise
 
-    def _end(self, key: _Key, requests: _GroupRequests) -> None:
+    def _end(self, key: _GroupKey, requests: _GroupRequests) -> None:
         requests.under_way -= 1
         self._start_waiting(requests)
         if not requests.under_way:

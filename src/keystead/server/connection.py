@@ -24,7 +24,7 @@ from keystead.server.connections import Connections
 from keystead.server.http_messages import CallerAddress, Header, HttpAnswer, HttpRequest
 from keystead.server.request_parser import RequestParser, Stage
 
-Answer = Callable[[HttpRequest], Awaitable[HttpAnswer]]
+AnswerRequest = Callable[[HttpRequest], Awaitable[HttpAnswer]]
 """The application. It raises only CancelledError."""
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
@@ -37,7 +37,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 class HttpConnection(asyncio.Protocol):
     """Belongs to the event loop of its socket."""
 
-    def __init__(self, connections: Connections, answer: Answer) -> None:
+    def __init__(self, connections: Connections, answer: AnswerRequest) -> None:
         self._connections = connections
         self._limits = connections.limits
         self._answer = answer

@@ -11,7 +11,7 @@ import resource
 import socket
 from collections.abc import Sequence
 
-from keystead.organizations.kinds.ip_allowlists import Network
+from keystead.organizations.kinds.ip_allowlists import IpNetwork
 from keystead.server.caller_address import CallerAddresses
 from keystead.server.connections import ConnectionLimits
 from keystead.server.logs import logger
@@ -106,7 +106,7 @@ def _files_allowed() -> int:
     return 65_536 if soft == resource.RLIM_INFINITY else soft
 
 
-def _networks(text: str, name: str) -> tuple[Network, ...]:
+def _networks(text: str, name: str) -> tuple[IpNetwork, ...]:
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     try:
         return tuple(ipaddress.ip_network(entry) for entry in entries)

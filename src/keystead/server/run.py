@@ -16,7 +16,7 @@ from typing import Any
 import uvloop
 
 from keystead.server.application import Application
-from keystead.server.connection import Answer, HttpConnection
+from keystead.server.connection import AnswerRequest, HttpConnection
 from keystead.server.connections import Connections
 from keystead.server.listening import BACKLOG, connection_limits
 from keystead.server.logs import logger
@@ -49,14 +49,14 @@ def serve_here(
     Raises NotReady, SettingsError.
     """
 
-    async def application(service: Service) -> Answer:
+    async def application(service: Service) -> AnswerRequest:
         return Application(service, rates=rates).answer
 
     serve_service(Service(settings, connector=connector), sockets, application)
 
 
 def serve_service(
-    service: Service, sockets: Sequence[socket.socket], application: Callable[[Service], Awaitable[Answer]]
+    service: Service, sockets: Sequence[socket.socket], application: Callable[[Service], Awaitable[AnswerRequest]]
 ) -> None:
     """Serve this service in this process until SIGTERM or SIGINT.
 
@@ -81,7 +81,7 @@ def serve_service(
 
 
 async def serve(
-    answer: Answer,
+    answer: AnswerRequest,
     connections: Connections,
     sockets: Sequence[socket.socket],
     stop: asyncio.Event,

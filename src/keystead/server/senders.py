@@ -17,7 +17,7 @@ from keystead.delivery.kept import KeepingSender, KeptMessages
 from keystead.delivery.message import Message
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.sender import Sender, SendFailed
-from keystead.organizations.outgoing_messages import Channel, OutgoingMessage
+from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.pipeline.ports import Clock
 from keystead.pipeline.signer_port import Signer
 from keystead.server.settings import Settings, SettingsError
@@ -30,7 +30,7 @@ class Senders(msgspec.Struct, frozen=True):
     """`keeps_text`: a development server keeps messages in place of sending them. `sender_address`: the sender of
     e-mails; "" if there is none."""
 
-    by_channel: Mapping[Channel, Sender]
+    by_channel: Mapping[MessageChannel, Sender]
     keeps_text: bool = False
     sender_address: str = ""
 
@@ -41,7 +41,7 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
     if settings.mode == "dev":
         keeping = KeepingSender()
         return Senders({"email": keeping, "sms": keeping}, keeps_text=True, sender_address="dev@localhost")
-    by_channel: dict[Channel, Sender] = {}
+    by_channel: dict[MessageChannel, Sender] = {}
     if settings.message_hook_url:
         from keystead.delivery.hook import HookSender  # slow to import, and few servers need it
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from keystead.api.identifiers import new_id
 from keystead.api.rendering import encode
-from keystead.delivery.webhooks.attempts import Attempt, SeenWebhook
+from keystead.delivery.webhooks.attempts import DeliveryAttempt, SeenWebhook
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.organizations.webhook_addresses import DialledNetwork, networks_of
 from keystead.organizations.webhook_targets import Target
@@ -65,7 +65,7 @@ class Webhooks:
         if self._sender is not None:
             await self._sender.close()
 
-    async def _send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> Attempt:
+    async def _send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> DeliveryAttempt:
         if self._sender is None:
             kid = webhook_signatures.key_id(await _public_key(self._signer))
             from keystead.delivery.webhooks.dialling import tls_context

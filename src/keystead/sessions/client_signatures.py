@@ -28,7 +28,7 @@ class _Login(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     public_key: str = msgspec.field(name="publicKey")
 
 
-class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class _UsageMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Exactly one of `login`, `signup` and `signup_v2` is given."""
 
     token_id: str
@@ -73,7 +73,7 @@ def check_signup_signature(
             raise InvalidClientSignature(f"the message names other {member[:64]} than the request")
 
 
-def _verify(public_key: str, message: str, signature: str, token: VerificationToken) -> _Message:
+def _verify(public_key: str, message: str, signature: str, token: VerificationToken) -> _UsageMessage:
     """The message, after the check that the token's key signed it and that it names the token."""
     if token.public_key is None or public_key.lower() != token.public_key.lower():
         raise InvalidClientSignature("`publicKey` is not the key of the verification token")
@@ -88,7 +88,7 @@ def _verify(public_key: str, message: str, signature: str, token: VerificationTo
             "the signature does not verify: expected r and s in hex over SHA-256 of `message`"
         )
     try:
-        signed_message = msgspec.json.decode(message, type=_Message)
+        signed_message = msgspec.json.decode(message, type=_UsageMessage)
     except (msgspec.MsgspecError, RecursionError):
         raise InvalidClientSignature(
             "`message` must be JSON with `tokenId`, `type`, and the member of that type (`login`, `signup` or "

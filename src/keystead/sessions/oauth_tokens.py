@@ -15,8 +15,8 @@ from keystead.sessions import compact_jwt
 _HEADER = {"alg": "ES256", "typ": "JWT"}
 
 
-_Text = Annotated[str, Meta(max_length=1_024)]
-_Seconds = Annotated[int, Meta(ge=0, le=253_402_300_799)]
+_ClaimText = Annotated[str, Meta(max_length=1_024)]
+_ClaimSeconds = Annotated[int, Meta(ge=0, le=253_402_300_799)]
 
 
 class OauthTokenClaims(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,12 +26,12 @@ class OauthTokenClaims(msgspec.Struct, frozen=True, kw_only=True):
     `nonce`: lower-case hex of SHA-256 over the text of the key that the token is bound to.
     """
 
-    issuer: _Text
-    audience: _Text
-    subject: _Text
-    nonce: _Text
-    issued_at_s: _Seconds
-    expires_at_s: _Seconds
+    issuer: _ClaimText
+    audience: _ClaimText
+    subject: _ClaimText
+    nonce: _ClaimText
+    issued_at_s: _ClaimSeconds
+    expires_at_s: _ClaimSeconds
 
 
 def oauth_token_signing_input(claims: OauthTokenClaims, encrypted_bearer_token: str | None) -> bytes:

@@ -17,7 +17,7 @@ from keystead.sessions import compact_jwt
 READ_WRITE = "SESSION_TYPE_READ_WRITE"
 """The `session_type` of a session without a profile. With a profile it is the profile's name."""
 
-_Short = Annotated[str, Meta(max_length=256)]
+_SessionText = Annotated[str, Meta(max_length=256)]
 
 _HEADER = {"alg": "ES256", "typ": "JWT"}
 
@@ -25,8 +25,8 @@ _HEADER = {"alg": "ES256", "typ": "JWT"}
 class SessionProfileClaims(msgspec.Struct, frozen=True, kw_only=True):
     """The claims about the session profile: its id, its name, and its scope in the policy language."""
 
-    session_profile_id: _Short
-    name: _Short
+    session_profile_id: _SessionText
+    name: _SessionText
     scope: Annotated[str, Meta(max_length=16_384)]
 
 
@@ -34,9 +34,9 @@ class SessionClaims(msgspec.Struct, frozen=True, kw_only=True):
     """`expires_at_s`: seconds since the epoch. `public_key`: compressed P-256 in lower-case hex, 66 digits."""
 
     expires_at_s: Annotated[int, Meta(ge=0, le=253_402_300_799)]
-    public_key: _Short
-    user_id: _Short
-    organization_id: _Short
+    public_key: _SessionText
+    user_id: _SessionText
+    organization_id: _SessionText
     profile: SessionProfileClaims | None = None
 
 

@@ -19,7 +19,7 @@ from keystead.sessions.p256_signatures import is_signed_by
 
 TOKEN_CHARACTERS_MAX = 4096
 
-_Short = Annotated[str, Meta(max_length=512)]
+_VerificationText = Annotated[str, Meta(max_length=512)]
 
 _HEADER = {"typ": "JWT", "alg": "ES256"}
 
@@ -31,12 +31,12 @@ class VerificationToken(msgspec.Struct, frozen=True, kw_only=True):
     older VERIFY_OTP was submitted without a key. `organization_id`: the organization that issued it.
     """
 
-    id: _Short
-    organization_id: _Short
+    id: _VerificationText
+    organization_id: _VerificationText
     otp_type: OtpType
-    contact: _Short
+    contact: _VerificationText
     expires_at_ms: Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
-    public_key: _Short | None
+    public_key: _VerificationText | None
 
 
 class InvalidVerificationToken(Exception):

@@ -21,7 +21,7 @@ from keystead.pipeline.signer_port import Signer
 from keystead.signer.connector import connect
 from keystead.signer.frame_batch import FrameBatch
 from keystead.signer.installation_keys import SealedInstallationKeys
-from keystead.signer.rpc import Answer, BadFrame, Call, Frames, calls, read_answer, refusal_of, request_frame
+from keystead.signer.rpc import BadFrame, Call, CallAnswer, Frames, calls, read_answer, refusal_of, request_frame
 
 CALL_TIMEOUT_S: Final = 20.0
 """How long one call may take, including the restart of a signer that died."""
@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(frames)
 
 
-def _settle(call: Call, result: asyncio.Future[Any], answer: Answer) -> None:
+def _settle(call: Call, result: asyncio.Future[Any], answer: CallAnswer) -> None:
     if result.done():  # the caller gave up
         return
     if answer.refused:

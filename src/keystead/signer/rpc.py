@@ -55,7 +55,7 @@ class Request(msgspec.Struct, frozen=True, array_like=True):
     arguments: msgspec.Raw
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class CallAnswer(msgspec.Struct, frozen=True, array_like=True):
     """`body`: the call's result, or an ErrorReply."""
 
     number: int
@@ -82,7 +82,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_answers = msgspec.msgpack.Decoder(Answer)
+_answers = msgspec.msgpack.Decoder(CallAnswer)
 _requests = msgspec.msgpack.Decoder(Request)
 _refusals = msgspec.msgpack.Decoder(ErrorReply)
 
@@ -138,7 +138,7 @@ def arguments_of(call: Call, request: Request) -> dict[str, Any]:
 
 def result_frame(number: int, result: Any) -> bytes:
     """Encode a result. Raises TooLarge for more bytes than a frame holds."""
-    return _frame(_encoder.encode(Answer(number, False, msgspec.Raw(_encoder.encode(result)))))
+    return _frame(_encoder.encode(CallAnswer(number, False, msgspec.Raw(_encoder.encode(result)))))
 
 
 def refusal_frame(number: int, refused: Exception) -> bytes:
@@ -150,7 +150,7 @@ def refusal_frame(number: int, refused: Exception) -> bytes:
         refusal = ErrorReply(type(refused).__name__, str(refused))
     else:
         refusal = ErrorReply(Internal.__name__, "the signer failed", Internal.default_machine_code)
-    return _frame(_encoder.encode(Answer(number, True, msgspec.Raw(_encoder.encode(refusal)))))
+    return _frame(_encoder.encode(CallAnswer(number, True, msgspec.Raw(_encoder.encode(refusal)))))
 
 
 def read_request(frame: bytes) -> Request:
@@ -158,12 +158,12 @@ def read_request(frame: bytes) -> Request:
     return _requests.decode(frame)
 
 
-def read_answer(frame: bytes) -> Answer:
+def read_answer(frame: bytes) -> CallAnswer:
     """Decode the body of an answer's frame. Raises msgspec.MsgspecError for anything else."""
     return _answers.decode(frame)
 
 
-def refusal_of(answer: Answer) -> Exception:
+def refusal_of(answer: CallAnswer) -> Exception:
     """The exception in a refusing answer."""
     refusal = _refusals.decode(answer.body)
     kind = REFUSALS[refusal.name]

@@ -103,7 +103,7 @@ class RegisteredPasskey(msgspec.Struct, frozen=True, kw_only=True):
     rp_id_hash: bytes
 
 
-class _Statement(msgspec.Struct, rename="camel"):
+class _AttestationStatement(msgspec.Struct, rename="camel"):
     sig: bytes | None = None
     x5c: list[bytes] | None = None
     response: bytes | None = None
@@ -273,7 +273,7 @@ def _check_statement(
             f"attestation format {attestation.fmt!r} is not supported, only none, {', '.join(_STATEMENTS)}"
         ) from None
     try:
-        statement = msgspec.convert(attestation.att_stmt, _Statement, builtin_types=(bytes,))
+        statement = msgspec.convert(attestation.att_stmt, _AttestationStatement, builtin_types=(bytes,))
         _check_certificates(statement.x5c or ())
         verified = verify(
             attestation_statement=parse_attestation_statement(attestation.att_stmt),

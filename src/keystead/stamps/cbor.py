@@ -16,7 +16,7 @@ NESTING_MAX = 16
 """CTAP2 allows four levels; extensions of browsers may add some."""
 
 
-class _Kind(IntEnum):
+class _MajorType(IntEnum):
     """Major types. SIMPLE: false, true, null, floating-point numbers."""
 
     UNSIGNED = 0
@@ -29,7 +29,7 @@ class _Kind(IntEnum):
     SIMPLE = 7
 
 
-_KEY_KINDS = frozenset((_Kind.UNSIGNED, _Kind.NEGATIVE, _Kind.BYTES, _Kind.TEXT))
+_KEY_KINDS = frozenset((_MajorType.UNSIGNED, _MajorType.NEGATIVE, _MajorType.BYTES, _MajorType.TEXT))
 
 
 def plain_item_end(data: bytes, start: int = 0) -> int:
@@ -52,29 +52,29 @@ def plain_item_end(data: bytes, start: int = 0) -> int:
         if is_key and kind not in _KEY_KINDS:
             raise ValueError("CBOR: a key of a map must be an integer, a text or bytes")
         match kind:
-            case _Kind.BYTES | _Kind.TEXT:
+            case _MajorType.BYTES | _MajorType.TEXT:
                 position += value
                 if position > len(data):
                     raise ValueError("CBOR: it ends too early")
-            case _Kind.ARRAY | _Kind.MAP:
+            case _MajorType.ARRAY | _MajorType.MAP:
                 if len(open_items) > NESTING_MAX:
                     raise ValueError(f"CBOR: nested deeper than {NESTING_MAX} levels")
-                open_items.append(2 * value if kind is _Kind.MAP else value)
-                maps.append(kind is _Kind.MAP)
-            case _Kind.TAG:
+                open_items.append(2 * value if kind is _MajorType.MAP else value)
+                maps.append(kind is _MajorType.MAP)
+            case _MajorType.TAG:
                 raise ValueError("CBOR: tags are not allowed")
-            case _Kind.UNSIGNED | _Kind.NEGATIVE | _Kind.SIMPLE:
+            case _MajorType.UNSIGNED | _MajorType.NEGATIVE | _MajorType.SIMPLE:
                 pass
             case _:
                 assert_never(kind)
     return position
 
 
-def _head(data: bytes, position: int) -> tuple[_Kind, int, int]:
+def _head(data: bytes, position: int) -> tuple[_MajorType, int, int]:
     """Major type and argument of the item at `position`, and where its content begins (RFC 8949, section 3)."""
     if position >= len(data):
         raise ValueError("CBOR: it ends too early")
-    kind, information = _Kind(data[position] >> 5), data[position] & 0x1F
+    kind, information = _MajorType(data[position] >> 5), data[position] & 0x1F
     position += 1
     if information < 24:
         return kind, information, position

@@ -44,7 +44,7 @@ _ORDERS = {
 }
 _ECDSA_SHA256 = ECDSA(SHA256())
 
-_Sign = Callable[[bytes], bytes]
+_SignMessage = Callable[[bytes], bytes]
 
 
 class Stamper(Protocol):
@@ -109,7 +109,7 @@ class CallbackStamper:
 
     __slots__ = ("_sign", "public_key", "scheme")
 
-    def __init__(self, public_key: str, scheme: StampScheme, sign: _Sign) -> None:
+    def __init__(self, public_key: str, scheme: StampScheme, sign: _SignMessage) -> None:
         self.scheme = StampScheme(scheme)
         self.public_key = _public_key_text(public_key, self.scheme)
         self._sign = sign
@@ -174,7 +174,7 @@ def _seeded_secret(curve: ApiKeyCurve, seed: bytes) -> bytes:
     return (int.from_bytes(derived, "big") % (_ORDERS[curve] - 1) + 1).to_bytes(32, "big")
 
 
-def _signer(scheme: StampScheme, secret: bytes) -> tuple[str, _Sign]:
+def _signer(scheme: StampScheme, secret: bytes) -> tuple[str, _SignMessage]:
     """The public half (hex) of `secret`, and a function that signs a body by `scheme`."""
     match scheme:
         case StampScheme.API_P256:

@@ -55,14 +55,14 @@ class Assertion(msgspec.Struct, frozen=True, kw_only=True):
         return int.from_bytes(self.authenticator_data[33:37], "big")
 
 
-class _Wire(msgspec.Struct, frozen=True, rename="camel"):
+class _StampFields(msgspec.Struct, frozen=True, rename="camel"):
     credential_id: str
     client_data_json: str
     authenticator_data: str
     signature: str
 
 
-_decoder = msgspec.json.Decoder(_Wire)
+_decoder = msgspec.json.Decoder(_StampFields)
 
 
 def read_assertion(header_value: str | bytes) -> Assertion:
@@ -75,7 +75,7 @@ def read_assertion(header_value: str | bytes) -> Assertion:
     try:
         wire = _decoder.decode(header_value)
     except msgspec.ValidationError as exc:
-        raise Unauthenticated(f"could not extract webauthn stamp: {explain_invalid(exc, _Wire)}") from exc
+        raise Unauthenticated(f"could not extract webauthn stamp: {explain_invalid(exc, _StampFields)}") from exc
     except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("could not extract webauthn stamp: the header is not a JSON object") from exc
     if len(wire.credential_id) > CREDENTIAL_ID_CHARS_MAX:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import Unavailable
 from keystead.api.records import Timestamp, WebhookEndpointData, WebhookSubscriptionParams
-from keystead.delivery.webhooks.attempts import Attempt, AttemptResult, result_of_status
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, result_of_status
 from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, SLOTS, WINDOW, WebhookDispatcher
 from keystead.delivery.webhooks.leases import LEASE_MS
 from keystead.delivery.webhooks.pacing import PROBE_EVERY_MS
@@ -29,7 +29,7 @@ from keystead.organizations.webhooks import (
 
 ORGANIZATION = "organization"
 LAST_MS = 3_600_000
-ACCEPTED, REFUSED, LATER = (Attempt(result=result) for result in AttemptResult)
+ACCEPTED, REFUSED, LATER = (DeliveryAttempt(result=result) for result in AttemptResult)
 
 
 def an_organization(*endpoint_ids: str, active: bool = True) -> Organization:
@@ -126,7 +126,7 @@ class Receivers:
         self.at_once: Counter[str] = Counter()
         self.most_at_once: Counter[str] = Counter()
 
-    async def send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> Attempt:
+    async def send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> DeliveryAttempt:
         assert target.url == f"https://{target.endpoint_id}.example/"
         assert body.decode() == delivery.id
         endpoint_id = target.endpoint_id
@@ -136,7 +136,7 @@ class Receivers:
         try:
             await asyncio.sleep(0)
             answer = self.answer(endpoint_id, delivery.id)
-            attempt: Attempt = await answer if hasattr(answer, "__await__") else answer
+            attempt: DeliveryAttempt = await answer if hasattr(answer, "__await__") else answer
             return attempt
         finally:
             self.at_once[endpoint_id] -= 1
@@ -185,7 +185,7 @@ def test_the_events_of_an_activity_arrive_in_order() -> None:
     """Also where the first of them must be attempted again: the others of the activity wait, and nothing else."""
     failed: set[str] = set()
 
-    def answer(_: str, event: str) -> Attempt:
+    def answer(_: str, event: str) -> DeliveryAttempt:
         if event == "a1:0000000000" and event not in failed:
             failed.add(event)
             return LATER
@@ -430,7 +430,7 @@ def test_a_process_that_stops_records_its_attempts_and_begins_no_more() -> None:
     rows = Rows(an_organization("e"), waiting("e", "a", 0), waiting("e", "a", 2))
     answered = asyncio.Event()
 
-    async def answer() -> Attempt:
+    async def answer() -> DeliveryAttempt:
         await answered.wait()
         return ACCEPTED
 
@@ -452,7 +452,7 @@ def test_a_late_record_changes_nothing() -> None:
     """A process that lost its lease while an attempt took long does not overwrite what the next one recorded."""
     rows, clock = Rows(an_organization("e"), waiting("e", "a")), Clock()
 
-    def answer(_: str, event: str) -> Attempt:
+    def answer(_: str, event: str) -> DeliveryAttempt:
         delivery = rows.deliveries["e", event]
         rows.deliveries["e", event] = delivery.done(0)  # by another process
         return LATER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from keystead.delivery.webhooks.attempts import Attempt
+from keystead.delivery.webhooks.attempts import DeliveryAttempt
 from keystead.delivery.webhooks.recording import LARGE_BYTES, RecordedAttempts
 from keystead.organizations.webhook_targets import Target
 from keystead.organizations.webhooks import WebhookDelivery
@@ -22,7 +22,7 @@ def test_few_large_events_are_in_memory_at_once() -> None:
     async def run() -> None:
         go_on, is_full = asyncio.Event(), asyncio.Event()
 
-        async def send(delivery: WebhookDelivery, _target: Target, body: bytes) -> Attempt:
+        async def send(delivery: WebhookDelivery, _target: Target, body: bytes) -> DeliveryAttempt:
             nonlocal most
             assert body.decode() == delivery.id
             in_memory.append(delivery.id)

@@ -13,7 +13,7 @@ import trustme
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from keystead.delivery.webhooks import sending
-from keystead.delivery.webhooks.attempts import Attempt, AttemptResult, SeenWebhook
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, SeenWebhook
 from keystead.delivery.webhooks.dialling import Resolve, SystemResolver
 from keystead.delivery.webhooks.sending import WebhookSender
 from keystead.keys.webhook_key import WebhookKey
@@ -54,8 +54,8 @@ def attempt(
     tls: ssl.SSLContext | None = None,
     times: int = 1,
     seen: Callable[[SeenWebhook], None] | None = None,
-) -> Attempt:
-    async def run() -> Attempt:
+) -> DeliveryAttempt:
+    async def run() -> DeliveryAttempt:
         sender = WebhookSender(
             sign=sign,
             kid=key_id(PUBLIC_KEY),
@@ -91,7 +91,7 @@ def test_what_is_sent() -> None:
     with receiving() as receiver:
         made = attempt(receiver.url + "?key=1", seen=seen.append)
         (webhook,) = receiver.received
-    assert made == Attempt(result=AttemptResult.ACCEPTED, status=200, reason="it answered 200")
+    assert made == DeliveryAttempt(result=AttemptResult.ACCEPTED, status=200, reason="it answered 200")
     assert webhook.path == "/hook?key=1"
     assert webhook.body == BODY
     assert is_genuine(webhook.headers, webhook.body, {key_id(PUBLIC_KEY): PUBLIC_KEY}, NOW_MS) == ""
@@ -122,7 +122,9 @@ def test_what_is_sent() -> None:
 )
 def test_answers(status: int, result: AttemptResult) -> None:
     with receiving(lambda _: status) as receiver:
-        assert attempt(receiver.url) == Attempt(result=result, status=status, reason=f"it answered {status}")
+        assert attempt(receiver.url) == DeliveryAttempt(
+            result=result, status=status, reason=f"it answered {status}"
+        )
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -140,7 +142,7 @@ def test_no_answer_is_a_reason_to_try_again() -> None:
     assert attempt(receiver.url).result is AttemptResult.LATER, "nobody listens there any more"
 
 
-async def hostile(answer: Callable[[asyncio.StreamWriter], Any]) -> Attempt:
+async def hostile(answer: Callable[[asyncio.StreamWriter], Any]) -> DeliveryAttempt:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         try:

@@ -95,7 +95,7 @@ _RULES: Final[Mapping[ScriptKind, _InputRules]] = {
 }
 
 
-class _Account(msgspec.Struct, frozen=True):
+class _SigningAccount(msgspec.Struct, frozen=True):
     """The account that signs. `script`: the script that its address pays to."""
 
     party: Party
@@ -172,7 +172,7 @@ def _view(psbt: Psbt, network: AddressPrefixes) -> TransactionView:
     return TransactionView(describe=describe)
 
 
-def _account(party: Party) -> _Account:
+def _account(party: Party) -> _SigningAccount:
     network_kind = network_and_kind(party.address_format)
     if network_kind is None:
         raise InvalidRequest(
@@ -180,7 +180,7 @@ def _account(party: Party) -> _Account:
             f"not with {party.address_format or 'the id of a private key'}"
         )
     network, kind = network_kind
-    return _Account(party, kind, network, _SCRIPT_OF[kind](party.compressed))
+    return _SigningAccount(party, kind, network, _SCRIPT_OF[kind](party.compressed))
 
 
 _SCRIPT_OF: Final[Mapping[ScriptKind, Callable[[bytes], bytes]]] = {
@@ -192,7 +192,7 @@ _SCRIPT_OF: Final[Mapping[ScriptKind, Callable[[bytes], bytes]]] = {
 }
 
 
-def _is_own(account: _Account, psbt_input: PsbtInput, psbt: Psbt) -> bool:
+def _is_own(account: _SigningAccount, psbt_input: PsbtInput, psbt: Psbt) -> bool:
     """Whether the input spends an output of the account.
 
     An account of P2SH or P2WSH also owns outputs that pay to a script in the PSBT that contains its compressed key.
@@ -207,7 +207,7 @@ def _is_own(account: _Account, psbt_input: PsbtInput, psbt: Psbt) -> bool:
     )
 
 
-def _has_key(account: _Account, psbt_input: PsbtInput, spent: bytes) -> bool:
+def _has_key(account: _SigningAccount, psbt_input: PsbtInput, spent: bytes) -> bool:
     key = account.party.compressed
     redeem_script, witness_script = (
         psbt_input.get(InputKeyType.REDEEM_SCRIPT),
@@ -225,7 +225,7 @@ def _has_key(account: _Account, psbt_input: PsbtInput, spent: bytes) -> bool:
     return key in redeem_script
 
 
-def _check_own(account: _Account, psbt_input: PsbtInput) -> None:
+def _check_own(account: _SigningAccount, psbt_input: PsbtInput) -> None:
     rules = _RULES[account.kind]
     for field in rules.must:
         if not psbt_input.has(field):
@@ -240,7 +240,7 @@ def _check_own(account: _Account, psbt_input: PsbtInput) -> None:
         )
 
 
-def _digest(account: _Account, psbt_input: PsbtInput, psbt: Psbt, digests: Digests) -> bytes:
+def _digest(account: _SigningAccount, psbt_input: PsbtInput, psbt: Psbt, digests: Digests) -> bytes:
     spent = psbt.spent[psbt_input.number].script
     match account.kind:
         case ScriptKind.P2PKH:
@@ -274,7 +274,7 @@ def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
     return script
 
 
-def _record(account: _Account, signature: Signature) -> tuple[bytes, bytes]:
+def _record(account: _SigningAccount, signature: Signature) -> tuple[bytes, bytes]:
     """The key and the value of the record of a signature."""
     if account.kind is ScriptKind.P2TR:
         return bytes([InputKeyType.TAP_KEY_SIG]), signature.r + signature.s

@@ -179,10 +179,10 @@ def decode(kind: Tuple, data: bytes) -> list[Any]:
     Integers are int, addresses and bytes `0x` and hex digits in lower case, fixed-point numbers their decimal text,
     arrays and tuples lists. Raises NotDecodable.
     """
-    return _Decoder(data).sequence(kind.members, 0)
+    return _ArgumentDecoder(data).sequence(kind.members, 0)
 
 
-class _Decoder:
+class _ArgumentDecoder:
     """Reads values from `data`, each at its place, and counts the bytes that it reads."""
 
     def __init__(self, data: bytes) -> None:

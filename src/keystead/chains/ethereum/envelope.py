@@ -18,10 +18,10 @@ from keystead.chains.transaction import Party, unparsable
 TRANSACTION_BYTES_MAX: Final = 131_072
 """Nodes accept at most 128 KiB for a transaction without its blobs."""
 
-Reader = Callable[[Item, str], Any]
+ReadItem = Callable[[Item, str], Any]
 """From an item and the name of its field to the value. Raises InvalidRequest, naming the field."""
 
-Fields = Sequence[tuple[str, Reader]]
+Fields = Sequence[tuple[str, ReadItem]]
 """The fields of a transaction in order, each with its reader."""
 
 
@@ -43,7 +43,7 @@ def read_fields(items: Sequence[Item], fields: Fields) -> dict[str, Any]:
     return {name: read(item, name) for item, (name, read) in zip(items, fields, strict=True)}
 
 
-def integer(bits: int) -> Reader:
+def integer(bits: int) -> ReadItem:
     """Reads an integer of at most `bits` bits, without leading zeros."""
 
     def read(item: Item, name: str) -> int:
@@ -58,7 +58,7 @@ def integer(bits: int) -> Reader:
     return read
 
 
-def octets(size: int) -> Reader:
+def octets(size: int) -> ReadItem:
     """Reads exactly this number of bytes."""
 
     def read(item: Item, name: str) -> bytes:
@@ -83,7 +83,7 @@ def data(item: Item, name: str) -> bytes:
     return item
 
 
-def list_of(read_item: Reader) -> Reader:
+def list_of(read_item: ReadItem) -> ReadItem:
     """Reads a list, and each of its items with `read_item`."""
 
     def read(item: Item, name: str) -> list[Any]:
@@ -94,7 +94,7 @@ def list_of(read_item: Reader) -> Reader:
     return read
 
 
-def record(**fields: Reader) -> Reader:
+def record(**fields: ReadItem) -> ReadItem:
     """Reads a list with one item for each field."""
 
     def read(item: Item, name: str) -> dict[str, Any]:

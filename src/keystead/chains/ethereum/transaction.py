@@ -41,7 +41,7 @@ _LEGACY: Final[envelope.Fields] = (
 _EIP_2930: Final[envelope.Fields] = (("chain_id", _UINT64), *_LEGACY, ("access_list", envelope.access_list))
 
 
-def _fee_market(to: envelope.Reader) -> envelope.Fields:
+def _fee_market(to: envelope.ReadItem) -> envelope.Fields:
     """The nine items of EIP-1559. The transactions of later EIPs begin with the same items."""
     return (
         ("chain_id", _UINT64),

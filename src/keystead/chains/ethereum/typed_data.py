@@ -64,7 +64,7 @@ class _Member(msgspec.Struct, frozen=True):
     type: str
 
 
-class _TypedData(msgspec.Struct, frozen=True):
+class _Document(msgspec.Struct, frozen=True):
     types: dict[str, tuple[_Member, ...]]
     primary_type: str = msgspec.field(name="primaryType")
     domain: dict[str, Any]
@@ -85,7 +85,7 @@ def parse_typed_data(text: str, field: str) -> TypedData:
         raise _refusal(field, "nested too deeply") from None
 
 
-def _read(document: _TypedData) -> TypedData:
+def _read(document: _Document) -> TypedData:
     declared = dict(document.types)
     declared.setdefault(DOMAIN, _domain_members(document.domain))
     _check_domain(declared[DOMAIN])
@@ -146,9 +146,9 @@ def _refusal(field: str, why: str) -> InvalidRequest:
     return InvalidRequest(f"invalid request body: field `{field}`: not EIP-712 typed data: {why}")
 
 
-def _document(text: str) -> _TypedData:
+def _document(text: str) -> _Document:
     try:
-        return msgspec.convert(_JSON.decode(text), _TypedData)
+        return msgspec.convert(_JSON.decode(text), _Document)
     except msgspec.ValidationError as refused:
         raise _Malformed(str(refused)) from None
     except json.JSONDecodeError as refused:

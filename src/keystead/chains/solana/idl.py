@@ -104,7 +104,7 @@ def check_idl(text: str) -> None:
             )
         for argument in instruction.args:
             where = f"instruction {instruction.name!r}, argument {argument.name!r}"
-            _check_idl_type(argument.type, _Names(defined), where)
+            _check_idl_type(argument.type, _KnownTypes(defined), where)
     for kind in idl.types:
         members = [*kind.type.fields, *(field for variant in kind.type.variants for field in variant.fields)]
         if kind.type.target is not None:
@@ -115,7 +115,7 @@ def check_idl(text: str) -> None:
         for member in members:
             named = isinstance(member, dict) and "type" in member and "name" in member
             written = member["type"] if named else member
-            _check_idl_type(written, _Names(defined, generics), f"type {kind.name!r}")
+            _check_idl_type(written, _KnownTypes(defined, generics), f"type {kind.name!r}")
 
 
 def read_idl(text: str) -> Idl:
@@ -124,14 +124,14 @@ def read_idl(text: str) -> Idl:
     return idl
 
 
-class _Names(msgspec.Struct, frozen=True):
+class _KnownTypes(msgspec.Struct, frozen=True):
     """The names that a type may use: types of the IDL, and parameters of the definition that it is written in."""
 
     defined: set[str]
     generics: frozenset[str] = frozenset()
 
 
-def _check_idl_type(written: Any, names: _Names, where: str, depth: int = 0) -> None:
+def _check_idl_type(written: Any, names: _KnownTypes, where: str, depth: int = 0) -> None:
     if depth > NESTING_MAX:
         raise invalid_interface(_WHAT, f"{where}: types are nested more than {NESTING_MAX} deep")
     match written:
@@ -153,7 +153,7 @@ def _check_idl_type(written: Any, names: _Names, where: str, depth: int = 0) -> 
             raise invalid_interface(_WHAT, f"{where}: unknown type {str(written)[:100]}")
 
 
-def _check_generic_arguments(defined: Any, names: _Names, where: str, depth: int) -> None:
+def _check_generic_arguments(defined: Any, names: _KnownTypes, where: str, depth: int) -> None:
     """Check the generic arguments of a defined type. Their number is not checked, because parameters may have
     defaults."""
     arguments = defined.get("generics", []) if isinstance(defined, dict) else []

@@ -18,7 +18,7 @@ from keystead.chains.solana.borsh import ValueMeter, read_arguments
 from keystead.chains.solana.idl import DISCRIMINATOR_BYTES_MAX, IdlAccount, IdlInstruction, IdlType, read_idl
 
 
-class _Instruction(msgspec.Struct, frozen=True):
+class _DeclaredInstruction(msgspec.Struct, frozen=True):
     name: str
     discriminator: bytes
     accounts: tuple[str, ...]
@@ -28,16 +28,16 @@ class _Instruction(msgspec.Struct, frozen=True):
 class ProgramIdl(msgspec.Struct, frozen=True):
     """The instructions of an uploaded IDL by discriminator, and the types that it defines once, by name."""
 
-    instructions: Mapping[bytes, Sequence[_Instruction]]
+    instructions: Mapping[bytes, Sequence[_DeclaredInstruction]]
     types: Mapping[str, IdlType]
 
     @staticmethod
     def read(text: str) -> ProgramIdl:
         """The instructions of a text that `check_idl` has accepted."""
         idl = read_idl(text)
-        instructions: dict[bytes, list[_Instruction]] = {}
+        instructions: dict[bytes, list[_DeclaredInstruction]] = {}
         for declared in idl.instructions:
-            instruction = _Instruction(
+            instruction = _DeclaredInstruction(
                 declared.name,
                 _discriminator(declared),
                 tuple(_account_names(declared.accounts)),

@@ -79,11 +79,11 @@ MESSAGES: Final[Mapping[str, tuple[tuple[str, int, str], ...]]] = {
     "Key": (("address", 1, "bytes"), ("weight", 2, "int64")),
 }
 
-Message = Mapping[str, Any]
+MessageFields = Mapping[str, Any]
 """Fields by name. An absent scalar is 0, False or empty, an absent message None, absent repeated fields are []."""
 
 
-class _Field(msgspec.Struct, frozen=True):
+class _MessageField(msgspec.Struct, frozen=True):
     name: str
     kind: str
     repeated: bool
@@ -95,15 +95,15 @@ class _Field(msgspec.Struct, frozen=True):
         return {"bytes": b"", "string": "", "bool": False, "int32": 0, "int64": 0}.get(self.kind)
 
 
-_FIELDS: Final[Mapping[str, Mapping[int, _Field]]] = {
-    message: {number: _Field(name, kind.strip("[]"), kind.startswith("[")) for name, number, kind in fields}
+_FIELDS: Final[Mapping[str, Mapping[int, _MessageField]]] = {
+    message: {number: _MessageField(name, kind.strip("[]"), kind.startswith("[")) for name, number, kind in fields}
     for message, fields in MESSAGES.items()
 }
 
 _VARINT, _SIZED = 0, 2
 
 
-def read(name: str, data: bytes) -> Message:
+def read(name: str, data: bytes) -> MessageFields:
     """The message of the type `name`. Raises InvalidRequest for an unknown or repeated field, and for an encoding
     that is not canonical: fields in ascending order, shortest numbers, defaults left out."""
     fields = _FIELDS[name]
@@ -128,7 +128,7 @@ def read(name: str, data: bytes) -> Message:
     return values
 
 
-def _value(field: _Field, reader: _ProtobufReader) -> Any:
+def _value(field: _MessageField, reader: _ProtobufReader) -> Any:
     match field.kind:
         case "int64" | "int32":
             return reader.integer(32 if field.kind == "int32" else 64)

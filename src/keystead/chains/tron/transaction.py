@@ -21,7 +21,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
-from keystead.chains.tron.messages import Message, read, signed_transaction
+from keystead.chains.tron.messages import MessageFields, read, signed_transaction
 
 RAW_DATA_BYTES_MAX: Final = 65_536
 """The most bytes of `raw_data`. A node accepts 500 KiB, but only deployments of contracts need that, and they are
@@ -80,7 +80,7 @@ def view_tron(unsigned: bytes) -> TransactionView:
     return TransactionView(describe=lambda _: Description(keywords))
 
 
-def _contract(contract: Message) -> dict[str, Any]:
+def _contract(contract: MessageFields) -> dict[str, Any]:
     kind = _CONTRACT_TYPES.get(contract["type"])
     if kind is None:
         expected = ", ".join(_CONTRACT_TYPES.values())
@@ -99,11 +99,11 @@ def _contract(contract: Message) -> dict[str, Any]:
     }
 
 
-def _transfer(parameter: Message) -> dict[str, Any]:
+def _transfer(parameter: MessageFields) -> dict[str, Any]:
     return {"to_address": _address(parameter["to_address"]), "amount": parameter["amount"]}
 
 
-def _trigger(parameter: Message) -> dict[str, Any]:
+def _trigger(parameter: MessageFields) -> dict[str, Any]:
     return {
         "contract_address": _address(parameter["contract_address"]),
         "call_value": parameter["call_value"],
@@ -113,15 +113,15 @@ def _trigger(parameter: Message) -> dict[str, Any]:
     }
 
 
-def _freeze(parameter: Message) -> dict[str, Any]:
+def _freeze(parameter: MessageFields) -> dict[str, Any]:
     return {"frozen_balance": parameter["frozen_balance"], "resource": _resource(parameter)}
 
 
-def _unfreeze(parameter: Message) -> dict[str, Any]:
+def _unfreeze(parameter: MessageFields) -> dict[str, Any]:
     return {"unfreeze_balance": parameter["unfreeze_balance"], "resource": _resource(parameter)}
 
 
-def _undelegate(parameter: Message) -> dict[str, Any]:
+def _undelegate(parameter: MessageFields) -> dict[str, Any]:
     return {
         "resource": _resource(parameter),
         "balance": parameter["balance"],
@@ -129,18 +129,18 @@ def _undelegate(parameter: Message) -> dict[str, Any]:
     }
 
 
-def _delegate(parameter: Message) -> dict[str, Any]:
+def _delegate(parameter: MessageFields) -> dict[str, Any]:
     return {**_undelegate(parameter), "lock": parameter["lock"], "lock_period": parameter["lock_period"]}
 
 
-def _permissions(parameter: Message) -> dict[str, Any]:
+def _permissions(parameter: MessageFields) -> dict[str, Any]:
     return {
         **{part: _permission(parameter[part]) for part in ("owner", "witness") if parameter[part] is not None},
         "actives": [_permission(active) for active in parameter["actives"]],
     }
 
 
-def _permission(permission: Message) -> dict[str, Any]:
+def _permission(permission: MessageFields) -> dict[str, Any]:
     return {
         "type": _name_of(_PERMISSION_TYPES, permission["type"], "permission type"),
         "id": permission["id"],
@@ -152,7 +152,7 @@ def _permission(permission: Message) -> dict[str, Any]:
     }
 
 
-_CONTRACTS: Final[Mapping[str, Callable[[Message], dict[str, Any]]]] = {
+_CONTRACTS: Final[Mapping[str, Callable[[MessageFields], dict[str, Any]]]] = {
     "TransferContract": _transfer,
     "TriggerSmartContract": _trigger,
     "AccountPermissionUpdateContract": _permissions,
@@ -163,7 +163,7 @@ _CONTRACTS: Final[Mapping[str, Callable[[Message], dict[str, Any]]]] = {
 }
 
 
-def _resource(parameter: Message) -> str:
+def _resource(parameter: MessageFields) -> str:
     return _name_of(_RESOURCES, parameter["resource"], "resource")
 
 

@@ -15,7 +15,7 @@ class AttemptResult(Enum):
     LATER = "another attempt may succeed"
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt that was made. `status`: the HTTP status of the answer, 0 if there was none. `reason` does not
     quote the receiver."""
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import ServiceError
 from keystead.delivery.stopping import FINISH_S, finish
-from keystead.delivery.webhooks.attempts import Attempt
+from keystead.delivery.webhooks.attempts import DeliveryAttempt
 from keystead.delivery.webhooks.leases import Leases
 from keystead.delivery.webhooks.pacing import Pace
 from keystead.delivery.webhooks.recording import RecordedAttempts, Send
@@ -254,7 +254,7 @@ class WebhookDispatcher:
         )
         if failures := [result for result in results if isinstance(result, BaseException)]:
             raise failures[0]
-        attempts = [result for result in results if isinstance(result, Attempt)]
+        attempts = [result for result in results if isinstance(result, DeliveryAttempt)]
         self._paces[endpoint_id] = after = pace.after_round(attempts, now_ms, self._now_ms())
         # An endpoint that became slow gives its slot back and gets a slot for slow endpoints.
         return not after.failures and after.is_slow == pace.is_slow

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from keystead.delivery.webhooks.attempts import Attempt, AttemptResult
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 
 PROBE_EVERY_MS = 60_000
 """The longest pause between two rounds for an endpoint that keeps failing."""
@@ -38,7 +38,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
             return False
         return now_ms >= self.not_before_ms or (has_new_deliveries and not self.failures)
 
-    def after_round(self, attempts: list[Attempt], began_ms: int, ended_ms: int) -> Pace:
+    def after_round(self, attempts: list[DeliveryAttempt], began_ms: int, ended_ms: int) -> Pace:
         """The pace after attempts that were made together."""
         if all(attempt.result is AttemptResult.LATER for attempt in attempts):
             pause = min(_FIRST_PAUSE_MS * 2 ** min(self.failures, 10), PROBE_EVERY_MS)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, assert_never
 
 from keystead.delivery.retries import next_attempt_ms
-from keystead.delivery.webhooks.attempts import Attempt, AttemptResult
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.store import WebhookStore
 from keystead.organizations.webhook_targets import Target
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
@@ -23,7 +23,7 @@ LARGE_BYTES: Final = 262_144
 _LARGE_AT_ONCE: Final = 4
 """Events longer than LARGE_BYTES that are in memory at the same time."""
 
-Send = Callable[[WebhookDelivery, Target, bytes], Awaitable[Attempt]]
+Send = Callable[[WebhookDelivery, Target, bytes], Awaitable[DeliveryAttempt]]
 
 
 class RecordedAttempts:
@@ -44,7 +44,7 @@ class RecordedAttempts:
         self.results: Counter[DeliveryResult] = Counter()
         """The number of attempts, by result. GIVEN_UP also counts deliveries without an attempt."""
 
-    async def attempt(self, delivery: WebhookDelivery, target: Target) -> Attempt:
+    async def attempt(self, delivery: WebhookDelivery, target: Target) -> DeliveryAttempt:
         """Attempt a delivery, and record it. Raises ServiceError if the database or the signer does not answer."""
         if delivery.body_bytes > LARGE_BYTES:
             async with self._large:
@@ -64,13 +64,15 @@ class RecordedAttempts:
         await self._store.record_deliveries([after])
         return attempt
 
-    async def _send_event(self, delivery: WebhookDelivery, target: Target) -> Attempt:
+    async def _send_event(self, delivery: WebhookDelivery, target: Target) -> DeliveryAttempt:
         body = await self._store.webhook_event(delivery.organization_id, delivery.id)
         if body is None:
-            return Attempt(result=AttemptResult.REFUSED, reason="its event has expired")
+            return DeliveryAttempt(result=AttemptResult.REFUSED, reason="its event has expired")
         return await self._send(delivery, target, body)
 
-    def _row_after(self, delivery: WebhookDelivery, attempt: Attempt) -> tuple[DeliveryResult, WebhookDelivery]:
+    def _row_after(
+        self, delivery: WebhookDelivery, attempt: DeliveryAttempt
+    ) -> tuple[DeliveryResult, WebhookDelivery]:
         """The result of an attempt, and the row after it."""
         now_ms = self._now_ms()
         match attempt.result:

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 import httpcore
 
 from keystead.api.errors import InvalidRequest
-from keystead.delivery.webhooks.attempts import Attempt, AttemptResult, SeenWebhook, result_of_status
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, SeenWebhook, result_of_status
 from keystead.delivery.webhooks.dialling import AddressRefused, CheckedNetwork, Resolve, SystemResolver
 from keystead.organizations.webhook_addresses import DialledNetwork, check_url
 from keystead.organizations.webhook_targets import Target
@@ -32,7 +32,7 @@ _ANSWER_BYTES_READ: Final = 16_384
 connection is closed."""
 
 
-class Sign(Protocol):
+class SignWebhook(Protocol):
     def __call__(self, *, timestamp_ms: int, event_id: str, body: bytes) -> Awaitable[bytes]: ...
 
 
@@ -44,7 +44,7 @@ class WebhookSender:
     def __init__(
         self,
         *,
-        sign: Sign,
+        sign: SignWebhook,
         kid: str,
         allowed: tuple[DialledNetwork, ...],
         tls: ssl.SSLContext,
@@ -70,7 +70,7 @@ class WebhookSender:
         await self._connections.aclose()
         self._names.close()
 
-    async def send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> Attempt:
+    async def send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> DeliveryAttempt:
         """Make one attempt, with a signature of its own. Raises ServiceError if the signer does not sign."""
         timestamp_ms = self._now_ms()
         signature = await self._sign(timestamp_ms=timestamp_ms, event_id=delivery.event_id, body=body)
@@ -99,18 +99,18 @@ class WebhookSender:
             )
         return attempt
 
-    async def _attempt(self, target: Target, headers: webhook_signatures.Headers, body: bytes) -> Attempt:
+    async def _attempt(self, target: Target, headers: webhook_signatures.Headers, body: bytes) -> DeliveryAttempt:
         try:
             check_url(target.url, self._allowed, "url")
         except InvalidRequest as refused:
-            return Attempt(result=AttemptResult.REFUSED, reason=refused.message)
+            return DeliveryAttempt(result=AttemptResult.REFUSED, reason=refused.message)
         try:
             async with asyncio.timeout(ATTEMPT_WITHIN_S):
                 status = await self._post(target.url, headers, body)
         except TimeoutError:
-            return Attempt(result=AttemptResult.LATER, reason="it did not answer in time")
+            return DeliveryAttempt(result=AttemptResult.LATER, reason="it did not answer in time")
         except AddressRefused as refused:
-            return Attempt(result=AttemptResult.LATER, reason=str(refused))
+            return DeliveryAttempt(result=AttemptResult.LATER, reason=str(refused))
         except (
             httpcore.NetworkError,
             httpcore.ProtocolError,
@@ -118,8 +118,10 @@ class WebhookSender:
             ssl.SSLError,
             OSError,
         ) as failed:
-            return Attempt(result=AttemptResult.LATER, reason=f"it could not be reached: {type(failed).__name__}")
-        return Attempt(result=result_of_status(status), status=status, reason=f"it answered {status}")
+            return DeliveryAttempt(
+                result=AttemptResult.LATER, reason=f"it could not be reached: {type(failed).__name__}"
+            )
+        return DeliveryAttempt(result=result_of_status(status), status=status, reason=f"it answered {status}")
 
     async def _post(self, url: str, headers: webhook_signatures.Headers, body: bytes) -> int:
         async with self._connections.stream("POST", url, headers=list(headers.items()), content=body) as answer:

@@ -15,7 +15,7 @@ from keystead.organizations.limits import Limit
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 IP_ALLOWLISTS = Limit(
     name="ip_allowlists",
@@ -49,7 +49,7 @@ class IpAllowlists(RecordMap[IpAllowlist], frozen=True):
     limits = (IP_ALLOWLISTS,)
     has_index = True
 
-    networks: PersistentMap[str, tuple[Network, ...]] = PersistentMap()
+    networks: PersistentMap[str, tuple[IpNetwork, ...]] = PersistentMap()
 
     @classmethod
     def _bytes(cls, record: IpAllowlist) -> int:

@@ -6,7 +6,7 @@ Here: how the parts are connected. Not here: each control (one module each), the
 from __future__ import annotations
 
 from keystead.server.application import Application
-from keystead.server.connection import Answer
+from keystead.server.connection import AnswerRequest
 from keystead.server.console_link import ConsoleLink
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.clock import DevelopmentClock
@@ -71,7 +71,7 @@ class Development:
     def _take_from(self, source: KeySource) -> None:
         self._source = source
 
-    async def application(self, auth_proxy_id: str = "") -> Answer:
+    async def application(self, auth_proxy_id: str = "") -> AnswerRequest:
         """Take the snapshot "start", and return the application. `auth_proxy_id`: see `Application`."""
         service = self.service
         assert isinstance(service.store, SqliteStore)

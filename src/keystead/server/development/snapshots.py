@@ -23,7 +23,7 @@ SNAPSHOTS_MAX = 20
 BYTES_MAX = 1024 * 1024 * 1024
 """The most bytes of all snapshots together."""
 
-Name = Annotated[str, Meta(min_length=1, max_length=64)]
+SnapshotName = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class SnapshotNames(ControlAnswer, frozen=True):
@@ -35,13 +35,13 @@ class SnapshotNames(ControlAnswer, frozen=True):
 class SnapshotUpdate(ControlRequest, frozen=True):
     """name: the name of the new snapshot. It replaces a snapshot of that name."""
 
-    name: Name
+    name: SnapshotName
 
 
 class RestoreUpdate(ControlRequest, frozen=True):
     """name: the snapshot to restore. It is kept."""
 
-    name: Name
+    name: SnapshotName
 
 
 class ResetUpdate(ControlRequest, frozen=True):
