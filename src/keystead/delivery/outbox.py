@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from keystead.api.errors import ServiceError
 from keystead.delivery.message import Message
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
 from keystead.delivery.stopping import FINISH_S, finish
+from keystead.failures.defects import log_failure
 from keystead.organizations.outgoing_messages import Channel, EmailEventRow, OutgoingMessage, SendResult
 
 logger = logging.getLogger("keystead.delivery")
@@ -92,11 +92,8 @@ class Outbox:
         while True:
             try:
                 sent = await self.send_due()
-            except ServiceError as failed:
-                logger.warning("the outbox could not be read: %s", failed.message)
-                sent = 0
-            except Exception:
-                logger.exception("the outbox could not be read, because of a defect of the server")
+            except Exception as failed:  # noqa: BLE001 - the outbox is read again
+                log_failure(logger, failed, "the outbox could not be read")
                 sent = 0
             if sent < AT_ONCE_MAX:
                 await self._wait()
@@ -130,10 +127,8 @@ class Outbox:
     async def _attempt_and_log(self, waiting: OutgoingMessage) -> None:
         try:
             await self._attempt(waiting)
-        except ServiceError as failed:
-            logger.warning("message %s: not sent, or not recorded: %s", waiting.id, failed.message)
-        except Exception:
-            logger.exception("message %s: not sent, or not recorded, because of a defect of the server", waiting.id)
+        except Exception as failed:  # noqa: BLE001 - the other messages are sent, and this one after its lease
+            log_failure(logger, failed, "message %s: not sent, or not recorded", waiting.id)
 
     async def _attempt(self, waiting: OutgoingMessage) -> None:
         result, detail, again_ms = SendResult.SENT, "", None

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from keystead.api.errors import ServiceError
+from keystead.failures.defects import log_failure
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cleaning import Deletion
 
@@ -33,9 +33,6 @@ whole organization. A process that missed fewer loads only what changed."""
 
 NOTED_MAX: Final = 10_000
 """The organizations whose removed records are counted in one round. Others wait for their next removal."""
-
-
-_NOT_DELETED: Final = "rows of deleted wallets and organizations could not be deleted"
 
 
 class Deletions:
@@ -65,10 +62,8 @@ class Deletions:
                 await finish_deletions(self._store, pause_s=PAUSE_S)
                 await self._forget_removed()
                 pause_s = PERIOD_S
-            except ServiceError as failed:
-                logger.warning("%s; the server tries again: %s", _NOT_DELETED, failed.message)
-            except Exception:
-                logger.exception("%s because of a defect; the server tries again", _NOT_DELETED)
+            except Exception as failed:  # noqa: BLE001 - the next round tries again
+                log_failure(logger, failed, "rows of deleted wallets and organizations could not be deleted")
 
     async def _forget_removed(self) -> None:
         while self._removed_in:

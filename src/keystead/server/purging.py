@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from keystead.api.errors import ServiceError
+from keystead.failures.defects import log_failure
 from keystead.storage.tables import EXPIRING
 
 logger = logging.getLogger("keystead.server")
@@ -57,7 +57,5 @@ async def keep_purging(store: PurgedStore, now_ms: Callable[[], int], random_fra
         pause_s = PERIOD_S
         try:
             await purge_expired(store, now_ms())
-        except ServiceError as failed:
-            logger.warning("expired rows could not be deleted; the server tries again: %s", failed.message)
-        except Exception:
-            logger.exception("expired rows could not be deleted because of a defect; the server tries again")
+        except Exception as failed:  # noqa: BLE001 - the next round tries again
+            log_failure(logger, failed, "expired rows could not be deleted")

@@ -18,13 +18,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from keystead.api.errors import ServiceError
 from keystead.delivery.stopping import FINISH_S, finish
 from keystead.delivery.webhooks.attempts import Attempt
 from keystead.delivery.webhooks.leases import Leases
 from keystead.delivery.webhooks.pacing import Pace
 from keystead.delivery.webhooks.recording import RecordedAttempts, Send
 from keystead.delivery.webhooks.store import WebhookStore
+from keystead.failures.defects import log_failure
 from keystead.organizations.webhook_targets import Target, target_of
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
 
@@ -111,11 +111,8 @@ class WebhookDispatcher:
                 if loop.time() >= scan_at_s or self._lacks_slots:
                     await self.scan()
                     scan_at_s = loop.time() + POLL_S
-            except ServiceError as failed:
-                logger.warning("webhooks that wait could not be read: %s", failed.message)
-                scan_at_s = loop.time() + POLL_S
-            except Exception:
-                logger.exception("webhooks that wait could not be read, because of a defect of the server")
+            except Exception as failed:  # noqa: BLE001 - the webhooks are read again
+                log_failure(logger, failed, "webhooks that wait could not be read")
                 scan_at_s = loop.time() + POLL_S
             timer = loop.call_at(scan_at_s, self._woken.set)
             await self._woken.wait()
@@ -211,12 +208,9 @@ class WebhookDispatcher:
                 if not await self.serve_round(endpoint_id):
                     return
             self._updated_endpoints.add(endpoint_id)
-        except ServiceError as failed:
+        except Exception as failed:  # noqa: BLE001 - other endpoints are served, and this one again later
             self._pause(endpoint_id)
-            logger.warning("webhooks of endpoint %s wait: %s", endpoint_id, failed.message)
-        except Exception:
-            self._pause(endpoint_id)
-            logger.exception("webhooks of endpoint %s wait because of a defect of the server", endpoint_id)
+            log_failure(logger, failed, "webhooks of endpoint %s wait", endpoint_id)
 
     def _pause(self, endpoint_id: str) -> None:
         pace = self._paces.get(endpoint_id, Pace())

@@ -18,6 +18,7 @@ import msgspec
 from keystead.api.decoding import decoder
 from keystead.api.errors import Internal, MethodNotAllowed, NotFound, ServiceError
 from keystead.api.rendering import Form, error_answer
+from keystead.failures.defects import log_defect
 from keystead.pipeline.ports import Clock
 from keystead.server.answer_form import form_of
 from keystead.server.connection import Answer
@@ -121,8 +122,8 @@ class DevelopmentApplication:
             return _answer(200, await self._control_body(request))
         except ServiceError as refused:
             return _answer(refused.http_status, error_answer(refused))
-        except Exception:  # noqa: BLE001 - the caller gets an answer after every error
-            logger.exception("a developer's control failed because of a defect of the server")
+        except Exception as defect:  # noqa: BLE001 - the caller gets an answer after every error
+            log_defect(logger, defect, "a developer's control failed")
             return _answer(500, error_answer(Internal(f"internal server error at {request.path[:200]}")))
 
     async def _control_body(self, request: HttpRequest) -> bytes:
