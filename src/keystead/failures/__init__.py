@@ -1,3 +1,3 @@
-"""What a process does about failures that it survives: how a defect is logged.
+"""What a process does about failures that it survives: it logs them, and waits longer after each failure in a row.
 
-Here: what other packages use for that. Not here: refusals, which callers get (`api.errors`)."""
+Not here: refusals, which callers get (`api.errors`), when a message is sent again (`delivery.retries`)."""

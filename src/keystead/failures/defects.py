@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from keystead.api.errors import ServiceError
+from keystead.api.errors import Internal, ServiceError
 
 TRACEBACK: Final = "traceback"
 """The attribute of a log record, and the field of its log line, with the types and places of a defect."""
@@ -45,6 +45,12 @@ def log_failure(logger: logging.Logger, error: Exception, what: str, *values: ob
         logger.warning(f"{what}: %s", *values, error.message)
     else:
         log_defect(logger, error, what, *values)
+
+
+def is_defect(error: Exception) -> bool:
+    """Whether an error is a defect of the server. A defect lasts, while what is unavailable may be back soon.
+    `Internal` stands for a defect that was logged where it happened."""
+    return isinstance(error, Internal) or not isinstance(error, ServiceError)
 
 
 def traceback_of(error: BaseException) -> str:
