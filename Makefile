@@ -14,7 +14,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 
 # The tests that start no server: with the linters they take a minute on two cores.
 FAST := $(wildcard $(addprefix tests/,structure primitives api stamps organizations chains policies pipeline keys \
-	identities sessions delivery describe client))
+	identities sessions delivery describe client failures))
 # The tests that run under coverage, which doubles their time: those of the packages whose coverage is measured.
 MEASURED := $(filter-out $(addprefix tests/,structure client),$(FAST))
 # A worker that is ready takes the next file, in the order in which pytest collects them. There are more workers than

@@ -251,7 +251,7 @@ def test_a_process_that_stops_records_what_it_is_sending() -> None:
 
 def test_a_database_that_does_not_answer_is_asked_again() -> None:
     rows, recipient = Rows(waiting()), Recipient()
-    answers = iter([OSError("gone")])
+    answers = iter([Unavailable("the database does not answer")])
 
     class Flaky(Rows):
         async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[OutgoingMessage]:

@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from keystead.api.errors import ServiceError
 from keystead.delivery.message import Message
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
 from keystead.delivery.stopping import FINISH_S, finish
+from keystead.failures.defects import log_failure
+from keystead.failures.rounds import Rounds
 from keystead.organizations.outgoing_messages import EmailEventRow, MessageChannel, OutgoingMessage, SendResult
 
 logger = logging.getLogger("keystead.delivery")
@@ -76,7 +77,7 @@ class Outbox:
         self._keeps_text = keeps_text
         self._default_sender = default_sender
         self._random_fraction = random_fraction
-        self._woken = asyncio.Event()
+        self._rounds = Rounds(logger, "the outbox could not be read", POLL_S)
         self._leased: dict[str, OutgoingMessage] = {}
         self._under_way: Sequence[asyncio.Task[Any]] = ()
         self.results: Counter[SendResult] = Counter()
@@ -84,22 +85,16 @@ class Outbox:
 
     def wake(self) -> None:
         """Read the outbox now, because this process has just committed a message."""
-        self._woken.set()
+        self._rounds.wake()
 
     async def run(self) -> None:
-        """Send until cancelled. Cancelling it does not cancel the attempts under way; `close` waits for them. A
-        database that does not answer is tried again after the poll interval."""
+        """Send until cancelled. Cancelling it does not cancel the attempts under way; `close` waits for them."""
         while True:
-            try:
+            sent = 0
+            with self._rounds.logged():
                 sent = await self.send_due()
-            except ServiceError as failed:
-                logger.warning("the outbox could not be read: %s", failed.message)
-                sent = 0
-            except Exception:
-                logger.exception("the outbox could not be read, because of a defect of the server")
-                sent = 0
             if sent < AT_ONCE_MAX:
-                await self._wait()
+                await self._rounds.wait(POLL_S)
 
     async def close(self, finish_s: float = FINISH_S) -> None:
         """Wait until the attempts under way are recorded, at most `finish_s` seconds. Then release the messages
@@ -112,7 +107,6 @@ class Outbox:
 
     async def send_due(self) -> int:
         """Send the messages that are due now, at most AT_ONCE_MAX. Returns how many were leased."""
-        self._woken.clear()
         leasing = asyncio.create_task(self._lease())
         self._under_way = [leasing]
         waiting = await asyncio.shield(leasing)  # if this is cancelled, `close` must still learn what was leased
@@ -130,10 +124,8 @@ class Outbox:
     async def _attempt_and_log(self, waiting: OutgoingMessage) -> None:
         try:
             await self._attempt(waiting)
-        except ServiceError as failed:
-            logger.warning("message %s: not sent, or not recorded: %s", waiting.id, failed.message)
-        except Exception:
-            logger.exception("message %s: not sent, or not recorded, because of a defect of the server", waiting.id)
+        except Exception as failed:  # noqa: BLE001 - the other messages are sent, and this one after its lease
+            log_failure(logger, failed, "message %s: not sent, or not recorded", waiting.id)
 
     async def _attempt(self, waiting: OutgoingMessage) -> None:
         result, detail, again_ms = SendResult.SENT, "", None
@@ -170,12 +162,3 @@ class Outbox:
         if sender is None:  # the settings have changed
             raise SendFailed(f"this server sends no {waiting.channel}", permanent=False)
         return await sender.send(await self._open_message(waiting))
-
-    async def _wait(self) -> None:
-        """Wait until this process writes a message, or the poll interval is over. A timeout that raises would leave
-        a cycle of objects every second, so a timer is used."""
-        timer = asyncio.get_running_loop().call_later(POLL_S, self._woken.set)
-        try:
-            await self._woken.wait()
-        finally:
-            timer.cancel()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from keystead.failures.pauses import pause_after
+
 FIRST_PAUSE_MS = 10_000
 PAUSE_MAX_MS = 30 * 60_000
 
@@ -17,6 +19,6 @@ def next_attempt_ms(now_ms: int, failures: int, random_fraction: Callable[[], fl
     The pause doubles from ten seconds to half an hour. Up to half of it is random, to spread messages that failed
     together. `random_fraction()` returns a number from 0 to 1.
     """
-    pause: int = min(FIRST_PAUSE_MS * 2 ** (failures - 1), PAUSE_MAX_MS)
+    pause = pause_after(failures, FIRST_PAUSE_MS, PAUSE_MAX_MS)
     spread = int(pause / 2 * random_fraction())
     return now_ms + pause // 2 + spread

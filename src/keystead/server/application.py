@@ -32,6 +32,7 @@ from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.console import SECURITY_HEADERS
+from keystead.failures.defects import log_defect
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown_activity
 from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress
@@ -157,10 +158,8 @@ class Application:
             close = request.refusal is not None
             is_logged = bool(line.user_id) or self._count_failure(request, refused)
             headers += self._note_refusal(refused)
-        except Exception:  # noqa: BLE001 - the caller gets an answer after every error
-            logger.exception(
-                "a request failed because of a defect of the server", extra={"request_id": line.request_id}
-            )
+        except Exception as defect:  # noqa: BLE001 - the caller gets an answer after every error
+            log_defect(logger, defect, "a request failed", extra={"request_id": line.request_id})
             failure = Internal(f"internal server error ({line.request_id})")
             line.status, body, line.error, is_logged = 500, error_answer(failure), failure.message, True
         headers += [(b"x-request-id", line.request_id.encode()), *self._headers_at(path, request)]

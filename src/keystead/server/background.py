@@ -1,4 +1,7 @@
-"""The tasks of a server that run beside its requests. Not here: what each of them does."""
+"""The tasks of a server that run beside its requests, and the failures that no task handles.
+
+Not here: what each task does, the failures that a task survives (`failures`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from keystead.failures.defects import log_defect
 from keystead.server.logs import logger
 
 
@@ -19,4 +23,14 @@ def background_task(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
 def _log_failure(task: asyncio.Task[None]) -> None:
     failure = None if task.cancelled() else task.exception()
     if failure is not None:
-        logger.error("a background task of the server has ended because of a defect", exc_info=failure)
+        log_defect(logger, failure, "a background task has ended")
+
+
+def log_unhandled(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handles what an event loop reports, such as the failure of a callback. The handler of asyncio would log the
+    messages of exceptions, and the values that a callback was called with."""
+    failure = context.get("exception")
+    if failure is None:
+        logger.error("the event loop reports: %s", context["message"])
+    else:
+        log_defect(logger, failure, "a callback or a task of the event loop failed")

@@ -1,8 +1,8 @@
 """Checks the content of an installation's database: sealed values must open, and tables must agree.
 
 Here: every organization, one after another, read through the store. It changes nothing unless `finish` is
-set. Not here: opening values (`signer.seal_checks`), SQLite's check of its own file
-(`storage.sqlite_backup`), the command (`cli`).
+set. Not here: opening values (`signer.seal_checks`), which tables and functions there must be
+(`storage.schema_objects`), SQLite's check of its own file (`storage.sqlite_backup`), the command (`cli`).
 
 Servers may run meanwhile. The rows of one organization are read by several statements, so problems count only if
 the organization had the same version before and after them; otherwise it is read again.
@@ -28,6 +28,7 @@ from keystead.signer.master_keys import Master, SealBroken
 from keystead.signer.seal_checks import OrganizationSeals, Owner, check_instance_value
 from keystead.storage.base import DatabaseStore
 from keystead.storage.rows import WHOLE_ORGANIZATION
+from keystead.storage.schema_objects import schema_problems
 
 _ORGANIZATIONS_AT_ONCE: Final = 500
 _ROWS_AT_ONCE: Final = 1_000
@@ -63,6 +64,8 @@ async def check_installation(
         checked.problems += 1
         problem(line)
 
+    for line in await schema_problems(store):
+        report(line)
     if finish:
         await finish_deletions(store)
     await _check_instance(store, master, checked, report)

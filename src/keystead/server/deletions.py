@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from keystead.api.errors import ServiceError
+from keystead.failures.rounds import Rounds
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cleaning import Deletion
 
@@ -25,7 +25,8 @@ PAUSE_S: Final = 0.02
 """Seconds between two steps, so that the steps take a small share of the time of the database."""
 
 FIRST_WITHIN_S, PERIOD_S = 5.0, 600.0
-"""The first round begins within FIRST_WITHIN_S seconds. PERIOD_S: seconds between two rounds."""
+"""The first round begins within FIRST_WITHIN_S seconds, which are also the pause after a failure. PERIOD_S: seconds
+between two rounds."""
 
 REMOVED_KEPT: Final = 100
 """How many removed records of an organization are kept. A process that missed more removals than this loads the
@@ -35,9 +36,6 @@ NOTED_MAX: Final = 10_000
 """The organizations whose removed records are counted in one round. Others wait for their next removal."""
 
 
-_NOT_DELETED: Final = "rows of deleted wallets and organizations could not be deleted"
-
-
 class Deletions:
     """The deletions that this process has to finish."""
 
@@ -45,7 +43,9 @@ class Deletions:
         self._store = store
         self._random_fraction = random_fraction
         self._removed_in: set[str] = set()
-        self._begun = asyncio.Event()
+        self._rounds = Rounds(
+            logger, "rows of deleted wallets and organizations could not be deleted", FIRST_WITHIN_S
+        )
 
     def note_removal(self, organization_id: str, begins_deletion: bool) -> None:
         """Note that this process has committed the removal of records. `begins_deletion`: rows are left to
@@ -53,22 +53,16 @@ class Deletions:
         if len(self._removed_in) < NOTED_MAX:
             self._removed_in.add(organization_id)
         if begins_deletion:
-            self._begun.set()
+            self._rounds.wake()
 
     async def run(self) -> None:
         """Finish deletions until cancelled. Processes that started together do not begin together."""
-        pause_s = FIRST_WITHIN_S * self._random_fraction()
+        await self._rounds.wait(FIRST_WITHIN_S * self._random_fraction())
         while True:
-            await self._wait(pause_s)
-            pause_s = FIRST_WITHIN_S
-            try:
+            with self._rounds.logged():
                 await finish_deletions(self._store, pause_s=PAUSE_S)
                 await self._forget_removed()
-                pause_s = PERIOD_S
-            except ServiceError as failed:
-                logger.warning("%s; the server tries again: %s", _NOT_DELETED, failed.message)
-            except Exception:
-                logger.exception("%s because of a defect; the server tries again", _NOT_DELETED)
+            await self._rounds.wait(PERIOD_S)
 
     async def _forget_removed(self) -> None:
         while self._removed_in:
@@ -76,14 +70,6 @@ class Deletions:
             if not await self._store.cleaner.forget_removed(organization_id, REMOVED_KEPT, ROWS_AT_ONCE):
                 self._removed_in.discard(organization_id)
             await asyncio.sleep(PAUSE_S)
-
-    async def _wait(self, pause_s: float) -> None:
-        timer = asyncio.get_running_loop().call_later(pause_s, self._begun.set)
-        try:
-            await self._begun.wait()
-        finally:
-            timer.cancel()
-        self._begun.clear()
 
 
 async def finish_deletions(store: DatabaseStore, *, pause_s: float = 0.0) -> int:

@@ -1,6 +1,7 @@
 """Logs on standard error: by default one JSON object per line. Every line about a request has its id.
 
-Nothing secret is logged: no body, no stamp, no key. Not here: which events are logged.
+Nothing secret is logged: no body, no stamp, no key, and no message of an exception that nobody expected. Not here:
+which events are logged.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 
 from keystead.api.rendering import rfc3339
+from keystead.failures.defects import TRACEBACK, traceback_of
 
 logger = logging.getLogger("keystead")
 
@@ -23,7 +25,7 @@ _STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "col
 
 
 class JsonFormatter(logging.Formatter):
-    """Time, level, event, then the fields given as `extra`; a traceback without local variables."""
+    """Time, level, event, then the fields given as `extra`; the types and places of exceptions."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -32,9 +34,17 @@ class JsonFormatter(logging.Formatter):
             "event": record.getMessage(),
         }
         line.update((key, value) for key, value in vars(record).items() if key not in _STANDARD_FIELDS)
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
+        if traceback := logged_traceback(record):
+            line[TRACEBACK] = traceback
         return _encoder.encode(line).decode()
+
+
+def logged_traceback(record: logging.LogRecord) -> str:
+    """The types and places of the exceptions of a record, without messages; "" if it has none. Libraries log
+    exceptions themselves."""
+    if record.exc_info and record.exc_info[1] is not None:
+        return traceback_of(record.exc_info[1])
+    return str(getattr(record, TRACEBACK, ""))
 
 
 def configure(level: str, formatter: logging.Formatter | None = None) -> None:

@@ -12,18 +12,19 @@ from collections.abc import Callable
 
 from keystead.server.console_files import is_console
 from keystead.server.development.access import is_control
-from keystead.server.logs import JsonFormatter, RequestLine, json_line
+from keystead.server.logs import JsonFormatter, RequestLine, json_line, logged_traceback
 from keystead.server.settings import LogFormat
 
 _RED, _YELLOW, _GREEN, _DIM, _PLAIN = "\033[31m", "\033[33m", "\033[32m", "\033[2m", "\033[0m"
 
 
 class PrettyFormatter(logging.Formatter):
-    """Time, level, event; a traceback below."""
+    """Time, level, event; below it the types and places of exceptions."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = f"{_clock(record.created)}  {record.levelname.lower()}: {_printable(record.getMessage())}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        traceback = logged_traceback(record)
+        return f"{line}\n{traceback}" if traceback else line
 
 
 def pretty_line(line: RequestLine, *, in_colour: bool = False) -> bytes:

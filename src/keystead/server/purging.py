@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from keystead.api.errors import ServiceError
+from keystead.failures.rounds import Rounds
 from keystead.storage.tables import EXPIRING
 
 logger = logging.getLogger("keystead.server")
@@ -51,13 +51,9 @@ async def purge_expired(store: PurgedStore, now_ms: int) -> int:
 
 async def keep_purging(store: PurgedStore, now_ms: Callable[[], int], random_fraction: Callable[[], float]) -> None:
     """Purge from time to time until cancelled. Processes that started together do not purge together."""
-    pause_s = FIRST_WITHIN_S * random_fraction()
+    rounds = Rounds(logger, "expired rows could not be deleted", PERIOD_S)
+    await rounds.wait(FIRST_WITHIN_S * random_fraction())
     while True:
-        await asyncio.sleep(pause_s)
-        pause_s = PERIOD_S
-        try:
+        with rounds.logged():
             await purge_expired(store, now_ms())
-        except ServiceError as failed:
-            logger.warning("expired rows could not be deleted; the server tries again: %s", failed.message)
-        except Exception:
-            logger.exception("expired rows could not be deleted because of a defect; the server tries again")
+        await rounds.wait(PERIOD_S)

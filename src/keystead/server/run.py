@@ -16,6 +16,7 @@ from typing import Any
 import uvloop
 
 from keystead.server.application import Application
+from keystead.server.background import log_unhandled
 from keystead.server.connection import AnswerRequest, HttpConnection
 from keystead.server.connections import Connections
 from keystead.server.listening import BACKLOG, connection_limits
@@ -68,6 +69,7 @@ def serve_service(
     limits = connection_limits(settings)
 
     async def serve_until_stopped() -> None:
+        asyncio.get_running_loop().set_exception_handler(log_unhandled)
         await service.open()
         try:
             answer = await application(service)

@@ -18,6 +18,7 @@ from keystead.server.processes import ServingProcess, serving_processes
 from keystead.signer.installation_keys import PROOF_KEY
 from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import newest
+from keystead.storage.schema_objects import schema_problems
 
 MESSAGE_LATE_MS: Final = 300_000
 """A message that has been due for longer than this is a problem."""
@@ -94,7 +95,9 @@ async def status_of(store: DatabaseStore, now_ms: int) -> InstallationStatus:
         oldest_due_ms=await store.oldest_due_message_ms(),
         last_backup_ms=await last_backup_ms(store),
     )
-    return msgspec.structs.replace(status, problems=problems_of(status, now_ms))
+    # A newer database may have another function of the same name.
+    of_schema = await schema_problems(store) if tables == newest() else []
+    return msgspec.structs.replace(status, problems=[*of_schema, *problems_of(status, now_ms)])
 
 
 def problems_of(status: InstallationStatus, now_ms: int) -> list[str]:

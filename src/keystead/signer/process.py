@@ -22,6 +22,7 @@ import uvloop
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import Internal, ServiceError, Unavailable
 from keystead.api.rendering import rfc3339
+from keystead.failures.defects import TRACEBACK, traceback_of
 from keystead.keys.master_key_source import open_master_keys
 from keystead.keys.sealing import Master, SealBroken
 from keystead.keys.secret_files import MasterKeyError
@@ -70,7 +71,7 @@ class ServerConnection(asyncio.Protocol):
             for frame in self._frames.take(data):
                 self._start(read_request(frame))
         except (BadFrame, msgspec.MsgspecError):
-            _warn("closed a connection that sent a malformed request")
+            _log("closed a connection that sent a malformed request")
             self._transport.abort()
 
     def connection_lost(self, _: Exception | None) -> None:
@@ -97,7 +98,7 @@ class ServerConnection(asyncio.Protocol):
         except (ServiceError, SealBroken) as refused:
             frame = refusal_frame(request.number, refused)
         except Exception as failure:  # noqa: BLE001 - a call must not end the process; the error's text may hold secrets
-            _warn(f"failed at {request.call[:100]!a} with {type(failure).__name__}")
+            _log(f"failed at {request.call[:100]!a} with {type(failure).__name__}", failure)
             frame = refusal_frame(request.number, failure)
         self._batch.add(frame)
 
@@ -162,6 +163,7 @@ def load_everything() -> None:
 
 async def _serve(master_key: Master, request: StartRequest, *, left_network: bool, has_token: bool) -> None:
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_log_unhandled)
     connector, queue = inherited(request.connector), FairQueue()
     connections = set[asyncio.Task[Any]]()
 
@@ -196,8 +198,17 @@ def _reply(reply: StartReply) -> None:
     sys.stdout.buffer.flush()
 
 
-def _warn(event: str) -> None:
+def _log_unhandled(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handles what the event loop reports. The handler of asyncio would log messages of exceptions."""
+    failure = context.get("exception")
+    _log("failed outside of a call" if failure else f"reports: {context['message']}", failure)
+
+
+def _log(event: str, failure: BaseException | None = None) -> None:
+    """Write a line to the log. Of a failure it has the types and places of the exceptions, and no message."""
     line = {"time": rfc3339(time.time_ns() // 1_000_000), "level": "warning", "event": f"the signer {event}"}
+    if failure is not None:
+        line |= {"level": "error", TRACEBACK: traceback_of(failure)}
     sys.stderr.write(msgspec.json.encode(line).decode() + "\n")
     sys.stderr.flush()
 

@@ -10,7 +10,7 @@ import asyncio
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from keystead.organizations.attached_rows import AttachedRow, VersionedRow
 from keystead.organizations.attachments import Attachment
@@ -28,7 +28,7 @@ from keystead.storage.errors import unavailable
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.reads import DatabaseReads
-from keystead.storage.statements import Reads
+from keystead.storage.statements import Dialect, Reads
 from keystead.storage.tables import merged_key_lengths, tables_of
 from keystead.storage.write_set import Purge, SettingSwap, WriteSet
 
@@ -43,6 +43,8 @@ class DatabaseStore(DatabaseReads):
 
     Every method raises Unavailable while the database does not answer, and works again when it does.
     """
+
+    dialect: ClassVar[Dialect]
 
     def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
         super().__init__(reads)

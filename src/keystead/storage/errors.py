@@ -6,15 +6,17 @@ The messages never repeat the database's own messages, which can quote values an
 from __future__ import annotations
 
 import logging
-import traceback
 from typing import Final
 
 from keystead.api.errors import AlreadyExists, DatabaseUnavailable, Internal, ServiceError, Unavailable
+from keystead.failures.defects import log_defect
 
 logger = logging.getLogger("keystead.storage")
 
 AGAIN: Final = "; sending the same request again is safe"
 """The end of a message to a caller of the API. Commands and starts leave it out (`operator_messages`)."""
+
+_NOT_COMMITTED: Final = "a commit failed"
 
 
 class NotMigrated(Unavailable):
@@ -37,7 +39,7 @@ def already_there(error: Exception) -> ServiceError:
     elif "wallet_account" in str(error):
         refusal = AlreadyExists("the wallet already has an account of this path, curve and address format")
     else:
-        _log_defect(error)
+        log_defect(logger, error, _NOT_COMMITTED)
         refusal = Internal("the commit contradicts what is stored")
     refusal.__cause__ = error
     return refusal
@@ -45,13 +47,7 @@ def already_there(error: Exception) -> ServiceError:
 
 def unwritten(error: Exception) -> ServiceError:
     """The error for a commit that failed, although the database works."""
-    _log_defect(error)
+    log_defect(logger, error, _NOT_COMMITTED)
     refusal = Internal("the commit could not be written")
     refusal.__cause__ = error
     return refusal
-
-
-def _log_defect(error: Exception) -> None:
-    """Log where an error comes from, without its message, which can quote values."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    logger.error("a commit failed because of a defect of the server: %s\n%s", type(error).__name__, frames)

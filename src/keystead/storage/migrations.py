@@ -32,10 +32,11 @@ _OLDEST = re.compile(r"^-- oldest server: (\d{4})$", re.MULTILINE)
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One migration, from version `number - 1` to version `number`. `oldest_server`: servers that know the tables
-    of this version, or of a later one, may use the migrated tables."""
+    """One migration, from version `number - 1` to version `number`. `sql`: the text of `file`. `oldest_server`:
+    servers that know the tables of this version, or of a later one, may use the migrated tables."""
 
     number: int
+    file: Path
     sql: str
     oldest_server: int = 1
 
@@ -69,7 +70,7 @@ def migrations(dialect: Dialect, folder: Path = SQL) -> tuple[Migration, ...]:
         sql = file.read_text()
         stated = _OLDEST.search(sql)
         oldest = max(made[-1].oldest_server if made else 1, int(stated[1]) if stated else 1)
-        made.append(Migration(number, sql, oldest))
+        made.append(Migration(number, file, sql, oldest))
     return tuple(made)
 
 

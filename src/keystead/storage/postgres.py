@@ -42,6 +42,8 @@ class PostgresStore(DatabaseStore):
     """Uses at most eleven connections: six to read, one to commit, four to lock organizations. On a distributed
     database, eight commit."""
 
+    dialect = "postgresql"
+
     def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
         statements = postgres_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)

@@ -184,6 +184,12 @@ class DatabaseReads(AttachmentReads):
         """The software of the database, and the size of this one."""
         return DatabaseFacts(*(await self._select(self._reads.database_facts))[0])
 
+    async def schema_objects(self) -> list[tuple[str, str, str]]:
+        """The tables, views, indexes and functions of the database: kind, name, and a function's definition."""
+        return [
+            (kind, name, definition) for kind, name, definition in await self._select(self._reads.schema_objects)
+        ]
+
     async def schema_version(self) -> int:
         """The number of the last migration that was run; 0 if there are no tables."""
         try:

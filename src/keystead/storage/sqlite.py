@@ -40,6 +40,8 @@ loop is blocked for this time."""
 
 
 class SqliteStore(DatabaseStore):
+    dialect = "sqlite"
+
     def __init__(self, path: Path, limits: CacheLimits, kinds: RecordKinds, *, lock_wait_s: float) -> None:
         statements = sqlite_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)

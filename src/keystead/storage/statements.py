@@ -106,6 +106,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     processes: Statement
     organization_count: Statement
     database_facts: Statement
+    schema_objects: Statement
     one_time_codes: Statement
     used_token: Statement
     due_messages: Statement

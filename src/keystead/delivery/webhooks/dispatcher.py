@@ -18,13 +18,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from keystead.api.errors import ServiceError
 from keystead.delivery.stopping import FINISH_S, finish
 from keystead.delivery.webhooks.attempts import DeliveryAttempt
 from keystead.delivery.webhooks.leases import Leases
 from keystead.delivery.webhooks.pacing import Pace
 from keystead.delivery.webhooks.recording import RecordedAttempts, Send
 from keystead.delivery.webhooks.store import WebhookStore
+from keystead.failures.defects import is_defect, log_failure
+from keystead.failures.rounds import Rounds
 from keystead.organizations.webhook_targets import Target, target_of
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
 
@@ -75,6 +76,7 @@ class WebhookDispatcher:
         self._lacks_slots = False
         self._is_closing = False
         self._scan_after = ""
+        self._scans = Rounds(logger, "webhooks that wait could not be read", POLL_S)
         self._woken = asyncio.Event()
 
     @property
@@ -103,20 +105,14 @@ class WebhookDispatcher:
         scan_at_s = 0.0
         while True:
             self._woken.clear()
-            try:
-                updated_endpoints, self._updated_endpoints = self._updated_endpoints, set()
-                for endpoint_id in updated_endpoints:
-                    if not self._start(endpoint_id, has_new_deliveries=True):
-                        self._lacks_slots = True
-                if loop.time() >= scan_at_s or self._lacks_slots:
+            updated_endpoints, self._updated_endpoints = self._updated_endpoints, set()
+            for endpoint_id in updated_endpoints:
+                if not self._start(endpoint_id, has_new_deliveries=True):
+                    self._lacks_slots = True
+            if loop.time() >= scan_at_s or (self._lacks_slots and not self._scans.has_failed):
+                with self._scans.logged():
                     await self.scan()
-                    scan_at_s = loop.time() + POLL_S
-            except ServiceError as failed:
-                logger.warning("webhooks that wait could not be read: %s", failed.message)
-                scan_at_s = loop.time() + POLL_S
-            except Exception:
-                logger.exception("webhooks that wait could not be read, because of a defect of the server")
-                scan_at_s = loop.time() + POLL_S
+                scan_at_s = loop.time() + self._scans.pause_s(POLL_S)
             timer = loop.call_at(scan_at_s, self._woken.set)
             await self._woken.wait()
             timer.cancel()
@@ -208,19 +204,16 @@ class WebhookDispatcher:
         try:
             for _ in range(_ROUNDS_MAX):
                 self._updated_endpoints.discard(endpoint_id)
-                if not await self.serve_round(endpoint_id):
+                is_served_again = await self.serve_round(endpoint_id)
+                if (pace := self._paces.get(endpoint_id)) is not None:
+                    self._paces[endpoint_id] = pace.after_no_error()
+                if not is_served_again:
                     return
             self._updated_endpoints.add(endpoint_id)
-        except ServiceError as failed:
-            self._pause(endpoint_id)
-            logger.warning("webhooks of endpoint %s wait: %s", endpoint_id, failed.message)
-        except Exception:
-            self._pause(endpoint_id)
-            logger.exception("webhooks of endpoint %s wait because of a defect of the server", endpoint_id)
-
-    def _pause(self, endpoint_id: str) -> None:
-        pace = self._paces.get(endpoint_id, Pace())
-        self._paces[endpoint_id] = replace(pace, not_before_ms=self._now_ms() + int(POLL_S * 1000))
+        except Exception as failed:  # noqa: BLE001 - other endpoints are served, and this one again later
+            log_failure(logger, failed, "webhooks of endpoint %s wait", endpoint_id)
+            pace = self._paces.get(endpoint_id, Pace())
+            self._paces[endpoint_id] = pace.after_error(self._now_ms(), is_defect=is_defect(failed))
 
     async def serve_round(self, endpoint_id: str) -> bool:
         """Attempt the deliveries that are due now. Returns whether to begin another round at once."""

@@ -11,9 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, assert_never
 
+from keystead.api.errors import ServiceError
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.store import WebhookStore
+from keystead.failures.defects import log_defect
 from keystead.organizations.webhook_targets import Target
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
 
@@ -65,10 +67,16 @@ class RecordedAttempts:
         return attempt
 
     async def _send_event(self, delivery: WebhookDelivery, target: Target) -> DeliveryAttempt:
-        body = await self._store.webhook_event(delivery.organization_id, delivery.id)
-        if body is None:
-            return DeliveryAttempt(result=AttemptResult.REFUSED, reason="its event has expired")
-        return await self._send(delivery, target, body)
+        try:
+            body = await self._store.webhook_event(delivery.organization_id, delivery.id)
+            if body is None:
+                return DeliveryAttempt(result=AttemptResult.REFUSED, reason="its event has expired")
+            return await self._send(delivery, target, body)
+        except ServiceError:
+            raise
+        except Exception as defect:  # noqa: BLE001 - it delays this event, and no other of the endpoint
+            log_defect(logger, defect, "webhook %s to endpoint %s failed", delivery.event_id, delivery.endpoint_id)
+            return DeliveryAttempt(result=AttemptResult.LATER, reason="a defect of the server")
 
     def _row_after(
         self, delivery: WebhookDelivery, attempt: DeliveryAttempt

@@ -3,6 +3,22 @@
 -- name: database_facts
 SELECT 'PostgreSQL ' || current_setting('server_version'), pg_database_size(current_database());
 
+-- name: schema_objects
+-- Those that a statement finds by their names alone, except those of PostgreSQL itself and functions of extensions.
+SELECT
+    CASE WHEN relkind IN ('i', 'I') THEN 'index' WHEN relkind = 'v' THEN 'view' ELSE 'table' END, relname::text, ''
+FROM pg_class
+WHERE relkind IN ('r', 'p', 'v', 'i', 'I')
+    AND relnamespace <> 'pg_catalog'::regnamespace AND pg_table_is_visible(oid)
+UNION ALL
+SELECT 'function', proname::text, pg_get_functiondef(oid)
+FROM pg_proc
+WHERE prokind = 'f'
+    AND pronamespace <> 'pg_catalog'::regnamespace AND pg_function_is_visible(oid)
+    AND NOT EXISTS (
+        SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e'
+    );
+
 -- name: versions
 SELECT id, version, changed_by FROM organization WHERE id = ANY(:ids);
 

@@ -3,6 +3,9 @@
 -- name: database_facts
 SELECT 'SQLite ' || sqlite_version(), page_count * page_size FROM pragma_page_count(), pragma_page_size();
 
+-- name: schema_objects
+SELECT type, name, '' FROM sqlite_master;
+
 -- name: versions
 SELECT id, version, changed_by FROM organization WHERE id IN (SELECT value FROM json_each(:ids));
 
