@@ -6,7 +6,6 @@ Here: routing, the form of the answer, one answer and one log line for every out
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -26,9 +25,10 @@ from keystead.api.errors import (
     ServiceError,
     Unavailable,
 )
+from keystead.api.large_answers import is_large, large_answer
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
-from keystead.api.records import ActivityResponse, Wire
+from keystead.api.records import ActivityResponse
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.operations import CATALOGUE, QueryOperation, Reading
 from keystead.operations.activities import shown_activity
@@ -38,6 +38,7 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import Submission, read_submission
+from keystead.primitives.time_slices import TimeSlices
 from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
@@ -73,9 +74,6 @@ _SHORT_PATHS: Final = frozenset(
     path.removeprefix(_PUBLIC) for path in PATHS | {operation.path for operation in CATALOGUE}
 )
 
-LARGE_ANSWER: Final = 200
-"""An answer with more records than this is rendered in a thread, so that the event loop can run."""
-
 
 class Application:
     """Answers requests. While `service` is not open, only /healthz answers 200.
@@ -101,6 +99,7 @@ class Application:
         self._failures = FailureLimit(settings.failures_per_address, rates)
         self._cors = CorsPolicy.of(settings.cors_origins)
         self._large_requests = LargeRequests()
+        self._rendering = TimeSlices()
         self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
         self._console: ConsoleAnswers | None = None
         if settings.console:
@@ -237,7 +236,11 @@ class Application:
                 answer_body = cached_answers.get(key) if cached_answers is not None else None
             if answer_body is None:
                 reading = service.reading(organization, caller)
-                answer_body = await _render(await _await_if_needed(operation.answer(reading, query)), form)
+                response = await _await_if_needed(operation.answer(reading, query))
+                if is_large(response):
+                    answer_body = await large_answer(response, form, self._rendering)
+                else:
+                    answer_body = answer(response, form)
                 if cached_answers is not None:
                     cached_answers.keep(key, answer_body)
         return answer_body
@@ -374,15 +377,6 @@ def _stamps(request: HttpRequest) -> dict[bytes, bytes]:
                 raise InvalidRequest(f"a request has exactly one stamp header; this one repeats {name.decode()}")
             stamps[name] = value
     return stamps
-
-
-async def _render(response: Wire, form: Form) -> bytes:
-    records = sum(
-        len(value)
-        for value in (getattr(response, name) for name in response.__struct_fields__)
-        if isinstance(value, tuple)
-    )
-    return await asyncio.to_thread(answer, response, form) if records > LARGE_ANSWER else answer(response, form)
 
 
 async def _await_if_needed(value: Any) -> Any:
