@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 ResultT = TypeVar("ResultT")
 
-FIRST_SLICE_S: Final = 0.001
+FIRST_SLICE_S: Final = 0.002
 """Seconds of work that are done at once. Nearly all work ends in this time."""
 
 SLICE_S: Final = 0.005

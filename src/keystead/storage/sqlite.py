@@ -39,12 +39,17 @@ _READ_LOCK_WAIT_S = 1.0
 loop is blocked for this time."""
 
 
+ROWS_AT_ONCE = 500
+"""A larger organization is read in slices."""
+
+
 class SqliteStore(DatabaseStore):
     def __init__(self, path: Path, limits: CacheLimits, kinds: RecordKinds, *, lock_wait_s: float) -> None:
         statements = sqlite_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
+        self._loaded_file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None
         self._versions: dict[str, Version] = {}
         self._contention_lock = FileLock(path)
@@ -81,6 +86,24 @@ class SqliteStore(DatabaseStore):
             if not isinstance(refusal, NotMigrated):
                 self._forget()
             raise refusal from error
+
+    async def _select_whole(self, organization_id: str) -> Sequence[Sequence[Any]]:
+        """A large organization is read in slices, over a connection of its own: while a statement has not ended,
+        other reads of its connection would not see newer commits."""
+        whole, arguments = self._reads.whole, self._reads.whole.arguments({"id": organization_id})
+        self._versions.clear()  # this read may see newer versions
+        try:
+            with contextlib.closing((self._cursor or self._connect()).connection.cursor()) as cursor:
+                rows = cursor.execute(whole.sql, arguments).fetchmany(ROWS_AT_ONCE)
+            if len(rows) == ROWS_AT_ONCE:
+                with contextlib.closing(self._loaded_file.connect()) as connection:
+                    rows = await self._loading.each(tuple, connection.execute(whole.sql, arguments))
+        except sqlite3.Error as error:
+            refusal = error_for_caller(error)
+            if not isinstance(refusal, NotMigrated):
+                self._forget()
+            raise refusal from error
+        return rows
 
     def _list_argument(self, values: Sequence[str]) -> str:
         return msgspec.json.encode(values).decode()
