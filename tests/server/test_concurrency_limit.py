@@ -236,7 +236,7 @@ def test_a_failing_request_ends_its_slot() -> None:
 
 
 def test_the_work_of_other_threads_counts() -> None:
-    """The event loop waits for a thread that renders a large answer, and uses no processor meanwhile."""
+    """The event loop waits for another thread that runs Python, and uses no processor meanwhile."""
 
     def work() -> None:
         ends_s = time.thread_time() + INTERVAL_S

@@ -34,7 +34,7 @@ def answer(response: Wire, form: Form) -> bytes:
     """The bytes of an answer in this form."""
     if form is Form.DOCUMENTED:
         return encode(to_documented_form(response))
-    return encode(_without_timestamps(response) if _holds_activities(type(response)) else response)
+    return encode(_without_timestamps(response) if holds_activities(type(response)) else response)
 
 
 def rendered_activity(activity: Activity, form: Form) -> bytes:
@@ -150,7 +150,7 @@ def _fields(struct: type[msgspec.Struct]) -> tuple[tuple[str, str, bool, bool], 
 
 
 @functools.cache
-def _holds_activities(struct: type[msgspec.Struct]) -> bool:
+def holds_activities(struct: type[msgspec.Struct]) -> bool:
     """Whether this response holds activities. Such a response has no other members."""
     return any(hint in (Activity, tuple[Activity, ...]) for hint in typing.get_type_hints(struct).values())
 

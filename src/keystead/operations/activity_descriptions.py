@@ -102,7 +102,8 @@ async def _describe(reading: Reading, activity: RecordedActivity) -> DescribedAc
         policies=_policies(reading.organization, seen),
         interfaces=await _interfaces(reading, seen),
     )
-    description = await asyncio.to_thread(describe_activity, seen, names)
+    organization_id, long_work = reading.organization.id, reading.environment.long_work
+    description = await long_work.parse(organization_id, lambda: describe_activity(seen, names))
     description = replace(description, facts=await with_holders(reading, description.facts))
     return replace(
         _described_activity(activity.id, description), missing_approvals=await _missing_approvals(reading, activity)
@@ -165,13 +166,13 @@ def _policies(organization: Organization, activity: Mapping[str, Any]) -> dict[s
 
 async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[str, ParsedInterface]:
     """The interfaces on record of the contracts that the activity's transaction calls."""
+    environment = reading.environment
     try:
-        view = await asyncio.to_thread(transaction_of, activity)
+        view = await environment.long_work.parse(reading.organization.id, lambda: transaction_of(activity))
     except ServiceError:
         return {}  # its description says why it cannot be read
     if view is None:
         return {}
-    environment = reading.environment
     source = ContextSource(
         reading.organization,
         reading.caller.user.user_id,

@@ -161,13 +161,27 @@ def from_records(
     organization_id: str, version: Version, records: Iterable[Record], kinds: RecordKinds = RECORD_KINDS
 ) -> Organization:
     """An organization from all of its records. Raises ValueError if the profile or the data key is missing."""
-    empty = Organization(
-        id=organization_id, version=version, maps={type_: kind() for type_, kind in kinds.of_record.items()}
-    )
-    organization = apply(empty, [Put(record) for record in records], version)
-    if not organization.of(Profiles) or not organization.of(DataKeys):
-        raise ValueError(f"organization {organization_id} has no profile or no data key")
-    return organization
+    collecting = CollectingRecords(kinds)
+    for record in records:
+        collecting.add(record)
+    return collecting.organization(organization_id, version)
+
+
+class CollectingRecords:
+    """Collects the records of an organization one by one."""
+
+    def __init__(self, kinds: RecordKinds) -> None:
+        self._maps = {type_: kind() for type_, kind in kinds.of_record.items()}
+
+    def add(self, record: Record) -> None:
+        self._maps[type(record)] = self._maps[type(record)].put(record)
+
+    def organization(self, organization_id: str, version: Version) -> Organization:
+        """The organization of the records so far. Raises ValueError if the profile or the data key is missing."""
+        organization = Organization(id=organization_id, version=version, maps=dict(self._maps))
+        if not organization.of(Profiles) or not organization.of(DataKeys):
+            raise ValueError(f"organization {organization_id} has no profile or no data key")
+        return organization
 
 
 def records_of(organization: Organization) -> list[Record]:

@@ -31,8 +31,10 @@ CHARACTERS_WITHOUT_TURN_MAX: Final = 2_000
 PASSKEYS_WITHOUT_TURN_MAX: Final = 10
 """The most passkeys of one request that are verified without a turn. To verify more takes longer than 10 ms."""
 
-COSTLY_S: Final = 10.0
-"""Seconds after a long piece in which further pieces of its kind and organization wait for a turn."""
+COSTLY_S: Final = 600.0
+"""Seconds after a long piece in which further pieces of its kind and organization wait for a turn. An organization
+does not wait before its first long piece. Therefore 40 organizations can do 40 long pieces together, once in this
+time."""
 
 _COSTLY_MAX: Final = 10_000
 """The most organizations whose long pieces are remembered. The least recently used is forgotten first."""

@@ -7,7 +7,6 @@ bytes of HTTP (`connection`, `request_parser`), authentication, the operations, 
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -29,7 +28,7 @@ from keystead.api.errors import (
 )
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
-from keystead.api.records import ActivityResponse, Wire
+from keystead.api.records import ActivityResponse
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.console import SECURITY_HEADERS
 from keystead.failures.defects import log_defect
@@ -41,6 +40,7 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import Submission, read_submission
+from keystead.pipeline.time_slices import TimeSlices
 from keystead.server.activity_warnings import log_activity_warnings
 from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
@@ -57,6 +57,7 @@ from keystead.server.development.access import is_control
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
 from keystead.server.http_messages import JSON, Header, HttpAnswer, HttpRequest, one_slash
+from keystead.server.large_answers import is_large, large_answer
 from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.once_per_second import OncePerSecond
@@ -81,9 +82,6 @@ _SHORT_PATHS: Final = frozenset(
 Respond = Callable[[str, HttpRequest, RequestLine], Awaitable[bytes | HttpAnswer]]
 """Finds the answer to a request at a path: JSON for the status 200, or an answer with its own status and headers.
 It may set fields of the log line. Raises ServiceError to refuse the request."""
-
-LARGE_ANSWER: Final = 200
-"""An answer with more records than this is rendered in a thread, so that the event loop can run."""
 
 
 class Application:
@@ -110,6 +108,7 @@ class Application:
         self._failures = FailureLimit(settings.failures_per_address, rates)
         self._cors = CorsPolicy.of(settings.cors_origins)
         self._large_requests = LargeRequests()
+        self._rendering = TimeSlices()
         self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
         self._console: ConsoleAnswers | None = None
         if settings.console:
@@ -249,7 +248,11 @@ class Application:
                 answer_body = cached_answers.get(key) if cached_answers is not None else None
             if answer_body is None:
                 reading = service.reading(organization, caller)
-                answer_body = await _render(await _await_if_needed(operation.answer(reading, query)), form)
+                response = await _await_if_needed(operation.answer(reading, query))
+                if is_large(response):
+                    answer_body = await large_answer(response, form, self._rendering)
+                else:
+                    answer_body = answer(response, form)
                 if cached_answers is not None:
                     cached_answers.keep(key, answer_body)
         return answer_body
@@ -395,15 +398,6 @@ def _stamps(request: HttpRequest) -> dict[bytes, bytes]:
                 raise InvalidRequest(f"a request has exactly one stamp header; this one repeats {name.decode()}")
             stamps[name] = value
     return stamps
-
-
-async def _render(response: Wire, form: Form) -> bytes:
-    records = sum(
-        len(value)
-        for value in (getattr(response, name) for name in response.__struct_fields__)
-        if isinstance(value, tuple)
-    )
-    return await asyncio.to_thread(answer, response, form) if records > LARGE_ANSWER else answer(response, form)
 
 
 async def _await_if_needed(value: Any) -> Any:

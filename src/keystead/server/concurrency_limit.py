@@ -20,8 +20,7 @@ LIMIT_MIN: Final = 2
 
 BUSY_SHARE: Final = 0.6
 """The limit falls while the process uses more than this share of a processor. Otherwise it rises while requests
-wait. Threads that render large answers count, because the event loop waits for them: one thread runs Python at a
-time."""
+wait. All threads count, because the event loop waits for the others: one thread runs Python at a time."""
 
 LATE_S: Final = 0.02
 """A timer that is later than this also shows that the event loop is busy. Where the process does not get a whole

@@ -20,6 +20,7 @@ from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMess
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock
+from keystead.pipeline.time_slices import TimeSlices
 from keystead.storage import row_decoding, rows
 from keystead.storage.batch import Batch
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
@@ -49,7 +50,9 @@ class DatabaseStore(DatabaseReads):
     def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
         super().__init__(reads)
         self._records = row_decoding.RecordReader(kinds)
-        self._cache = OrganizationCache(self, limits, kinds)
+        self._loading = TimeSlices()
+        """Reading large organizations."""
+        self._cache = OrganizationCache(self, limits, kinds, self._loading)
         self._is_closed = False
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
@@ -96,10 +99,14 @@ class DatabaseStore(DatabaseReads):
         """The changes after this version, all of one moment. The result has every record if the version is None, or
         if removals after the version are no longer recorded. None if the organization does not exist."""
         if version_number is None:
-            return self._read_changes(await self._select(self._reads.whole, id=organization_id), is_whole=True)
+            return await self._read_changes(await self._select_whole(organization_id), is_whole=True)
         return await self._changed_since(
             organization_id, await self._select_changes(organization_id, version_number)
         )
+
+    async def _select_whole(self, organization_id: str) -> Sequence[Sequence[Any]]:
+        """The rows of the statement `whole`."""
+        return await self._select(self._reads.whole, id=organization_id)
 
     async def _select_changes(self, organization_id: str, version_number: int | None) -> Sequence[Sequence[Any]]:
         """The rows of the statement `changed_since`. If the version is None, there is one row, with the
@@ -110,13 +117,14 @@ class DatabaseStore(DatabaseReads):
         """`selected`: the rows of the statement `changed_since`."""
         if any(kind == rows.FORGOTTEN for _, _, kind, _, _ in selected):
             return await self.changed_since(organization_id, None)
-        return self._read_changes(selected, is_whole=False)
+        return await self._read_changes(selected, is_whole=False)
 
-    def _read_changes(self, selected: Sequence[Sequence[Any]], *, is_whole: bool) -> ChangedSince | None:
+    async def _read_changes(self, selected: Sequence[Sequence[Any]], *, is_whole: bool) -> ChangedSince | None:
         if not selected:
             return None
         number, changed_by = selected[0][:2]
-        changes = [self._records.change(kind, id_, body) for _, _, kind, id_, body in selected if kind is not None]
+        stated = (row[2:] for row in selected if row[2] is not None)
+        changes = await self._loading.each(lambda row: self._records.change(*row), stated)
         return ChangedSince(Version(number, changed_by), changes, is_whole=is_whole)
 
     # What metrics read.

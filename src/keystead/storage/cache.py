@@ -12,8 +12,16 @@ from typing import Protocol
 
 import msgspec
 
-from keystead.organizations.organization import Change, Organization, Put, Version, apply_unordered, from_records
+from keystead.organizations.organization import (
+    Change,
+    CollectingRecords,
+    Organization,
+    Put,
+    Version,
+    apply_unordered,
+)
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
+from keystead.pipeline.time_slices import TimeSlices
 from keystead.primitives.lru import Lru
 
 
@@ -84,9 +92,18 @@ class Answers:
 
 
 class OrganizationCache:
-    def __init__(self, source: OrganizationSource, limits: CacheLimits, kinds: RecordKinds = RECORD_KINDS) -> None:
+    """`loading`: the slices in which large organizations are read."""
+
+    def __init__(
+        self,
+        source: OrganizationSource,
+        limits: CacheLimits,
+        kinds: RecordKinds = RECORD_KINDS,
+        loading: TimeSlices | None = None,
+    ) -> None:
         self._source = source
         self._kinds = kinds
+        self._loading = loading or TimeSlices()
         # The newest entry stays, however large. Otherwise it would be loaded again for each request.
         self.entries = Lru[str, Answers](limits.bytes_max, limits.organizations_max, keeps_newest=True)
         # One organization with its answers must not evict all others.
@@ -147,8 +164,8 @@ class OrganizationCache:
             changed = await self._source.changed_since(organization_id, known.version_number)
             if changed is None:
                 return None
-            if changed.is_whole or known.clearings == self._clearings:
-                return self._keep_changed(organization_id, known, changed)
+            if (organization := await self._keep_changed(organization_id, known, changed)) is not None:
+                return organization
 
     def known(self, organization_id: str) -> Known:
         """The cached version, for `after`."""
@@ -163,13 +180,22 @@ class OrganizationCache:
         is_usable = known.organization is not None and known.clearings == self._clearings
         if not is_usable or (self.known(organization_id).version_number or 0) >= changed.version.number:
             return await self.at(organization_id, changed.version)
-        return self._keep_changed(organization_id, known, changed)
+        kept = await self._keep_changed(organization_id, known, changed)
+        return kept or await self.at(organization_id, changed.version)
 
-    def _keep_changed(self, organization_id: str, known: Known, changed: ChangedSince) -> Organization:
-        if known.organization is None or changed.is_whole:
-            records = [change.record for change in changed.changes if isinstance(change, Put)]
-            return self.keep(from_records(organization_id, changed.version, records, self._kinds))
-        return self.keep(apply_unordered(known.organization, changed.changes, changed.version))
+    async def _keep_changed(self, organization_id: str, known: Known, changed: ChangedSince) -> Organization | None:
+        """Cache the version after the changes. None if the cache was cleared meanwhile."""
+        clearings = self._clearings
+        if known.clearings != clearings and not changed.is_whole:
+            return None
+        if known.organization is not None and not changed.is_whole:
+            return self.keep(apply_unordered(known.organization, changed.changes, changed.version))
+        collecting = CollectingRecords(self._kinds)
+        records = (change.record for change in changed.changes if isinstance(change, Put))
+        await self._loading.each(collecting.add, records)
+        if clearings != self._clearings:
+            return None
+        return self.keep(collecting.organization(organization_id, changed.version))
 
     def keep(self, organization: Organization) -> Organization:
         """Cache a committed version unless a newer one is cached. Returns the newer of the two."""

@@ -23,6 +23,12 @@ from keystead.storage.pending import PendingCommit, Settled
 BATCH_MAX: Final = 256
 """Most commits in one transaction. The first of them waits for all."""
 
+ROWS_MAX: Final = 1_000
+"""A commit that would make a transaction longer than this many rows waits for a later one, unless it is small."""
+
+SMALL_ROWS: Final = 20
+"""A commit of at most this many rows is small, and waits for at most one transaction. Nearly all are."""
+
 Write = Callable[[Batch], Awaitable[CommitResult | Exception]]
 
 
@@ -65,8 +71,7 @@ class GroupCommit:
         try:
             while self._queue:
                 await self._gather()
-                batch = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_MAX))]
-                self._settle(await self._results(batch))
+                self._settle(await self._results(self._next_batch()))
         finally:
             self._writer = None
 
@@ -77,6 +82,25 @@ class GroupCommit:
         while count < len(self._queue) < BATCH_MAX:
             count = len(self._queue)
             await asyncio.sleep(0)
+
+    def _next_batch(self) -> Sequence[PendingCommit]:
+        """Take the oldest commit out of the queue, and with it the others that fit. A commit does not overtake
+        others of its organization, because it may start from their results."""
+        batch = [self._queue.popleft()]
+        rows = batch[0].write_set.size
+        left: list[PendingCommit] = []
+        overtaken: set[str] = set()
+        while self._queue and len(batch) < BATCH_MAX:
+            pending = self._queue.popleft()
+            size = pending.write_set.size
+            if pending.organization_id in overtaken or (size > SMALL_ROWS and rows + size > ROWS_MAX):
+                overtaken.add(pending.organization_id)
+                left.append(pending)
+            else:
+                batch.append(pending)
+                rows += size
+        self._queue.extendleft(reversed(left))
+        return batch
 
     async def _write_timed(self, batch: Batch, commits: int) -> CommitResult | Exception:
         began_s = time.perf_counter()

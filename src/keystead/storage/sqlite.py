@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,6 +39,10 @@ _READ_LOCK_WAIT_S = 1.0
 loop is blocked for this time."""
 
 
+ROWS_AT_ONCE = 500
+"""A larger organization is read in slices."""
+
+
 class SqliteStore(DatabaseStore):
     dialect = "sqlite"
 
@@ -47,6 +51,7 @@ class SqliteStore(DatabaseStore):
         super().__init__(statements.reads, limits, kinds)
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
+        self._loaded_file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None
         self._versions: dict[str, Version] = {}
         self._contention_lock = FileLock(path)
@@ -75,9 +80,27 @@ class SqliteStore(DatabaseStore):
         return version
 
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
-        self._versions.clear()  # this read may see newer versions
+        with self._reading() as cursor:
+            return cursor.execute(statement.sql, arguments).fetchall()
+
+    async def _select_whole(self, organization_id: str) -> Sequence[Sequence[Any]]:
+        """A large organization is read in slices, over a connection of its own: while a statement has not ended,
+        other reads of its connection would not see newer commits."""
+        whole, arguments = self._reads.whole, self._reads.whole.arguments({"id": organization_id})
+        with self._reading() as cursor:
+            with contextlib.closing(cursor.connection.cursor()) as first:
+                rows = first.execute(whole.sql, arguments).fetchmany(ROWS_AT_ONCE)
+            if len(rows) == ROWS_AT_ONCE:
+                with contextlib.closing(self._loaded_file.connect()) as connection:
+                    rows = await self._loading.each(tuple, connection.execute(whole.sql, arguments))
+        return rows
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Cursor]:
+        """The cursor for a read, which may see newer versions than the reads before it. Translates its errors."""
+        self._versions.clear()
         try:
-            return (self._cursor or self._connect()).execute(statement.sql, arguments).fetchall()
+            yield self._cursor or self._connect()
         except sqlite3.Error as error:
             refusal = error_for_caller(error)
             if not isinstance(refusal, NotMigrated):

@@ -178,3 +178,8 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     deleted_organizations: list[str] = []
     setting_swap: SettingSwap | None = None
     cleanings: list[Cleaning] = []
+
+    @property
+    def size(self) -> int:
+        """How many rows it writes and deletes by their keys."""
+        return len(self.rows) + len(self.deleted)
