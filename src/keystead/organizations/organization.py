@@ -6,10 +6,12 @@ allowed (`credentials`, `users`, `wallets`, …), large rows that are read by pa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.errors import NotFound
 from keystead.organizations.kinds.auth_proxies import AuthProxies
@@ -207,12 +209,13 @@ def apply(organization: Organization, changes: Iterable[Change], version: Versio
 
 
 def apply_unordered(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
-    """The organization after these changes, which were collected over several versions and have no order.
+    """The organization after changes without an order, for example those of several versions. There is at most one
+    change of each record.
 
     A record to remove may not exist. An indexed value may have moved from one record to another meanwhile (an API
     key from one user to another), so the old state of every indexed record is removed before a new one is added.
     """
-    removals: list[Change] = []
+    removals: list[Remove] = []
     puts: list[Change] = []
     for change in changes:
         match change:
@@ -226,4 +229,9 @@ def apply_unordered(organization: Organization, changes: Iterable[Change], versi
                     removals.append(change)
             case _:
                 assert_never(change)
-    return apply(organization, [*removals, *puts], version)
+    # An empty map replaces one whose records are all removed: to remove 5,000 users one by one takes 0.6 s.
+    counts = Counter(removal.kind for removal in removals)
+    emptied = {type_ for type_, count in counts.items() if count == len(organization.maps[type_])}
+    maps = {type_: type(map_)() if type_ in emptied else map_ for type_, map_ in organization.maps.items()}
+    left = [removal for removal in removals if removal.kind not in emptied]
+    return apply(replace(organization, maps=maps), [*left, *puts], version)

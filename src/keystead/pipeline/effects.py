@@ -5,8 +5,9 @@ Pure. Not here: the commit that holds them (`commit`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
-from typing import assert_never
+from typing import Final, assert_never
 
 import msgspec
 
@@ -15,10 +16,23 @@ from keystead.api.rendering import encode
 from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
 from keystead.organizations.lookups import Lookup
-from keystead.organizations.organization import Change, Organization, Put, Remove, Version, apply, records_of
+from keystead.organizations.organization import (
+    Change,
+    Organization,
+    Put,
+    Remove,
+    Version,
+    apply,
+    apply_unordered,
+    records_of,
+)
 from keystead.pipeline.execution_values import ExecutionOutput
 from keystead.pipeline.operation import IntentVersion
 from keystead.pipeline.store import OrganizationWrite
+
+LOOKUPS_DELETED_AT_ONCE_MAX: Final = 1_000
+"""The most look-ups that are deleted in the commit that deletes their organization. To delete 100,000 there made
+every commit of the process wait for two seconds."""
 
 
 def result_of(version: IntentVersion, result: Wire) -> dict[str, msgspec.Raw]:
@@ -34,7 +48,10 @@ def write_of(
     attachments = tuple(attachment for attachment in output.attachments if not isinstance(attachment, VersionedRow))
     if not output.changes and not attachments:
         return None
-    after = apply(organization, output.changes, Version(organization.version.number + 1, evaluation_id))
+    version = Version(organization.version.number + 1, evaluation_id)
+    if any(isinstance(attachment, RemovedOrganizationContents) for attachment in attachments):
+        return _deletion(organization, output.changes, attachments, version)
+    after = apply(organization, output.changes, version)
     added, removed = _attachment_lookups(attachments)
     lookups_before = _record_lookups(organization, output.changes) | removed
     lookups_after = _record_lookups(after, output.changes) | added
@@ -44,6 +61,23 @@ def write_of(
         attachments=attachments,
         lookups_added=lookups_after - lookups_before,
         lookups_removed=lookups_before - lookups_after,
+    )
+
+
+def _deletion(
+    organization: Organization, changes: tuple[Change, ...], attachments: tuple[Attachment, ...], version: Version
+) -> OrganizationWrite:
+    """The deletion of an organization. Few look-ups go with its commit, so that its credentials are free at once;
+    many are deleted with its other rows (`storage.cleaning`)."""
+    counted = itertools.accumulate(
+        len(map_.lookups(record)) for map_ in organization.maps.values() for record in map_.values()
+    )
+    has_many = any(count > LOOKUPS_DELETED_AT_ONCE_MAX for count in counted)
+    after, removed = apply_unordered(organization, changes, version), frozenset[Lookup]()
+    if not has_many:
+        removed = _record_lookups(organization, changes) - _record_lookups(after, changes)
+    return OrganizationWrite(
+        after=after, changes=changes, attachments=attachments, lookups_added=frozenset(), lookups_removed=removed
     )
 
 
