@@ -64,7 +64,8 @@ check: .venv/.installed-dev .venv/.compiled
 
 # `make test` makes several of these at the same time, because each of them waits for files half of its time.
 .PHONY: installed-for-tests
-installed-for-tests: .venv/.installed-dev .venv/.compiled .venv/softhsm .venv/shells .venv/operating .venv/pgbouncer \
+installed-for-tests: .venv/.installed-dev .venv/.compiled .venv/.tests-compiled \
+		.venv/softhsm .venv/shells .venv/operating .venv/pgbouncer \
 		$(addsuffix /node_modules/.package-lock.json,tests $(SITE))
 
 # First the fast tests of the packages whose coverage is measured (see pyproject.toml), then all other tests.
@@ -136,6 +137,12 @@ $(BIN)/pip:
 .venv/.installed-dev: requirements-dev.lock .venv/.installed
 	@echo "installing what the tests need"
 	@$(PIP) install --no-compile --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+# The tests, and the packages that they import. Else every worker would compile them all, at the same time as the
+# others. What fails here fails again when the tests run, and is shown then.
+.venv/.tests-compiled: .venv/.installed-dev .venv/.compiled
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true
 	@touch $@
 
 .venv/.installed-bench: requirements-bench.lock .venv/.installed-dev

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from keystead.client.credentials import credentials_in
 from tests.browser.issuer import IssuerOnThisMachine
 from tests.compatibility.scripts import PACKAGES, drive, node
+from tests.support.dev_servers import dev_banner
 
 HERE = Path(__file__).parent
 
@@ -42,18 +42,8 @@ def server(tmp_path: Path) -> Iterator[ConsoleServer]:
 
 @contextmanager
 def console_server(data: Path, *options: str) -> Iterator[ConsoleServer]:
-    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--data", str(data), "--quiet", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        banner = ""
-        while "client.getWallets" not in banner:  # the banner's last line but one
-            line = process.stdout.readline()
-            assert line, banner
-            banner += line
-        try:
-            yield ConsoleServer(data, banner)
-        finally:
-            process.terminate()
+    with dev_banner(data, "--quiet", *options) as banner:
+        yield ConsoleServer(data, banner)
 
 
 @pytest.mark.parametrize(

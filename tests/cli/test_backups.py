@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,13 +14,9 @@ from keystead.keys import master_key
 from keystead.storage.sqlite_backup import back_up
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import WalletLoad
+from tests.support.commands import run_keystead as keystead
 from tests.support.databases import SqliteDatabase
 from tests.support.servers import Installation, Server, bootstrap_installation
-
-
-def keystead(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "keystead", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 def refused(*words: str | Path) -> str:

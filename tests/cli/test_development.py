@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -16,28 +12,10 @@ import httpx
 from keystead.sessions.key_binding import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import answered, refusal
+from tests.support.commands import run_keystead
+from tests.support.dev_servers import dev_banner
 from tests.support.issuer_server import issuer_on_this_machine
 from tests.support.issuers import Issuer
-
-_LAST_LINE = "console.log(await client.getWallets())"
-
-
-@contextmanager
-def development(folder: Path, *options: str) -> Iterator[str]:
-    """A development server on a free port; what it prints once it is ready."""
-    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--data", str(folder), *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert process.stdout is not None
-    try:
-        printed = ""
-        for line in process.stdout:
-            printed += line
-            if _LAST_LINE in line:
-                break
-        yield printed
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 def proxy_of(printed: str) -> tuple[str, str]:
@@ -61,9 +39,9 @@ def signed_up(printed: str, issuer: Issuer, subject: str) -> httpx.Response:
 
 def test_the_proxy_in_the_banner_serves_any_page(tmp_path: Path) -> None:
     """Also after a restart: it is the same one."""
-    with development(tmp_path / "data") as first:
+    with dev_banner(tmp_path / "data") as first:
         assert answered(ask(first, "wallet_kit_config"))["organizationId"] in first
-    with development(tmp_path / "data") as again:
+    with dev_banner(tmp_path / "data") as again:
         assert proxy_of(again)[0] == proxy_of(first)[0]
         assert ask(again, "wallet_kit_config").status_code == 200
 
@@ -72,7 +50,7 @@ def test_issuers_that_are_asked_for_their_keys(tmp_path: Path) -> None:
     """A token of the issuer that `--oidc-issuers` names signs somebody up and logs them in; another's does not."""
     with issuer_on_this_machine() as issuer, issuer_on_this_machine() as stranger:
         options = ("--oidc-issuers", f"https://nobody.example,{issuer.url}", "--quiet")
-        with development(tmp_path / "data", *options) as printed:
+        with dev_banner(tmp_path / "data", *options) as printed:
             organization_id = answered(signed_up(printed, issuer, "ada"))["organizationId"]
             key = generate_api_key().public_key
             token = issuer.token(int(time.time()), sub="ada", nonce=nonce_of(key))
@@ -87,9 +65,7 @@ def test_issuers_that_are_asked_for_their_keys(tmp_path: Path) -> None:
 
 
 def test_a_malformed_list_of_issuers_keeps_it_from_starting(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--data", str(tmp_path / "data")]
-    refused = subprocess.run(
-        [*command, "--oidc-issuers", "http://issuer.example"], capture_output=True, text=True, timeout=60
-    )
+    options = ("--port", "0", "--data", tmp_path / "data", "--oidc-issuers", "http://issuer.example")
+    refused = run_keystead("dev", *options)
     assert refused.returncode == 1
     assert "KEYSTEAD_OIDC_ISSUERS" in refused.stderr

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.conftest import MakeDatabase
-
-
-def keystead(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "keystead", *words], cwd=cwd, capture_output=True, text=True, timeout=60
-    )
+from tests.support.commands import run_keystead as keystead
 
 
 def test_init_again_changes_nothing(make_database: MakeDatabase, tmp_path: Path) -> None:

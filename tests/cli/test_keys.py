@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -18,6 +16,7 @@ from keystead.keys import master_key
 from keystead.pipeline.signer_values import BundleSigner
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
+from tests.support.commands import run_keystead
 from tests.support.servers import Installation, Server, bootstrap_installation
 from tests.support.terminal import Terminal
 
@@ -80,15 +79,13 @@ def test_rotation_reads_the_variable_of_the_old_key(make_sqlite: MakeDatabase, t
     installation = bootstrap_installation(make_sqlite())
     master_key.create(old, installation.master_key)
     key_id = master_key.create(new).key_id
-    command = [sys.executable, "-m", "keystead", "keys", "rotate-master", "--new-master-key-file", str(new)]
+    command = ("keys", "rotate-master", "--new-master-key-file", new)
     for named, code, says in (
         (new, 1, f"both master keys are the same, {key_id}"),
         (old, 0, f"under master key {key_id}"),
     ):
         environment = {"KEYSTEAD_DATABASE_URL": installation.database.url, "KEYSTEAD_MASTER_KEY_FILE": str(named)}
-        done = subprocess.run(
-            command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
-        )
+        done = run_keystead(*command, environment={**os.environ, **environment})
         assert done.returncode == code, done.stderr
         assert says in done.stdout + done.stderr
 

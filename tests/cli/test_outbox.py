@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -14,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from keystead.testing import DevelopmentServer
+from tests.support.commands import run_keystead
 from tests.support.example_codes import an_address, code_params
 from tests.support.terminal import Terminal
 
@@ -36,8 +35,9 @@ def test_the_outbox_shows_what_was_kept(
         environment = {**os.environ, **settings_of(server)}
 
         def shown(*options: str) -> str:
-            command = [sys.executable, "-m", "keystead", "outbox", *options]
-            return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+            done = run_keystead("outbox", *options, environment=environment)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
 
         assert (shown(), shown("--json")) == ("none\n", "")
         server.client.request("submit/init_otp", {"parameters": code_params(address)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from keystead.server.processes import ServingProcess
 from keystead.server.status import InstallationStatus, problems_of
 from keystead.storage.migrations import newest
 from tests.support.callers import now_ms
+from tests.support.commands import run_keystead
 from tests.support.databases import Database
 from tests.support.servers import Installation, Server
 from tests.support.terminal import Terminal
@@ -130,9 +130,7 @@ def test_spans(ms: int, text: str) -> None:
 
 def keystead(*arguments: str, database: Database) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "KEYSTEAD_DATABASE_URL": database.url}
-    return subprocess.run(
-        [sys.executable, "-m", "keystead", *arguments], env=environment, capture_output=True, text=True, timeout=60
-    )
+    return run_keystead(*arguments, environment=environment)
 
 
 def shown(database: Database) -> InstallationStatus:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +19,7 @@ from keystead.server.development.fixture_file import (
     read_fixtures,
 )
 from keystead.server.development.organizations import MadeOrganization
+from tests.support.commands import run_keystead
 from tests.support.dev_servers import dev
 
 FILE = """
@@ -198,8 +197,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("text", "why"), MISTAKES, ids=["user", "tag", "condition", "mnemonic"])
 def test_what_the_rules_of_the_api_refuse(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "fixtures.toml").write_text(text)
-    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--memory", "--fixtures", "fixtures.toml"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    run = run_keystead("dev", "--port", "0", "--memory", "--fixtures", "fixtures.toml", cwd=tmp_path)
     assert run.returncode == 1
     assert why in run.stderr
 
@@ -234,8 +232,7 @@ def test_what_is_exported_makes_the_same(tmp_path: Path) -> None:
             )
             with Client.from_credentials(tmp_path / "ada.json") as client:
                 found.append(seen(client))
-            command = [sys.executable, "-m", "keystead", "fixtures", "export", "--credentials", "ada.json"]
-            run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+            run = run_keystead("fixtures", "export", "--credentials", "ada.json", cwd=tmp_path)
             assert run.returncode == 0, run.stderr
             assert run.stderr == ""
             (tmp_path / target).write_text(run.stdout)
@@ -255,8 +252,7 @@ def test_what_fixtures_cannot_hold_is_named(tmp_path: Path) -> None:
         with Client.from_credentials(started.credentials) as client:
             params = ApiKeyParamsV2(api_key_name="other", public_key=key.public_key, curve_type=ApiKeyCurve.ED25519)
             client.create_api_keys(user_id=client.whoami().user_id, api_keys=[params])
-        command = [sys.executable, "-m", "keystead", "fixtures", "export", "--credentials", "keys.json"]
-        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        run = run_keystead("fixtures", "export", "--credentials", "keys.json", cwd=tmp_path)
         assert run.stderr == "left out: API key other of user Developer: it expires, or is not P-256\n"
         (organization,) = json.loads(run.stdout)["organizations"]
         assert organization["wallets"][0]["mnemonic"].endswith("junk")

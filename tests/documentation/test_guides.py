@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -17,6 +17,8 @@ import pytest
 from keystead.client.credentials import credentials_in
 from keystead.testing import DevelopmentServer
 from tests.documentation.blocks import Reader, blocks_of
+from tests.support.commands import start_keystead
+from tests.support.fork_server import ForkedProcess
 
 ROOT = Path(__file__).parents[2]
 SHOWN_ONLY = {"go", "rust"}
@@ -30,18 +32,16 @@ START_LIMIT_S = 60.0
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder in which `keystead dev` runs."""
-    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--quiet"]
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)
+    process = start_keystead("dev", "--port", "0", "--quiet", cwd=tmp_path, output=tmp_path / "log")
     try:
         _wait_until_ready(process, tmp_path)
         yield tmp_path
     finally:
-        process.terminate()
-        process.wait()
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> None:
+def _wait_until_ready(process: ForkedProcess, folder: Path) -> None:
     file = folder / ".keystead" / "credentials.json"
     deadline = time.monotonic() + START_LIMIT_S
     while True:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,6 +17,7 @@ from keystead.keys import master_key
 from keystead.storage.schema import migrate, pending_migrations
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller
+from tests.support.commands import run_keystead
 from tests.support.databases import Database, PostgresDatabase
 from tests.support.load import NO_TAG_LIMIT, Load, check_record
 from tests.support.pgbouncer import PgBouncer, needs_pgbouncer, running_pgbouncer
@@ -123,7 +122,7 @@ def test_an_organization_is_made_and_its_master_key_rotated(
 
 def keystead(*words: str | Path) -> str:
     """What a command prints that succeeds."""
-    done = subprocess.run([sys.executable, "-m", "keystead", *words], capture_output=True, text=True, timeout=60)
+    done = run_keystead(*words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

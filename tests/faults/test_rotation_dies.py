@@ -29,6 +29,7 @@ from keystead.storage.base import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, PATH, WalletLoad
 from tests.support.callers import answered, now_ms
+from tests.support.commands import run_keystead
 from tests.support.servers import Installation, Server, bootstrap_installation, user_with_key
 
 ORGANIZATIONS = 50
@@ -38,21 +39,21 @@ class Rotation:
     """The command, over this installation, from one key file to another."""
 
     def __init__(self, installation: Installation, old: Path, new: Path) -> None:
-        code = "from keystead.cli.main import main; main()"
         options = {
             "--database-url": installation.database.url,
             "--master-key-file": str(old),
             "--new-master-key-file": str(new),
         }
         words = [word for option in options.items() for word in option]
-        self.command = [sys.executable, "-c", code, "keys", "rotate-master", *words]
+        self.command = ["keys", "rotate-master", *words]
 
     def run(self) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.command, capture_output=True, text=True, timeout=120)
+        return run_keystead(*self.command, timeout=120)
 
     def kill_after(self, moved: int, count: Callable[[], int]) -> None:
         """Start it, and kill it once that many data keys are under the new key."""
-        process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "keystead", *self.command]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while count() < moved and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from keystead.keys.token_key_name import TokenKeyName
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, new_signer
 from tests.support.callers import answered
+from tests.support.commands import run_keystead
 from tests.support.servers import Installation, Server, bootstrap_installation
 from tests.support.softhsm import PIN, needs_softhsm
 
@@ -32,10 +32,7 @@ def sqlite_installation(make_sqlite: MakeDatabase) -> Iterator[Installation]:
 
 
 def keystead(*words: str) -> subprocess.CompletedProcess[str]:
-    code = "from keystead.cli.main import main; main()"
-    environment = os.environ | {"KEYSTEAD_PKCS11_PIN": PIN}
-    command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    return run_keystead(*words, environment=os.environ | {"KEYSTEAD_PKCS11_PIN": PIN}, timeout=120)
 
 
 def test_from_a_file_into_a_token(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from keystead.storage.statements import SQL
 from tests.conftest import ENGINES, StartServer
 from tests.releases.databases import Facts, listed_ids, postgres_database, releases, sqlite_database
 from tests.support.callers import Caller
+from tests.support.commands import run_keystead
 from tests.support.databases import Database
 from tests.support.postgres import PostgresServer
 
@@ -177,5 +177,4 @@ def refused(command: str, database: Database, *arguments: str | Path) -> str:
 
 def _run(command: str, database: Database, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "KEYSTEAD_DATABASE_URL": database.url}
-    words = [sys.executable, "-m", "keystead", command, *map(str, arguments)]
-    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
+    return run_keystead(command, *arguments, environment=environment, timeout=120)

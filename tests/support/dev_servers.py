@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+import secrets
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.commands import start_keystead
+from tests.support.fork_server import ForkedProcess
+
 START_LIMIT_S = 60
+_LAST_LINE = "console.log(await client.getWallets())"
 
 
 @dataclass
 class Started:
     """A `keystead dev`. `credentials` is where it wrote the keys."""
 
-    process: subprocess.Popen[bytes]
+    process: ForkedProcess
     credentials: Path
     log: Path
 
@@ -44,9 +47,8 @@ class Started:
 def dev(folder: Path, *options: str) -> Iterator[Started]:
     """In this folder, on a free port, its credentials in `keys.json`."""
     started = folder / "keys.json", folder / "log"
-    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--credentials", "keys.json", *options]
-    with started[1].open("wb") as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
+    words = ("dev", "--port", "0", "--credentials", "keys.json", *options)
+    process = start_keystead(*words, cwd=folder, output=started[1])
     deadline = time.monotonic() + START_LIMIT_S
     try:
         while not started[0].exists():
@@ -55,6 +57,22 @@ def dev(folder: Path, *options: str) -> Iterator[Started]:
             time.sleep(0.02)
         yield Started(process, *started)
     finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait(30)
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+@contextmanager
+def dev_banner(data: Path, *options: str) -> Iterator[str]:
+    """With its data in this folder, on a free port; what it has printed once it is ready."""
+    log = data.with_name(f"log-{secrets.token_hex(4)}")
+    process = start_keystead("dev", "--port", "0", "--data", data, *options, output=log)
+    deadline = time.monotonic() + START_LIMIT_S
+    try:
+        while _LAST_LINE not in (printed := log.read_text()):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.02)
+        yield printed
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)

@@ -1,10 +1,10 @@
-"""A fork server for tests: it has loaded the modules of the server, and forks processes that need not load them.
+"""A fork server for tests: it has loaded the server and the commands, and forks processes that need not load them.
 
 Loading is most of the cost of a start. Here: `ForkedProcess`, and the fork server, one for each process that runs
-tests. A forked process has its own environment, session, output and exit code, and forks its first signer
+tests. A forked process has its own environment, folder, session, output and exit code, and forks its first signer
 (`forked_signer`). The fork server does not read the environment or the program of a forked process.
 
-Not here: which program runs (`servers`); `keystead serve` as a command, which tests of commands start as users do.
+Not here: which program runs (`servers`, `commands`).
 """
 
 from __future__ import annotations
@@ -26,17 +26,37 @@ from pathlib import Path
 from typing import Any
 
 _ROOT = Path(__file__).parents[2]
-_MODULES = ("cli.serving", "server.console_logins", "server.metrics.serving", "server.run", "server.workers")
+_MODULES = (
+    "keystead.server.console_logins",
+    "keystead.server.metrics.serving",
+    "keystead.server.run",
+    "keystead.server.workers",
+    "typer._adapters",  # with pydantic: typer loads it when it reads the words of a command
+)
 _SERVE_FORKS = "from tests.support.fork_server import serve_forks; exec(serve_forks())"
 
 
 class ForkedProcess:
     """`program`, run as Python in a new process, whose output goes to the file `log`. The part of
-    `subprocess.Popen` that tests of servers need."""
+    `subprocess.Popen` that tests need."""
 
-    def __init__(self, program: str, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self,
+        program: str,
+        environment: Mapping[str, str],
+        log: Path,
+        *,
+        errors: Path | None = None,
+        cwd: Path = _ROOT,
+    ) -> None:
+        """`errors`: where its errors go, if not to `log`."""
         self._code: int | None = None
-        told = {"program": program, "environment": dict(environment), "log": str(log)}
+        told = {
+            "program": program,
+            "environment": dict(environment),
+            "outputs": [str(log), str(errors or log)],
+            "cwd": str(cwd),
+        }
         self.pid: int = _fork_server().ask("start", told)
 
     def poll(self) -> int | None:
@@ -98,8 +118,10 @@ def serve_forks() -> str:
 
     It returns only in forked processes: the program to run, which only the forked process reads.
     """
-    for module in _MODULES:
-        importlib.import_module(f"keystead.{module}")
+    commands = importlib.import_module("keystead.cli.main").COMMANDS.values()
+    of_commands = [f"keystead.cli.{command.place.partition(':')[0]}" for command in commands]
+    for module in (*_MODULES, *of_commands):
+        importlib.import_module(module)
     importlib.import_module("tests.support.forked_signer").load()
     gc.collect()
     gc.freeze()
@@ -123,9 +145,10 @@ def _detach(told: dict[str, Any]) -> str:
     os.setsid()
     os.environ.clear()
     os.environ.update(told["environment"])
-    output = os.open(told["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    os.chdir(told["cwd"])
+    outputs = [os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644) for file in told["outputs"]]
     nothing = os.open(os.devnull, os.O_RDONLY)
-    for descriptor, of in enumerate((nothing, output, output)):
+    for descriptor, of in enumerate((nothing, *outputs)):
         os.dup2(of, descriptor)
     os.closerange(3, 256)  # closing the pipe tells the fork server to continue
     program: str = told["program"]
