@@ -68,7 +68,15 @@ class InFlightRequests:
 async def carried_out(request: ReceivedRequest, store: Store) -> RecordedActivity | None:
     """The activity that the same bytes made or voted on before, in this or another process; None otherwise."""
     activity = await _on_record(request, store)
-    return activity if activity is not None and request.is_done_by(activity) else None
+    return activity if activity is not None and is_done_by(request, activity) else None
+
+
+def is_done_by(request: ReceivedRequest, activity: RecordedActivity) -> bool:
+    """Whether the activity on record shows that the same bytes were carried out before."""
+    return not request.is_vote or any(
+        proof.user_id == request.caller.user.user_id and proof.fingerprint == request.submission.fingerprint
+        for proof in activity.proofs
+    )
 
 
 async def activity_voted_on(vote: ReceivedRequest, store: Store) -> RecordedActivity:

@@ -23,12 +23,12 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import ComputedOutput
 from keystead.pipeline.commit import PlannedCommit
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.idempotency import InFlightRequests, activity_voted_on, carried_out
+from keystead.pipeline.idempotency import InFlightRequests, activity_voted_on, carried_out, is_done_by
 from keystead.pipeline.load_context import operation_of
 from keystead.pipeline.organization_queue import OrganizationQueues, is_committed
 from keystead.pipeline.plan import plan
 from keystead.pipeline.ports import Identities
-from keystead.pipeline.received import ReceivedRequest
+from keystead.pipeline.received import ReceivedRequest, received
 from keystead.pipeline.requests import Submission, check_liveness
 from keystead.pipeline.store import CommitResult
 
@@ -77,7 +77,7 @@ class Lifecycle:
         key = submission.organization_id, submission.fingerprint
         was_here = await self._in_flight.join(key)
         try:
-            request = ReceivedRequest(submission, caller, seen, source)
+            request = received(submission, caller, seen, source)
             if tokens := submission.id_tokens():
                 # An issuer may be slow, so its tokens are verified before the request queues. They are verified
                 # once, because they may have expired when the activity is executed or its bytes are sent again.
@@ -184,7 +184,7 @@ class Lifecycle:
 
         Raises ServiceError if the request is refused with nothing to commit.
         """
-        if voted_on is not None and request.is_done_by(voted_on):
+        if voted_on is not None and is_done_by(request, voted_on):
             return PlannedCommit(activity=voted_on)
         planned = await plan(request, organization, voted_on, attempt.computed, self._environment)
         if planned.refusal is None or attempt.looks_for_repeats:
