@@ -40,12 +40,12 @@ class InFlightRequests:
         if waiting is None:
             self._waiting[key] = deque()
         else:
-            turn = asyncio.get_running_loop().create_future()
-            waiting.append(turn)
+            ready = asyncio.get_running_loop().create_future()
+            waiting.append(ready)
             try:
-                await turn
+                await ready
             except asyncio.CancelledError:
-                if not turn.cancelled():  # its turn came before
+                if not ready.cancelled():  # it was the next before
                     self._next(key)
                 raise
         return self._recent.peek(key) is not None
@@ -55,12 +55,12 @@ class InFlightRequests:
         self._next(key)
 
     def _next(self, key: RequestKey) -> None:
-        """Give the turn to the request that waits longest, and to no other: thousands may wait."""
+        """Let the request go on that waits longest, and no other: thousands may wait."""
         waiting = self._waiting[key]
         while waiting:
-            turn = waiting.popleft()
-            if not turn.cancelled():
-                turn.set_result(None)
+            ready = waiting.popleft()
+            if not ready.cancelled():
+                ready.set_result(None)
                 return
         del self._waiting[key]
 

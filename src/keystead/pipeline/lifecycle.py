@@ -62,7 +62,7 @@ class Lifecycle:
 
     @property
     def waiting(self) -> int:
-        """How many submissions wait for their turn at their organization."""
+        """How many submissions wait in the queues of their organizations."""
         return self._queues.waiting
 
     async def submit(
@@ -147,7 +147,7 @@ class Lifecycle:
         """Decide on the speculative head: the organization after all requests before this one are committed."""
         with self._queues.queue(request.organization_id) as queue:
             committing, head_commit = None, queue.head_commit
-            async with queue.turn():
+            async with queue.exclusive():
                 try:
                     activity, operation = None, request.submission.operation
                     if request.is_vote:

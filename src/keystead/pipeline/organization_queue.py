@@ -1,6 +1,6 @@
 """The queue of an organization: its submissions are decided on one after the other, and committed together.
 
-A turn ends when its commit is handed to the store, before that is durable. The next turn starts from the
+A decision ends when its commit is handed to the store, before that is durable. The next decision starts from the
 speculative head: the organization as it will be after the commits that were handed in. If one of these commits
 fails, the commits that were decided on top of it fail too, and their submissions are decided on again.
 
@@ -24,7 +24,7 @@ CONTENTION_S: Final = 2.0
 """Seconds after a conflict in which the organization is locked before each decision."""
 
 UNQUEUED_MAX: Final = 64
-"""The most submissions of one organization that are decided at the same time without a turn. The others wait."""
+"""The most submissions of one organization that are decided at the same time outside the queue. The others wait."""
 
 LOCKED_COMMITS_MAX: Final = 64
 """The most commits under one lock. Other processes wait while it is held."""
@@ -58,7 +58,7 @@ def _now_s() -> float:
 class OrganizationQueue:
     """The queue of one organization. Belongs to one event loop.
 
-    A caller decides and commits during its `turn`, and awaits `committed` afterwards. Decisions that need no turn
+    A caller decides and commits inside `exclusive`, and awaits `committed` afterwards. Decisions that need no order
     use the semaphore `unqueued`.
     """
 
@@ -66,7 +66,7 @@ class OrganizationQueue:
         self._store = store
         self._organization_id = organization_id
         self._contention = contention
-        self._turns = asyncio.Lock()
+        self._order = asyncio.Lock()
         self.unqueued = asyncio.Semaphore(UNQUEUED_MAX)
         self._waiting = 0
         self._head: Organization | None = None
@@ -78,19 +78,19 @@ class OrganizationQueue:
 
     @property
     def waiting(self) -> int:
-        """How many submissions wait for their turn."""
+        """How many submissions wait in the queue."""
         return self._waiting
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """A turn. There is one turn at a time, in the order of the calls; under the organization's lock if there is
-        contention.
+    async def exclusive(self) -> AsyncIterator[None]:
+        """A block for one decision. Callers enter one by one, in their order. If there is contention, the
+        organization is locked first.
 
         Raises the store's error if it cannot lock.
         """
         self._waiting += 1
         try:
-            await self._turns.acquire()
+            await self._order.acquire()
         finally:
             self._waiting -= 1
             self._unlock_if_unused()
@@ -99,12 +99,12 @@ class OrganizationQueue:
                 await self._take_lock()
             yield
         finally:
-            self._turns.release()
+            self._order.release()
             if self._locked_commits >= LOCKED_COMMITS_MAX:
                 self._unlock()
             self._unlock_if_unused()
 
-    # Methods for use during a turn.
+    # Methods for use inside `exclusive`.
 
     async def organization(self) -> Organization | None:
         """The organization to decide on: the speculative head, or the newest version in the database."""
@@ -137,10 +137,10 @@ class OrganizationQueue:
             self._head, self._head_commit = commit.write.after, committing
         return committing
 
-    # Methods for use after a turn.
+    # Methods for use after it.
 
     async def committed(self, committing: Committing) -> CommitResult:
-        """The result of a commit that was handed in during a turn. Raises the store's error."""
+        """The result of a commit that was handed in before. Raises the store's error."""
         result = None
         try:
             result = await committing
@@ -175,7 +175,7 @@ class OrganizationQueue:
             self._lock, self._locked_commits = None, 0
 
     def _unlock_if_unused(self) -> None:
-        if not self._waiting and not self._turns.locked():
+        if not self._waiting and not self._order.locked():
             self._unlock()
 
 
@@ -199,7 +199,7 @@ class OrganizationQueues:
 
     @property
     def waiting(self) -> int:
-        """How many submissions wait for their turn."""
+        """How many submissions wait in the queue."""
         return sum(queue.waiting for queue in self._queues.values())
 
     @contextmanager

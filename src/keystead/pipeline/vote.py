@@ -55,7 +55,7 @@ async def plan_vote(
     voter_id = caller.user.user_id
     case = await case_of_activity(activity, basis.organization, environment, basis.now_ms, (voter_id,))
     before = await _authorize_voter(activity, case, submission, caller, basis, environment)
-    ballot = _cast(activity, case, submission, caller, environment)
+    ballot = _with_vote(activity, case, submission, caller, environment)
     authorized = await _authorize_vote(ballot, before, submission, basis, environment)
     if ballot.repeats and after(activity.status, authorized.event) is activity.status:
         return PlannedCommit(activity=on_record)
@@ -102,7 +102,7 @@ async def _authorize_voter(
     return before
 
 
-def _cast(
+def _with_vote(
     activity: RecordedActivity, case: Case, submission: Submission, caller: Principal, environment: Environment
 ) -> _Ballot:
     """The vote on the activity. A user has one vote: a later one replaces it, and an approval with another

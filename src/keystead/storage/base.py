@@ -27,7 +27,7 @@ from keystead.storage.cache import Answers, CacheLimits, ChangedSince, Organizat
 from keystead.storage.cleaning import Cleaner
 from keystead.storage.errors import unavailable
 from keystead.storage.group_commit import GroupCommit
-from keystead.storage.pending import HeldLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
+from keystead.storage.pending import GrantedLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.reads import DatabaseReads
 from keystead.storage.statements import Dialect, Reads
 from keystead.storage.tables import merged_key_lengths, tables_of
@@ -175,7 +175,7 @@ class DatabaseStore(DatabaseReads):
         except BaseException:
             request.release()
             raise
-        return HeldLock(request, organization, self._add)
+        return GrantedLock(request, organization, self._add)
 
     async def bootstrap(
         self,

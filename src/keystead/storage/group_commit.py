@@ -70,12 +70,12 @@ class GroupCommit:
     async def _run(self) -> None:
         try:
             while self._queue:
-                await self._gather()
+                await self._let_commits_arrive()
                 self._settle(await self._results(self._next_batch()))
         finally:
             self._writer = None
 
-    async def _gather(self) -> None:
+    async def _let_commits_arrive(self) -> None:
         """Wait while each iteration of the event loop adds commits, so that requests that arrived together share a
         transaction."""
         count = 0

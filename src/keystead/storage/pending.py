@@ -110,7 +110,7 @@ class LockRequest:
         self.release()
 
 
-class HeldLock:
+class GrantedLock:
     """Implements `pipeline.store.OrganizationLock`. `commit_unlocked` takes commits after the lock was
     released."""
 

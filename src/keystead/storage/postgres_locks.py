@@ -62,7 +62,7 @@ class PostgresLocks:
             async with self._connections.lend() as connection:
                 result = await run_transaction(
                     connection,
-                    lambda: self._hold(connection, request),
+                    lambda: self._commit_under_lock(connection, request),
                     begin=self._connections.begin,
                     timeout_s=self._connections.timeout_s,
                 )
@@ -79,7 +79,7 @@ class PostgresLocks:
             for pending in commits:
                 self._group_commit.add(pending)
 
-    async def _hold(self, connection: Any, request: LockRequest) -> CommitResult:
+    async def _commit_under_lock(self, connection: Any, request: LockRequest) -> CommitResult:
         request.grant(await self._lock_and_read(connection, request.organization_id, request.known_version))
         commits = await request.released
         batch = merge((pending.write_set for pending in commits), self._key_lengths)

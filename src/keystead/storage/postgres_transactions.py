@@ -99,20 +99,20 @@ async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) ->
 
     With more kinds of swaps in it, there would be more different statements than a connection keeps prepared.
     """
-    all_swaps: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
+    swaps_of: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
         (sql.swap_setting, batch.setting_swaps),
-        *((sql.swap_rows[table], steps) for table, steps in batch.row_swaps.items()),
+        *((sql.swap_rows[table], swaps) for table, swaps in batch.row_swaps.items()),
     ]
-    swaps = [(swap, steps) for swap, steps in all_swaps if steps]
+    swaps_of = [(statements, swaps) for statements, swaps in swaps_of if swaps]
     tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
     version_swap = None
-    if tables and not sql.is_distributed and len(swaps) == len(batch.version_swaps) == 1:
-        (version_swap,), swaps = batch.version_swaps, []
-    for swap, steps in swaps:
-        for together in _lockable(sql, steps):
-            if not await _swap_rows(connection, swap, together):
+    if tables and not sql.is_distributed and len(swaps_of) == len(batch.version_swaps) == 1:
+        (version_swap,), swaps_of = batch.version_swaps, []
+    for statements, swaps in swaps_of:
+        for together in _lockable(sql, swaps):
+            if not await _swap_rows(connection, statements, together):
                 return CommitResult.CONFLICT
     inserted: Sequence[int] | None
     if sql.is_distributed:
@@ -175,27 +175,27 @@ async def _versions_hold(connection: Any, sql: PostgresStatements, checks: Mappi
     return versions == checks
 
 
-def _lockable(sql: PostgresStatements, steps: Sequence[write_set.Swap]) -> Iterator[Sequence[write_set.Swap]]:
-    """The steps whose rows one statement can lock: those of one organization if the tables are distributed."""
+def _lockable(sql: PostgresStatements, swaps: Sequence[write_set.Swap]) -> Iterator[Sequence[write_set.Swap]]:
+    """The swaps whose rows one statement can lock: those of one organization if the tables are distributed."""
     if not sql.is_distributed:
-        if steps:
-            yield steps
+        if swaps:
+            yield swaps
         return
-    for _, together in itertools.groupby(steps, key=lambda step: step.key()[0]):
+    for _, together in itertools.groupby(swaps, key=lambda swap: swap.key()[0]):
         yield list(together)
 
 
-async def _swap_rows(connection: Any, swap: SwapStatements, steps: Sequence[write_set.Swap]) -> bool:
-    arguments = [swap.update.arguments(step.parameters()) for step in steps]
+async def _swap_rows(connection: Any, statements: SwapStatements, swaps: Sequence[write_set.Swap]) -> bool:
+    arguments = [statements.update.arguments(swap.parameters()) for swap in swaps]
     if len(arguments) == 1:
-        return _count(await connection.execute(swap.update.sql, *arguments[0])) == 1
+        return _count(await connection.execute(statements.update.sql, *arguments[0])) == 1
     # Every process locks in order of ids, so that two transactions never wait for each other. The rows are
     # returned as they are when locked. Then the updates succeed, and take one round trip together.
-    keys = zip(*[step.key() for step in steps], strict=True)
-    locked = {tuple(row) for row in await connection.fetch(swap.locked.sql, *map(list, keys))}
-    if any(step.expected() not in locked for step in steps):
+    keys = zip(*[swap.key() for swap in swaps], strict=True)
+    locked = {tuple(row) for row in await connection.fetch(statements.locked.sql, *map(list, keys))}
+    if any(swap.expected() not in locked for swap in swaps):
         return False
-    await connection.executemany(swap.update.sql, arguments)
+    await connection.executemany(statements.update.sql, arguments)
     return True
 
 

@@ -94,15 +94,15 @@ class SqliteWriter:
 
 def _write_batch(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitResult:
     """Write a batch inside a transaction. The caller must roll it back unless the result is COMMITTED."""
-    swaps: list[tuple[Statement, Sequence[Swap]]] = [
+    swaps_of: list[tuple[Statement, Sequence[Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
         (sql.swap_setting, batch.setting_swaps),
-        *((sql.swap_rows[table], steps) for table, steps in batch.row_swaps.items()),
+        *((sql.swap_rows[table], swaps) for table, swaps in batch.row_swaps.items()),
     ]
-    for statement, steps in swaps:
-        for step in steps:
-            if connection.execute(statement.sql, statement.arguments(step.parameters())).rowcount != 1:
+    for statement, swaps in swaps_of:
+        for swap in swaps:
+            if connection.execute(statement.sql, statement.arguments(swap.parameters())).rowcount != 1:
                 return CommitResult.CONFLICT
     for table in sql.tables:
         if rows := batch.rows.get(table.name):

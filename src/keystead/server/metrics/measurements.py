@@ -61,7 +61,7 @@ class Measurements:
             "queued_requests", "Requests that wait because their organization has enough under way."
         )
         self.queued_submissions = gauge(
-            "queued_submissions", "Submissions that wait for their turn at their organization."
+            "queued_submissions", "Submissions that wait in the queues of their organizations."
         )
         self.queued_commits = gauge("queued_commits", "Commits that wait for the next transaction.")
         self.connections_used = gauge(
