@@ -73,6 +73,9 @@ ANSWERS: list[tuple[str, str, str, Mapping[str, str], str, int, str]] = [
     ("a file of the console", "GET", "/console/main.js", {}, "", 200, "/console/main.js"),
     ("a link with an encoded #", "GET", f"/console/%23login={SECRET}", {}, "", 404, "/console/%"),
     ("a link with an encoded % and #", "POST", f"/console/%2523login={SECRET}", {}, "", 404, "/console/%"),
+    ("a link without #", "GET", f"/console/login={SECRET}", {}, "", 404, "/console/login="),
+    ("a link with another character than #", "GET", f"/console/;login={SECRET}", {}, "", 404, "/console/;"),
+    ("a link with an encoded /", "GET", f"/console%2F%23login={SECRET}", {}, "", 404, "/console%"),
 ]
 
 

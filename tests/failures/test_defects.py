@@ -36,10 +36,10 @@ def test_the_places_are_logged() -> None:
 
 
 def test_the_message_of_an_error_for_callers_is_logged() -> None:
-    error = Unavailable("the database does not answer")
+    error = Unavailable("the database\n\x1b[2J does not answer")
     error.__cause__ = ValueError(SECRET)
     assert lines_of(error) == [
-        "keystead.api.errors.Unavailable: the database does not answer",
+        r"keystead.api.errors.Unavailable: 'the database\n\x1b[2J does not answer'",
         "caused by ValueError",
     ]
 

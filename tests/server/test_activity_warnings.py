@@ -13,21 +13,23 @@ from keystead.organizations.organization import Organization
 from keystead.server.activity_warnings import log_activity_warnings
 from tests.support.organization_harness import OrganizationHarness
 
+AWAY = Unavailable("the database is away")
 ALLOWS_EVERYTHING = {"policyName": "p", "effect": "EFFECT_ALLOW"}
 
 
 @pytest.mark.parametrize(
-    ("operation", "parameters", "is_away", "expected"),
+    ("operation", "parameters", "error", "expected"),
     [
-        ("create_policy", ALLOWS_EVERYTHING, False, "ALLOW policy 'p' ("),
-        ("create_policy", ALLOWS_EVERYTHING, True, "no warnings about activity {id}: the database is away"),
-        ("create_wallet", {"walletName": "w", "accounts": []}, True, None),
+        ("create_policy", ALLOWS_EVERYTHING, None, "ALLOW policy 'p' ("),
+        ("create_policy", ALLOWS_EVERYTHING, AWAY, "no warnings about activity {id}: the database is away"),
+        ("create_policy", ALLOWS_EVERYTHING, KeyError("x"), "no warnings about activity {id} because of a defect"),
+        ("create_wallet", {"walletName": "w", "accounts": []}, AWAY, None),
     ],
 )
 def test_lines(
     operation: str,
     parameters: dict[str, object],
-    is_away: bool,
+    error: Exception | None,
     expected: str | None,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -36,9 +38,10 @@ def test_lines(
     activity = people.submit("Root", operation, parameters)
 
     async def away(organization_id: str) -> Organization | None:
-        raise Unavailable("the database is away")
+        assert error is not None
+        raise error
 
-    if is_away:
+    if error is not None:
         monkeypatch.setattr(people.stores[0], "organization", away)
     caller = people.caller("Root")
     with caplog.at_level(logging.WARNING, logger="keystead"):

@@ -38,13 +38,19 @@ def log_defect(
     )
 
 
-def log_failure(logger: logging.Logger, error: Exception, what: str, *values: object) -> None:
-    """Log an exception after which the work goes on. A refusal, such as Unavailable, is one line with its
-    message."""
+def log_failure(
+    logger: logging.Logger,
+    error: Exception,
+    what: str,
+    *values: object,
+    extra: Mapping[str, object] | None = None,
+) -> None:
+    """Log an exception after which the work goes on. A refusal, such as Unavailable, is one line with its message.
+    For the parameters see `log_defect`."""
     if isinstance(error, ServiceError):
-        logger.warning(f"{what}: %s", *values, error.message)
+        logger.warning(f"{what}: %s", *values, error.message, extra=extra)
     else:
-        log_defect(logger, error, what, *values)
+        log_defect(logger, error, what, *values, extra=extra)
 
 
 def is_defect(error: Exception) -> bool:
@@ -84,9 +90,9 @@ def _described(error: BaseException) -> str:
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(error, ServiceError):
-        return f"{name}: {error.message}"
-    if isinstance(error, OSError) and (code := errno.errorcode.get(error.errno or 0)):
-        return f"{name} ({code})"
+        return f"{name}: {error.message!r}"  # escaped, because it may quote a caller
+    if isinstance(error, OSError) and isinstance(error.errno, int) and error.errno in errno.errorcode:
+        return f"{name} ({errno.errorcode[error.errno]})"
     return name
 
 

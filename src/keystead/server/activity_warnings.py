@@ -16,7 +16,8 @@ import msgspec
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
-from keystead.api.errors import PermissionDenied, ServiceError
+from keystead.api.errors import PermissionDenied
+from keystead.failures.defects import log_failure
 from keystead.operations.policy_warnings import warnings_of
 from keystead.organizations.ip_allowlists import SourceAddress, check_source
 from keystead.organizations.organization import Organization
@@ -62,8 +63,8 @@ async def log_activity_warnings(
                 refusal.message,
                 extra=extra,
             )
-    except ServiceError as error:
-        logger.warning("no warnings about activity %s: %s", activity.id, error.message, extra=extra)
+    except Exception as error:  # noqa: BLE001 - the activity is committed: its request has succeeded
+        log_failure(logger, error, "no warnings about activity %s", activity.id, extra=extra)
 
 
 def _policy_ids(activity: RecordedActivity) -> list[str]:

@@ -48,7 +48,7 @@ from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove
 from keystead.server.callers import reader, submitter
 from keystead.server.concurrency_limit import RequestGroup
-from keystead.server.console_files import ConsoleAnswers, is_console
+from keystead.server.console_files import ConsoleAnswers, is_console, without_secret
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
 from keystead.server.console_logins import console_logins
@@ -130,7 +130,7 @@ class Application:
     async def answer(self, request: HttpRequest, respond: Respond | None = None) -> HttpAnswer:
         """Answer a request and write its log line, for every outcome. `respond` replaces the method of this name.
         Raises only CancelledError."""
-        path = one_slash(request.path)
+        path = without_secret(one_slash(request.path))
         started_s = time.perf_counter()
         line = RequestLine(
             time=rfc3339(self._service.clock.now_ms()),
@@ -195,7 +195,7 @@ class Application:
         if request.refusal is not None:
             raise request.refusal
         if self._console is not None and is_console(path):
-            return self._console.answer(path, request, line)
+            return self._console.answer(path, request)
         if request.method == "OPTIONS" and not is_control(path):
             return self._answer_preflight(path, request)
         if path.startswith(AUTH_PROXY):

@@ -102,7 +102,7 @@ def _framing(headers: list[Header]) -> dict[bytes, list[bytes]]:
 
 def _path(url: bytes, method: str) -> str:
     if method == "CONNECT":  # its target is an authority, and no path accepts this method
-        return url.decode("ascii", "replace")
+        return url.rpartition(b"@")[2].decode("ascii", "replace")  # without a password
     try:
         path = httptools.parse_url(url).path
     except httptools.HttpParserInvalidURLError:
