@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from keystead.pipeline.store import CommitResult
 from keystead.storage.base import DatabaseStore
-from keystead.storage.sqlite import ROWS_AT_ONCE
+from keystead.storage.schema import migrate
+from keystead.storage.sqlite import ROWS_AT_ONCE, SqliteStore
+from keystead.storage.sqlite_snapshots import restore_snapshot, take_snapshot
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, found_by
 from tests.support.commit_samples import a_user, an_organization
@@ -59,5 +63,61 @@ def test_the_caches_are_dropped_during_the_read(database: str) -> None:
                 await asyncio.sleep(0.005)
                 other._cache.clear()
             assert await reading == history.head
+
+    asyncio.run(run())
+
+
+BEFORE_THE_RESTORE_S = [0.0, 0.003, 0.02]
+
+
+async def changes(store: DatabaseStore, history: CommitHistory, who: int, count: int) -> None:
+    user = history.head.users.in_order()[who]
+    for number in range(count):
+        step = history.step(replace(user, user_name=f"{who}, {number}"))
+        assert await store.commit(step) is CommitResult.COMMITTED
+
+
+@pytest.mark.parametrize("delay_s", BEFORE_THE_RESTORE_S)
+def test_a_snapshot_is_restored_during_the_read(tmp_path: Path, delay_s: float) -> None:
+    url = f"sqlite:///{tmp_path / 'keystead.db'}"
+    migrate(url)
+
+    async def run() -> None:
+        async with opened(url) as store:
+            assert isinstance(store, SqliteStore)
+            history = await large(store, 3 * ROWS_AT_ONCE)
+            restored = history.head
+            snapshot = await take_snapshot(store)
+            await changes(store, history, who=0, count=5)
+            store._cache.clear()
+            reading = asyncio.create_task(store.organization(restored.id))
+            await asyncio.sleep(delay_s)
+            await restore_snapshot(store, snapshot)
+            assert await asyncio.wait_for(store.organization(restored.id), 20) == restored
+            assert await asyncio.wait_for(reading, 20) in (restored, history.head)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("delay_s", BEFORE_THE_RESTORE_S)
+def test_the_file_is_replaced_during_the_read(tmp_path: Path, delay_s: float) -> None:
+    used, backup = tmp_path / "used.db", tmp_path / "backup.db"
+    migrate(f"sqlite:///{used}")
+
+    async def run() -> None:
+        async with opened(f"sqlite:///{used}") as store:
+            first = (await large(store, 3 * ROWS_AT_ONCE)).head
+        shutil.copy(used, backup)
+        for path, who, count in ((used, 0, 5), (backup, 1, 8)):
+            async with opened(f"sqlite:///{path}") as store:
+                history = CommitHistory(first)
+                await changes(store, history, who, count)
+        async with opened(f"sqlite:///{used}") as store:
+            reading = asyncio.create_task(store.organization(first.id))
+            await asyncio.sleep(delay_s)
+            backup.replace(used)
+            await store.ready()
+            await asyncio.gather(reading, return_exceptions=True)
+            assert await asyncio.wait_for(store.organization(first.id), 20) == history.head
 
     asyncio.run(run())

@@ -138,9 +138,11 @@ class OrganizationCache:
                     self.entries.remove(organization_id)
                 continue
             organization = await self._load(organization_id)
-            # A load that began before the version was read may return an older one; then load again.
             if organization is None or organization.version.number >= version.number:
                 return organization
+            # Either the load began before the version was read, or the database lost commits in between. A second
+            # read of the version, after the load, shows which.
+            version = await self._source.version(organization_id)
         self.entries.remove(organization_id)
         return None
 
@@ -162,10 +164,10 @@ class OrganizationCache:
         while True:
             known = self.known(organization_id)
             changed = await self._source.changed_since(organization_id, known.version_number)
-            if changed is None:
+            if changed is None and known.clearings == self._clearings:
                 return None
-            if (organization := await self._keep_changed(organization_id, known, changed)) is not None:
-                return organization
+            if changed is not None and (kept := await self._keep_changed(organization_id, known, changed)):
+                return kept
 
     def known(self, organization_id: str) -> Known:
         """The cached version, for `after`."""
@@ -184,16 +186,16 @@ class OrganizationCache:
         return kept or await self.at(organization_id, changed.version)
 
     async def _keep_changed(self, organization_id: str, known: Known, changed: ChangedSince) -> Organization | None:
-        """Cache the version after the changes. None if the cache was cleared meanwhile."""
-        clearings = self._clearings
-        if known.clearings != clearings and not changed.is_whole:
+        """Cache the version after the changes. None if the cache was cleared since `known`: then the changes may be
+        of another database."""
+        if known.clearings != self._clearings:
             return None
         if known.organization is not None and not changed.is_whole:
             return self.keep(apply_unordered(known.organization, changed.changes, changed.version))
         collecting = CollectingRecords(self._kinds)
         records = (change.record for change in changed.changes if isinstance(change, Put))
         await self._loading.each(collecting.add, records)
-        if clearings != self._clearings:
+        if known.clearings != self._clearings:
             return None
         return self.keep(collecting.organization(organization_id, changed.version))
 

@@ -92,6 +92,8 @@ class SqliteStore(DatabaseStore):
                 rows = first.execute(whole.sql, arguments).fetchmany(ROWS_AT_ONCE)
             if len(rows) == ROWS_AT_ONCE:
                 with contextlib.closing(self._loaded_file.connect()) as connection:
+                    if not self._file.is_same_file():
+                        self._forget()  # the second connection is to another file, and the cache is of the first
                     rows = await self._loading.each(tuple, connection.execute(whole.sql, arguments))
         return rows
 
