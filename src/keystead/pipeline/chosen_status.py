@@ -16,6 +16,7 @@ from keystead.pipeline.case import Case
 from keystead.pipeline.commit import PlannedCommit, commit_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import execute
+from keystead.pipeline.parent_users import check_no_mfa_is_avoided
 from keystead.pipeline.states import Event, chosen_by_developer
 from keystead.pipeline.store import Commit
 
@@ -32,6 +33,8 @@ async def plan_in_chosen_status(
     is COMPLETED; in another status, an approval may still do that."""
     if chosen is ActivityStatus.COMPLETED:
         executed = await execute(Event.EXECUTED, activity, case, basis, environment)
+        if basis.authorized_by is not None:
+            await check_no_mfa_is_avoided(executed, case, basis, environment)
         return await commit_of(activity, executed, case, basis, evaluation, environment)
     failure = None
     if chosen is ActivityStatus.FAILED:

@@ -1,0 +1,48 @@
+"""What users of a parent organization may not do in a sub-organization, whatever the parent's policies allow.
+
+Not here: the steps that ask this (`submit`, `chosen_status`).
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from keystead.api.errors import PermissionDenied
+from keystead.api.records import User
+from keystead.organizations.organization import Put
+from keystead.pipeline.authorization import AuthorizationResult, lacks_mfa_proofs
+from keystead.pipeline.basis import Basis
+from keystead.pipeline.case import Case
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.execution import ExecutionResult
+from keystead.pipeline.states import Event
+
+
+def check_waits_for_nobody(authorized: AuthorizationResult, case: Case) -> None:
+    """Raise PermissionDenied unless the activity of a user of the parent is executed at once."""
+    if authorized.event is not Event.EXECUTED:
+        raise PermissionDenied(
+            f"{case.version.activity_type} by a user of the parent organization cannot wait for approvals or "
+            "proofs; write a policy of the parent that allows it with this user's approval alone"
+        )
+
+
+async def check_no_mfa_is_avoided(
+    executed: ExecutionResult, case: Case, basis: Basis, environment: Environment
+) -> None:
+    """Raise PermissionDenied if the execution changes a user with an MFA policy that applies to this activity.
+
+    The parent's user cannot give that user's proofs, so a session from this activity would bypass the MFA policy.
+    """
+    if executed.output is None:
+        return
+    organization = basis.organization
+    changed = [change.record for change in executed.output.changes if isinstance(change, Put)]
+    users = [organization.users[record.user_id] for record in changed if isinstance(record, User)]
+    case = replace(case, proofs=(), policies=await environment.policy_sets.of(organization, users))
+    for user in users:
+        if lacks_mfa_proofs(case, organization, user.user_id):
+            raise PermissionDenied(
+                f"an MFA policy of user {user.user_id} applies to {case.version.activity_type}, and only that user "
+                "can prove what it asks for: log in with stamp_login"
+            )
