@@ -19,14 +19,14 @@ from keystead.organizations.contacts import check_email
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxySettings
 from keystead.sessions.one_time_codes import LENGTH_MAX, LENGTH_MIN, LIFE_MAX_S
 
-RedirectUrl = Annotated[str, Meta(max_length=2048, pattern=NO_CONTROLS)]
+SettingUrl = Annotated[str, Meta(max_length=2048, pattern=NO_CONTROLS)]
 LongText = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
 
 
 class EmailCustomization(RequestStruct, frozen=True):
     app_name: Label | None = None
-    logo_url: RedirectUrl | None = None
-    magic_link_template: RedirectUrl | None = None
+    logo_url: SettingUrl | None = None
+    magic_link_template: SettingUrl | None = None
     template_variables: LongText | None = None
     template_id: ShortText | None = None
 
@@ -43,7 +43,7 @@ class WalletKitSettings(RequestStruct, frozen=True):
 
     enabled_social_providers: ShortTexts | None = None
     oauth_client_ids: Annotated[dict[Label, ShortText], Meta(max_length=50)] | None = None
-    oauth_redirect_url: RedirectUrl | None = None
+    oauth_redirect_url: SettingUrl | None = None
 
 
 class UpdateAuthProxyConfigIntent(RequestStruct, frozen=True):
@@ -53,7 +53,7 @@ class UpdateAuthProxyConfigIntent(RequestStruct, frozen=True):
     """
 
     config_id: Uuid | None = None
-    allowed_origins: Annotated[tuple[RedirectUrl, ...], Meta(max_length=100)] | None = None
+    allowed_origins: Annotated[tuple[SettingUrl, ...], Meta(max_length=100)] | None = None
     allowed_auth_methods: Annotated[tuple[AuthMethod, ...], Meta(max_length=20)] | None = None
     send_from_email_address: ShortText | None = None
     send_from_email_sender_name: ShortText | None = None

@@ -163,14 +163,14 @@ def from_records(
     organization_id: str, version: Version, records: Iterable[Record], kinds: RecordKinds = RECORD_KINDS
 ) -> Organization:
     """An organization from all of its records. Raises ValueError if the profile or the data key is missing."""
-    collecting = CollectingRecords(kinds)
+    builder = OrganizationBuilder(kinds)
     for record in records:
-        collecting.add(record)
-    return collecting.organization(organization_id, version)
+        builder.add(record)
+    return builder.organization(organization_id, version)
 
 
-class CollectingRecords:
-    """Collects the records of an organization one by one."""
+class OrganizationBuilder:
+    """Builds an organization from its records, which are added one by one."""
 
     def __init__(self, kinds: RecordKinds) -> None:
         self._maps = {type_: kind() for type_, kind in kinds.of_record.items()}

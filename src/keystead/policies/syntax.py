@@ -43,35 +43,35 @@ class UnknownFunction(ExpressionRefused):
         self.scope = scope
 
 
-class _Placed(msgspec.Struct, frozen=True):
+class _NodeBase(msgspec.Struct, frozen=True):
     at: Place
 
 
-class Literal(_Placed, frozen=True):
+class Literal(_NodeBase, frozen=True):
     value: bool | int | str
 
 
-class ListLiteral(_Placed, frozen=True):
+class ListLiteral(_NodeBase, frozen=True):
     items: tuple[Node, ...]
 
 
-class Name(_Placed, frozen=True):
+class Name(_NodeBase, frozen=True):
     """A keyword, or the variable of an enclosing list function."""
 
     name: str
 
 
-class Field(_Placed, frozen=True):
+class Field(_NodeBase, frozen=True):
     of: Node
     name: str
 
 
-class Index(_Placed, frozen=True):
+class Index(_NodeBase, frozen=True):
     of: Node
     index: Node
 
 
-class Slice(_Placed, frozen=True):
+class Slice(_NodeBase, frozen=True):
     """`of[start..end]`, the end exclusive."""
 
     of: Node
@@ -79,7 +79,7 @@ class Slice(_Placed, frozen=True):
     end: Node
 
 
-class ListFunction(_Placed, frozen=True):
+class ListFunction(_NodeBase, frozen=True):
     """`of.all(variable, predicate)`, and `any` and `filter` likewise."""
 
     of: Node
@@ -88,27 +88,27 @@ class ListFunction(_Placed, frozen=True):
     predicate: Node
 
 
-class Contains(_Placed, frozen=True):
+class Contains(_NodeBase, frozen=True):
     of: Node
     value: Node
 
 
-class Count(_Placed, frozen=True):
+class Count(_NodeBase, frozen=True):
     of: Node
 
 
-class TimeFunction(_Placed, frozen=True):
+class TimeFunction(_NodeBase, frozen=True):
     """`Timestamp('…')` or `CronSpan('…', '…', '…')`. The arguments are literals: all of it is known at creation."""
 
     function: str
     arguments: tuple[Literal, ...]
 
 
-class Not(_Placed, frozen=True):
+class Not(_NodeBase, frozen=True):
     of: Node
 
 
-class Comparison(_Placed, frozen=True):
+class Comparison(_NodeBase, frozen=True):
     """Two operands and one of == != < <= > >= in."""
 
     operator: str
@@ -116,7 +116,7 @@ class Comparison(_Placed, frozen=True):
     right: Node
 
 
-class Junction(_Placed, frozen=True):
+class Junction(_NodeBase, frozen=True):
     """Two or more operands joined by && or by ||. A chain is one node, so that a long chain is not nested
     deeply."""
 

@@ -20,7 +20,7 @@ LARGE: Final = 200
 """An answer with more records than this is large. Records in records count, such as the credentials of users."""
 
 _LIST: Final = b"\0"
-"""Stands for a list. JSON has no such byte."""
+"""This byte stands for a list. JSON does not contain it."""
 
 
 def is_large(response: Wire) -> bool:

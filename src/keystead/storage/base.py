@@ -51,7 +51,7 @@ class DatabaseStore(DatabaseReads):
         super().__init__(reads)
         self._records = row_decoding.RecordReader(kinds)
         self._loading = TimeSlices()
-        """Reading large organizations."""
+        """The slices of time in which large organizations are read."""
         self._cache = OrganizationCache(self, limits, kinds, self._loading)
         self._is_closed = False
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}

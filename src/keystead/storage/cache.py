@@ -14,8 +14,8 @@ import msgspec
 
 from keystead.organizations.organization import (
     Change,
-    CollectingRecords,
     Organization,
+    OrganizationBuilder,
     Put,
     Version,
     apply_unordered,
@@ -192,12 +192,12 @@ class OrganizationCache:
             return None
         if known.organization is not None and not changed.is_whole:
             return self.keep(apply_unordered(known.organization, changed.changes, changed.version))
-        collecting = CollectingRecords(self._kinds)
+        builder = OrganizationBuilder(self._kinds)
         records = (change.record for change in changed.changes if isinstance(change, Put))
-        await self._loading.each(collecting.add, records)
+        await self._loading.each(builder.add, records)
         if known.clearings != self._clearings:
             return None
-        return self.keep(collecting.organization(organization_id, changed.version))
+        return self.keep(builder.organization(organization_id, changed.version))
 
     def keep(self, organization: Organization) -> Organization:
         """Cache a committed version unless a newer one is cached. Returns the newer of the two."""
