@@ -14,7 +14,7 @@ from keystead.operations import CATALOGUE
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_evaluation import EvaluationOutcome
-from keystead.policies.resources import ROOT_ONLY, SUBJECTS, UNGOVERNED
+from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY, UNGOVERNED
 from keystead.policies.testing.organization import PolicyTable
 from keystead.policies.testing.schema import read
 from keystead.policies.types import ListOf, MapOf, StructOf, Type
@@ -87,7 +87,7 @@ def test_the_table_of_kinds() -> None:
         for action in actions.split("; "):
             word, kinds = re.sub(r" \(.*?\)", "", action).split(": ")
             told.update(dict.fromkeys(kinds.split(", "), (resource, word)))
-    assert told == {kind: (subject.resource, subject.action) for kind, subject in SUBJECTS.items()}
+    assert told == {kind: (attributes.resource, attributes.action) for kind, attributes in GOVERNED_KINDS.items()}
 
 
 def test_the_table_of_parameters() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keystead.policies.resources import OWN_RIGHTS, ROOT_ONLY, SUBJECTS, UNGOVERNED, subject_of
+from keystead.policies.resources import GOVERNED_KINDS, OWN_RIGHTS, ROOT_ONLY, UNGOVERNED, attributes_of
 
 TYPES = Path(__file__).with_name("activity_types.txt").read_text().split()
 
@@ -36,17 +36,17 @@ ACTIONS = "CREATE UPDATE DELETE SIGN EXPORT IMPORT VERIFY ENCRYPT"
 def test_every_activity_type_is_in_exactly_one_table(activity_type: str) -> None:
     stem = activity_type.removeprefix("ACTIVITY_TYPE_").rsplit("_V", 1)
     kind = stem[0] if stem[-1].isdigit() else "_V".join(stem)
-    places = [kind in each for each in (SUBJECTS, ROOT_ONLY, UNGOVERNED, OUTSIDE)]
+    places = [kind in each for each in (GOVERNED_KINDS, ROOT_ONLY, UNGOVERNED, OUTSIDE)]
     assert sum(places) == 1
-    subject = subject_of(activity_type)
-    assert (subject is not None) is (kind in SUBJECTS)
-    if subject is not None:
-        assert subject.kind == kind
+    attributes = attributes_of(activity_type)
+    assert (attributes is not None) is (kind in GOVERNED_KINDS)
+    if attributes is not None:
+        assert attributes.kind == kind
 
 
 def test_resources_and_actions_are_the_documented_ones() -> None:
-    assert {subject.resource for subject in SUBJECTS.values()} == set(RESOURCES.split())
-    assert {subject.action for subject in SUBJECTS.values()} == set(ACTIONS.split())
+    assert {attributes.resource for attributes in GOVERNED_KINDS.values()} == set(RESOURCES.split())
+    assert {attributes.action for attributes in GOVERNED_KINDS.values()} == set(ACTIONS.split())
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_resources_and_actions_are_the_documented_ones() -> None:
         ("RE_ENCRYPT_TVC_QUORUM_KEY_SHARE", "RE_ENCRYPT_TVC_QUORUM_KEY_SHARE", "TVC_QUORUM_KEY", "ENCRYPT"),
     ],
 )
-def test_subject(activity_type: str, kind: str, resource: str, action: str) -> None:
-    assert subject_of(f"ACTIVITY_TYPE_{activity_type}") == (kind, resource, action)
+def test_attributes(activity_type: str, kind: str, resource: str, action: str) -> None:
+    assert attributes_of(f"ACTIVITY_TYPE_{activity_type}") == (kind, resource, action)
 
 
 def test_own_rights_are_of_known_kinds() -> None:
-    assert set(SUBJECTS) | UNGOVERNED >= OWN_RIGHTS
+    assert set(GOVERNED_KINDS) | UNGOVERNED >= OWN_RIGHTS
     assert not OWN_RIGHTS & ROOT_ONLY

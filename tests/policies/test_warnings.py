@@ -15,9 +15,9 @@ from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.grammar import parse
+from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.linting.denials import is_settled_by_type
 from keystead.policies.linting.literals import KnownIds
-from keystead.policies.linting.survey import Survey
 from keystead.policies.linting.warnings import (
     DENY_RAW_PAYLOADS,
     MFA_CHARACTERS_MAX,
@@ -26,7 +26,7 @@ from keystead.policies.linting.warnings import (
     policy_warnings,
 )
 from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.resources import SUBJECTS
+from keystead.policies.resources import GOVERNED_KINDS
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 from tests.support.policy_fixtures import compiled
 
@@ -267,8 +267,8 @@ REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(AC
 
 @pytest.mark.parametrize("all_versions", [False, True])
 @pytest.mark.parametrize("condition", [*ATOMS, *(written(Random(seed), 3) for seed in range(60))])
-def test_the_survey_agrees_with_evaluation(condition: str, all_versions: bool) -> None:
-    result = Survey(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
+def test_the_analysis_agrees_with_evaluation(condition: str, all_versions: bool) -> None:
+    result = ConditionAnalysis(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
     expression = compiled(condition, all_versions=all_versions)
     for bit, request in REQUESTS:
         strictly = expression.evaluate(EvaluationContext(request))
@@ -279,7 +279,7 @@ def test_the_survey_agrees_with_evaluation(condition: str, all_versions: bool) -
 
 
 def test_shapes_are_of_every_kind() -> None:
-    assert {shape.kind for shape in ACTIVITY_SHAPES.shapes} == set(SUBJECTS)
+    assert {shape.kind for shape in ACTIVITY_SHAPES.shapes} == set(GOVERNED_KINDS)
 
 
 def test_shapes_know_every_keyword() -> None:

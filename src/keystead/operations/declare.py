@@ -36,7 +36,7 @@ from keystead.pipeline.operation import (
 )
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
-from keystead.policies.resources import ROOT_ONLY, SUBJECTS, UNGOVERNED
+from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY, UNGOVERNED
 
 CATALOGUE = Catalogue()
 
@@ -177,7 +177,7 @@ def activity(
             decoder=decoder(intent, within="parameters"),
         )
         versions = (current, *(_older_version(version, result) for version in accepts))
-        if activity_kind(activity_type) not in SUBJECTS.keys() | ROOT_ONLY | UNGOVERNED:
+        if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
             raise ValueError(f"keystead.policies.resources does not list {activity_type}")
         CATALOGUE.add(
             ActivityOperation(

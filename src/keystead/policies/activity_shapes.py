@@ -2,7 +2,7 @@
 that it fills.
 
 Data, and sets of shapes as the bits of an integer, so that an expression can be analyzed for all shapes at once.
-Not here: the analysis (`linting.survey`), the values (`operations`).
+Not here: the analysis (`linting.condition_analysis`), the values (`operations`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.chains.ethereum.transaction import FIELDS_OF_SOME_KINDS
 from keystead.policies.namespaces import PARAMS
-from keystead.policies.resources import subject_of
+from keystead.policies.resources import attributes_of
 
 _SIGNERS = (("wallet", "wallet_account"), ("private_key",))
 """The keywords of the key that signs: of an account of a wallet, or of a private key."""
@@ -88,7 +88,7 @@ class ActivityShapes(msgspec.Struct, frozen=True):
     known: Mapping[str, Mapping[str, int]]
 
     @property
-    def everywhere(self) -> int:
+    def all_shapes(self) -> int:
         return (1 << len(self.shapes)) - 1
 
     def kinds_in(self, subset: int) -> tuple[frozenset[str], frozenset[str]]:
@@ -100,19 +100,19 @@ class ActivityShapes(msgspec.Struct, frozen=True):
 
 
 def _shapes_of(activity_type: str) -> Iterator[ActivityShape]:
-    subject = subject_of(activity_type)
-    assert subject is not None
-    kind = subject.kind
+    attributes = attributes_of(activity_type)
+    assert attributes is not None
+    kind = attributes.kind
     named = PARAMS.get(kind, {})
     params = frozenset(f"activity.params.{name}" for name in named)
     activity_values = {
         "activity.type": activity_type,
         "activity.kind": kind,
-        "activity.resource": subject.resource,
-        "activity.action": subject.action,
+        "activity.resource": attributes.resource,
+        "activity.action": attributes.action,
     }
     parameter, variants = _VARIANTS.get(kind, ("", {"": ()}))
-    signers = _SIGNERS if subject.action == "SIGN" else ((),)
+    signers = _SIGNERS if attributes.action == "SIGN" else ((),)
     for (value, keywords), signer in product(variants.items(), signers):
         known = activity_values | ({f"activity.params.{parameter}": value} if parameter in named else {})
         yield ActivityShape(kind, known, params.union(keywords, signer, _ALWAYS.get(kind, ())))
@@ -123,7 +123,7 @@ def _bits(numbers: Iterable[int]) -> int:
 
 
 def _activity_shapes() -> ActivityShapes:
-    governed = sorted(name for name in ACTIVITY_TYPES if subject_of(name))
+    governed = sorted(name for name in ACTIVITY_TYPES if attributes_of(name))
     shapes = [shape for activity_type in governed for shape in _shapes_of(activity_type)]
     present: dict[str, list[int]] = {path: [] for path in _keyword_paths()}
     known: dict[str, dict[str, list[int]]] = {}

@@ -3,13 +3,15 @@
 The order of the rules:
  0. the session profile of the session that submits it does not cover it: denied;
  1. enough members of the root quorum approve: allowed, no policy is evaluated;
- 2. what only the root quorum may do waits for it, or is denied;
- 3. a DENY policy applies, or a raw payload is refused: denied, whatever else allows;
+ 2. only the root quorum may do this: the activity waits if the submitter or an approver is a member of it;
+    otherwise it is denied;
+ 3. a DENY policy applies, or a raw payload is refused: denied, even if another policy allows it;
  4. an ALLOW policy applies: allowed;
- 5. an ALLOW policy could apply with more approvals and counts the submitter's: wait;
- 6. users may change their own credentials;
- 7. a member of the root quorum may wait for the others, in the cases of 3 also;
- 8. denied.
+ 5. an ALLOW policy could apply with more approvals, and counts the submitter's approval: the activity waits;
+ 6. the submitter changes only his or her own credentials or sessions: allowed;
+ 7. the submitter or an approver is a member of the root quorum: the activity waits for the other members, also in
+    the cases of 3;
+ 8. otherwise: denied.
 Each item of a batch, such as each secret of an export, is decided on its own by these rules.
 Not here: the text of a denial (`denial`), rules that refuse before any policy is evaluated (`operations`).
 """

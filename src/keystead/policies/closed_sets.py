@@ -10,13 +10,13 @@ from typing import Final
 
 from keystead.api.enums import CredentialType, HashFunction, PayloadEncoding, TransactionType
 from keystead.api.public_schema import ACTIVITY_TYPES
-from keystead.policies.resources import SUBJECTS
+from keystead.policies.resources import GOVERNED_KINDS
 
 WORDS: Final[Mapping[str, frozenset[str]]] = {
     "activity.type": frozenset(ACTIVITY_TYPES),
-    "activity.kind": frozenset(SUBJECTS),
-    "activity.resource": frozenset(subject.resource for subject in SUBJECTS.values()),
-    "activity.action": frozenset(subject.action for subject in SUBJECTS.values()),
+    "activity.kind": frozenset(GOVERNED_KINDS),
+    "activity.resource": frozenset(attributes.resource for attributes in GOVERNED_KINDS.values()),
+    "activity.action": frozenset(attributes.action for attributes in GOVERNED_KINDS.values()),
     "activity.params.encoding": frozenset(PayloadEncoding),
     "activity.params.hash_function": frozenset(HashFunction),
     "activity.params.type": frozenset(TransactionType),

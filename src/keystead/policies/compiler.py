@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from keystead.policies.checking import Typing
 from keystead.policies.evaluation_context import EvaluationContext, Run
 from keystead.policies.operators import (
     at_name,
@@ -44,6 +43,7 @@ from keystead.policies.syntax import (
     parts,
     spelled,
 )
+from keystead.policies.type_checker import NodeTypes
 from keystead.policies.types import TEXTS, ComparisonKind, ListOf, Scalar, Type, comparison
 from keystead.policies.values import FORMS, OPERATORS, fits, is_list
 
@@ -67,14 +67,14 @@ class Compiler:
     makes the expression true for more activities, else for itself.
     """
 
-    def __init__(self, typing: Typing, *, all_versions: bool = False) -> None:
-        self._typing = typing
+    def __init__(self, node_types: NodeTypes, *, all_versions: bool = False) -> None:
+        self._node_types = node_types
         self._all_versions = all_versions
-        self._negated = _negated_nodes(typing.tree) if all_versions else frozenset[int]()
+        self._negated = _negated_nodes(node_types.tree) if all_versions else frozenset[int]()
 
     def expression(self) -> Run:
         """The whole tree. It also charges for its own steps."""
-        tree = self._typing.tree
+        tree = self._node_types.tree
         run, steps, at = self.condition(tree, {}), steps_of(tree), tree.at
 
         def whole(context: EvaluationContext) -> bool:
@@ -89,7 +89,7 @@ class Compiler:
 
     def condition(self, node: Node, scope: Mapping[str, int]) -> Run:
         run = self._run(node, scope)
-        if self._typing.of(node) is Scalar.BOOL:
+        if self._node_types.of(node) is Scalar.BOOL:
             return run
 
         def dynamic(context: EvaluationContext) -> bool:
@@ -137,24 +137,24 @@ class Compiler:
                 assert_never(unknown)
 
     def _name(self, node: Name, scope: Mapping[str, int]) -> Run:
-        name, read = node.name, reader(node, self._typing.of(node))
+        name, read = node.name, reader(node, self._node_types.of(node))
         if name in scope:
             slot = scope[name]
             return lambda context: read(context.variables[slot])
         return lambda context: read(context.values.get(name))
 
     def _field(self, node: Field, scope: Mapping[str, int]) -> Run:
-        read = reader(node, self._typing.of(node))
+        read = reader(node, self._node_types.of(node))
         path = keyword_path(node, scope)
         if path:
-            return at_path(path, fits(self._typing.of(node)), read)
+            return at_path(path, fits(self._node_types.of(node)), read)
         of = self._run(node.of, scope)
 
         return lambda context: read(field_of(node, of(context)))
 
     def _index(self, node: Index, scope: Mapping[str, int]) -> Run:
         of, index_of = self._run(node.of, scope), self._run(node.index, scope)
-        read = reader(node, self._typing.of(node))
+        read = reader(node, self._node_types.of(node))
 
         def indexed(context: EvaluationContext) -> Any:
             holder, index = of(context), index_of(context)
@@ -169,7 +169,7 @@ class Compiler:
     def items(self, of: Node, scope: Mapping[str, int]) -> Run:
         """The list that a list function is called on."""
         run = self._run(of, scope)
-        if isinstance(self._typing.of(of), ListOf):
+        if isinstance(self._node_types.of(of), ListOf):
             return run
 
         def dynamic(context: EvaluationContext) -> Any:
@@ -205,8 +205,8 @@ class Compiler:
         return lambda context: context.junction(context, runs, deciding)
 
     def _comparison(self, node: Comparison, scope: Mapping[str, int]) -> Run:
-        left_type = self._typing.of(node.left)
-        how = self._how(node, left_type, self._typing.of(node.right), widens=node.operator == "==")
+        left_type = self._node_types.of(node.left)
+        how = self._how(node, left_type, self._node_types.of(node.right), widens=node.operator == "==")
         left_of, right_of = self._run(node.left, scope), self._run(node.right, scope)
         if how is ComparisonKind.EXACT and (left_type not in TEXTS or isinstance(node.right, Literal)):
             # The cost does not grow with the request: a literal bounds the text that can equal it.
@@ -229,9 +229,9 @@ class Compiler:
         return how
 
     def _membership(self, node: Node, sought: Node, among: Node, scope: Mapping[str, int]) -> Run:
-        at, list_type = node.at, self._typing.of(among)
+        at, list_type = node.at, self._node_types.of(among)
         item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
-        how = self._how(node, self._typing.of(sought), item_type, widens=True)
+        how = self._how(node, self._node_types.of(sought), item_type, widens=True)
         sought_of, items_of = self._run(sought, scope), self.items(among, scope)
         if how is not ComparisonKind.DYNAMIC and isinstance(among, ListLiteral):
             literals = [item.value for item in among.items if isinstance(item, Literal)]

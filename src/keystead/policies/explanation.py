@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import msgspec
 
-from keystead.policies.checking import Typing, check
 from keystead.policies.compiler import Compiler
 from keystead.policies.evaluation_context import (
     STEPS_MAX,
@@ -39,6 +38,7 @@ from keystead.policies.syntax import (
     TimeFunction,
     parts,
 )
+from keystead.policies.type_checker import NodeTypes, check_types
 from keystead.policies.types import Scalar
 
 PARTS_MAX: Final = 200
@@ -85,11 +85,11 @@ def explain(source: ExpressionSource, values: Mapping[str, Any]) -> tuple[Part, 
     """
     try:
         tree = parse(source.text)
-        typing = check(tree, source.clause)
+        node_types = check_types(tree, source.clause)
     except ExpressionRefused as refused:
         error = EvaluationError(refused.reason, refused.place, unreadable=True)
         return (Part(0, source.text, "", error, ()),)
-    evaluation = _PartEvaluator(typing, Compiler(typing, all_versions=source.all_versions), values)
+    evaluation = _PartEvaluator(node_types, Compiler(node_types, all_versions=source.all_versions), values)
     return tuple(evaluation.part(depth, node) for depth, node in islice(_parts_with_depth(tree), PARTS_MAX))
 
 
@@ -110,8 +110,8 @@ def _parts_with_depth(tree: Node) -> Iterator[tuple[int, Node]]:
 
 
 class _PartEvaluator:
-    def __init__(self, typing: Typing, compiler: Compiler, values: Mapping[str, Any]) -> None:
-        self._typing = typing
+    def __init__(self, node_types: NodeTypes, compiler: Compiler, values: Mapping[str, Any]) -> None:
+        self._node_types = node_types
         self._compiler = compiler
         self._context = EvaluationContext(values)
         self._steps_left = EXPLANATION_STEPS_MAX
@@ -147,7 +147,7 @@ class _PartEvaluator:
             if not isinstance(operand, Literal | ListLiteral | TimeFunction):
                 value = self._value(operand)
                 if not isinstance(value, EvaluationError):  # then the reason of the part says it
-                    is_time = self._typing.of(operand) is Scalar.TIMESTAMP
+                    is_time = self._node_types.of(operand) is Scalar.TIMESTAMP
                     yield ReadValue(text_of(operand), _time_text(value) if is_time else _value_text(value))
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from keystead.policies.checking import check, unknown_function
 from keystead.policies.compiler import Compiler
 from keystead.policies.consensus import Counter, counters_of
 from keystead.policies.evaluation_context import (
@@ -33,6 +32,7 @@ from keystead.policies.syntax import (
     UnknownFunction,
     walk,
 )
+from keystead.policies.type_checker import check_types, unknown_function_error
 
 Value = bool | EvaluationError
 """True, false, or the reason why the expression has no value."""
@@ -58,12 +58,12 @@ class ExpressionSource(NamedTuple):
     all_versions: bool = False
 
 
-def is_transaction_named(names: Collection[str]) -> bool:
-    """Whether an expression that names these keywords and fields reads a transaction."""
+def names_transaction(names: Collection[str]) -> bool:
+    """Whether one of these keywords and fields is a transaction."""
     return "tx" in names and not TRANSACTION_KEYWORDS.isdisjoint(names)
 
 
-def _is_of_transactions(literal: Literal) -> bool:
+def _names_signing(literal: Literal) -> bool:
     """Whether the literal is a kind or type of activities that sign transactions, or a type of transactions."""
     value = literal.value
     return isinstance(value, str) and ("SIGN_TRANSACTION" in value or value.startswith("TRANSACTION_TYPE_"))
@@ -74,8 +74,8 @@ class Expression:
 
     - `names`: the keywords, fields and variables that it names.
     - `may_lack_items`: it reads items by position, which a request may not have.
-    - `names_transactions`: it names a field of a transaction; or it is meant to deny, and a literal in it names
-      signing transactions.
+    - `names_transactions`: it names a field of a transaction. Or it is meant to deny (`all_versions`), and a
+      literal in it names an activity that signs transactions.
     """
 
     __slots__ = ("_counters", "_run", "may_lack_items", "names", "names_transactions", "source")
@@ -86,14 +86,14 @@ class Expression:
         try:
             tree = parse(source.text)
         except UnknownFunction as unknown:
-            raise unknown_function(unknown, source.clause) from None
-        typing = check(tree, source.clause)
-        compiler = Compiler(typing, all_versions=source.all_versions)
+            raise unknown_function_error(unknown, source.clause) from None
+        node_types = check_types(tree, source.clause)
+        compiler = Compiler(node_types, all_versions=source.all_versions)
         nodes = list(walk(tree))
         self.names = frozenset([node.name for node in nodes if isinstance(node, Name | Field)])
         self.may_lack_items = any(isinstance(node, Index | Slice) for node in nodes)
-        self.names_transactions = is_transaction_named(self.names) or (
-            source.all_versions and any(isinstance(node, Literal) and _is_of_transactions(node) for node in nodes)
+        self.names_transactions = names_transaction(self.names) or (
+            source.all_versions and any(isinstance(node, Literal) and _names_signing(node) for node in nodes)
         )
         self._run = compiler.expression()
         is_consensus = source.clause is Clause.CONSENSUS

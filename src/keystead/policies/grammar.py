@@ -1,7 +1,7 @@
 """From the text of an expression to its syntax tree.
 
 Here: the tokens, the grammar, the limits on length and depth, and messages that say what was expected where.
-Not here: whether the names exist and the types fit (`checking`).
+Not here: whether the names exist and the types fit (`type_checker`).
 
     or         = and { "||" and }
     and        = not { "&&" not }

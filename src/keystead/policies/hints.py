@@ -1,7 +1,7 @@
 """What to write instead, for mistakes of people who know other languages. Pure.
 
 Here: a sentence for the tokens around an unexpected token. Not here: characters that begin no token (`tokens`),
-names that do not exist (`checking`).
+names that do not exist (`type_checker`).
 """
 
 from __future__ import annotations

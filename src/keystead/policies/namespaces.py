@@ -1,6 +1,6 @@
 """What an expression can name: the keywords of each clause, their fields, and the type of each. Data only.
 
-Not here: the values (`request`, `operations`), and how a path is checked (`checking`).
+Not here: the values (`request`, `operations`), and how a path is checked (`type_checker`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from keystead.api.records import User
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.namespaces import PARAMS
-from keystead.policies.resources import subject_of
+from keystead.policies.resources import attributes_of
 
 
 class CredentialUsed(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,8 +129,8 @@ def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[st
 def condition_values(activity: RequestedActivity, resources: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords that a condition sees; so do MFA conditions and the scopes of session profiles."""
     values: dict[str, Any] = {"type": activity.type, "params": activity.params}
-    if (subject := subject_of(activity.type)) is not None:
-        values |= subject._asdict()
+    if (attributes := attributes_of(activity.type)) is not None:
+        values |= attributes._asdict()
     return {**resources, "activity": values}
 
 
@@ -176,9 +176,9 @@ def credential_values(user: User, now_ms: int) -> list[dict[str, Any]]:
 
 
 def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -> dict[str, Any]:
-    """The keywords that a consensus sees: each user once, each credential once, without users who were removed."""
-    cast = [approval for approval in approvals if approval.user_id in users]
-    approvers = {approval.user_id: user_value(users[approval.user_id]) for approval in cast}
+    """The keywords that a consensus sees: each approver once, each credential once. Deleted users are left out."""
+    present = [approval for approval in approvals if approval.user_id in users]
+    approvers = {approval.user_id: user_value(users[approval.user_id]) for approval in present}
     credentials = {
         approval.credential.id: {
             "id": approval.credential.id,
@@ -187,6 +187,6 @@ def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -
             "credential_id": approval.credential.credential_id,
             "public_key": approval.credential.public_key,
         }
-        for approval in cast
+        for approval in present
     }
     return {"approvers": list(approvers.values()), "credentials": list(credentials.values())}

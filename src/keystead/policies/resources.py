@@ -11,8 +11,8 @@ from typing import NamedTuple
 from keystead.api.catalogue import activity_kind
 
 
-class Subject(NamedTuple):
-    """activity.kind, activity.resource and activity.action."""
+class ActivityAttributes(NamedTuple):
+    """What policies see of an activity type: `activity.kind`, `activity.resource` and `activity.action`."""
 
     kind: str
     resource: str
@@ -112,13 +112,13 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
 }
 """Kinds by resource and action."""
 
-SUBJECTS: Mapping[str, Subject] = {
-    kind: Subject(kind, resource, action)
+GOVERNED_KINDS: Mapping[str, ActivityAttributes] = {
+    kind: ActivityAttributes(kind, resource, action)
     for resource, actions in _KINDS.items()
     for action, kinds in actions.items()
     for kind in kinds.split()
 }
-"""Every kind of activity that policies govern."""
+"""Every kind of activity that policies govern, with its attributes."""
 
 ROOT_ONLY: frozenset[str] = frozenset(
     {"UPDATE_ROOT_QUORUM", "SET_ORGANIZATION_FEATURE", "REMOVE_ORGANIZATION_FEATURE", "UPDATE_ORGANIZATION_NAME"}
@@ -161,6 +161,6 @@ OWN_RIGHTS: frozenset[str] = frozenset(
 sessions."""
 
 
-def subject_of(activity_type: str) -> Subject | None:
-    """The subject of an activity of this type, the same for all versions; None without a subject."""
-    return SUBJECTS.get(activity_kind(activity_type))
+def attributes_of(activity_type: str) -> ActivityAttributes | None:
+    """The attributes of an activity type, the same for all versions; None if policies do not govern its kind."""
+    return GOVERNED_KINDS.get(activity_kind(activity_type))

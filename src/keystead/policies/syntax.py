@@ -1,7 +1,7 @@
 """The syntax tree of the policy language: the nodes of an expression, and their places in its text.
 
 Here: the nodes, their places, their parts, and the spelling of a path.
-Not here: how text becomes a tree (`grammar`), what a tree means (`checking`, `compiler`).
+Not here: how text becomes a tree (`grammar`), what a tree means (`type_checker`, `compiler`).
 """
 
 from __future__ import annotations

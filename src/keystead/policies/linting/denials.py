@@ -1,7 +1,7 @@
 """The activities on which the condition of a DENY policy fails although the policy might apply. It then denies
 nothing.
 
-Not here: how that is found (`survey`), the setting that lets such a policy deny (`evaluator`).
+Not here: how that is found (`condition_analysis`), the setting that lets such a policy deny (`evaluator`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShapes
 from keystead.policies.grammar import parse
-from keystead.policies.linting.survey import Survey, SurveyResult
+from keystead.policies.linting.condition_analysis import AnalysisResult, ConditionAnalysis
 from keystead.policies.syntax import ExpressionRefused
 
 NAMED_MAX = 6
@@ -25,22 +25,22 @@ def is_settled_by_type(condition: str, activity_type: str) -> bool:
     except ExpressionRefused:
         return False
     of_type = ACTIVITY_SHAPES.known["activity.type"].get(activity_type, 0)
-    result = Survey(ACTIVITY_SHAPES, all_versions=True).of(tree)
+    result = ConditionAnalysis(ACTIVITY_SHAPES, all_versions=True).of(tree)
     return of_type != 0 and of_type & ~result.false == 0
 
 
-def failing_activities(survey: Survey, result: SurveyResult) -> Iterator[str]:
-    """Where the surveyed condition fails and is not false, as text that continues "it denies nothing"."""
+def failing_activities(analysis: ConditionAnalysis, result: AnalysisResult) -> Iterator[str]:
+    """Where the analyzed condition fails and is not false, as text that continues "it denies nothing"."""
     shapes = ACTIVITY_SHAPES
     unsafe = result.fails & ~result.false
-    if unsafe == shapes.everywhere:
-        yield f", because its condition fails on every activity: {_join(survey.absent)} is absent"
+    if unsafe == shapes.all_shapes:
+        yield f", because its condition fails on every activity: {_join(analysis.absent)} is absent"
         return
-    for path, absent in survey.absent.items():
+    for path, absent in analysis.absent.items():
         if absent & unsafe:
             yield f" where its condition fails because {path} is absent: {_kinds_text(shapes, absent & unsafe)}"
-    if survey.optional and result.false != shapes.everywhere:
-        yield f" where its condition fails because {_join(survey.optional)} is absent or out of range"
+    if analysis.optional and result.false != shapes.all_shapes:
+        yield f" where its condition fails because {_join(analysis.optional)} is absent or out of range"
 
 
 def _join(texts: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """Literals that a field can never equal: a word that the field never has, a malformed address, an unknown id.
 
 Here: the form of the text in each field, and the comparisons of an expression with literals. Not here: the words of
-a field (`closed_sets`), comparisons that are false for another reason (`survey`).
+a field (`closed_sets`), comparisons that are false for another reason (`condition_analysis`).
 """
 
 from __future__ import annotations

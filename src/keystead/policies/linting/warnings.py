@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, OPTIONAL
-from keystead.policies.expression import is_transaction_named
+from keystead.policies.expression import names_transaction
 from keystead.policies.grammar import parse
+from keystead.policies.linting.condition_analysis import AnalysisResult, ConditionAnalysis
 from keystead.policies.linting.denials import failing_activities
 from keystead.policies.linting.literals import KnownIds, compared_literals, impossible_literals
-from keystead.policies.linting.survey import Survey, SurveyResult
 from keystead.policies.request import RAW_ENCODINGS, RAW_PAYLOAD_KINDS
 from keystead.policies.syntax import ExpressionRefused, Field, Name, Node, walk
 
@@ -84,13 +84,13 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Analyzed(msgspec.Struct, frozen=True):
-    """A policy with the survey of its condition. For an MFA policy, `policy` is a DENY policy with the same
+    """A policy with the analysis of its condition. For an MFA policy, `policy` is a DENY policy with the same
     condition."""
 
     policy: Policy
     tree: Node | None
-    survey: Survey
-    result: SurveyResult
+    analysis: ConditionAnalysis
+    result: AnalysisResult
     is_mfa: bool = False
 
 
@@ -163,17 +163,17 @@ def _as_denial(policy: MfaPolicy) -> Policy:
 
 
 def _analyze(policy: Policy, settings: ServerSettings) -> _Analyzed:
-    """The survey of the policy's condition. Raises ExpressionRefused if it does not compile."""
+    """The analysis of the policy's condition. Raises ExpressionRefused if it does not compile."""
     optional = OPTIONAL | {"eth.tx.chain_id"} if settings.legacy_without_chain_id else OPTIONAL
-    survey = Survey(ACTIVITY_SHAPES, all_versions=policy.effect is Effect.DENY, optional=optional)
+    analysis = ConditionAnalysis(ACTIVITY_SHAPES, all_versions=policy.effect is Effect.DENY, optional=optional)
     if not policy.condition:
-        return _Analyzed(policy, None, survey, SurveyResult(ACTIVITY_SHAPES.everywhere, 0, 0))
+        return _Analyzed(policy, None, analysis, AnalysisResult(ACTIVITY_SHAPES.all_shapes, 0, 0))
     tree = parse(policy.condition)
-    return _Analyzed(policy, tree, survey, survey.of(tree))
+    return _Analyzed(policy, tree, analysis, analysis.of(tree))
 
 
 def _analyze_readable(policy: Policy, settings: ServerSettings, *, is_mfa: bool = False) -> list[_Analyzed]:
-    """The survey of the policy's condition, as a list of one; empty if the condition does not compile."""
+    """The analysis of the policy's condition, as a list of one; empty if the condition does not compile."""
     try:
         return [replace(_analyze(policy, settings), is_mfa=is_mfa)]
     except ExpressionRefused:
@@ -190,14 +190,14 @@ def _are_denied(shapes: int, denials: Sequence[_Analyzed]) -> bool:
 
 def _own_warnings(analyzed: _Analyzed, known: KnownIds, settings: ServerSettings) -> Iterator[PolicyWarning]:
     policy, result = analyzed.policy, analyzed.result
-    is_allow, everywhere = policy.effect is Effect.ALLOW, ACTIVITY_SHAPES.everywhere
+    is_allow, all_shapes = policy.effect is Effect.ALLOW, ACTIVITY_SHAPES.all_shapes
     never = result.false | (result.fails if is_allow else 0)
-    if never == everywhere:
+    if never == all_shapes:
         how = "is false or fails" if is_allow and result.fails else "is false"
         yield _warning(
             analyzed, WarningCode.NEVER_APPLIES, f"never applies: its condition {how} for every activity"
         )
-    if is_allow and result.true == everywhere and not policy.consensus:
+    if is_allow and result.true == all_shapes and not policy.consensus:
         yield _warning(
             analyzed,
             WarningCode.ALLOWS_EVERYTHING,
@@ -208,7 +208,7 @@ def _own_warnings(analyzed: _Analyzed, known: KnownIds, settings: ServerSettings
             yield _warning(analyzed, WarningCode.IMPOSSIBLE_LITERAL, f"may never apply: {sentence}")
     if not is_allow and not analyzed.is_mfa:  # an MFA condition may fail: it then asks for no proofs
         denies = "it denies everything" if settings.fails_closed else "it denies nothing"
-        for where in failing_activities(analyzed.survey, result):
+        for where in failing_activities(analyzed.analysis, result):
             yield PolicyWarning(
                 policy.policy_id,
                 policy.policy_name,
@@ -222,7 +222,7 @@ def _bypass_warnings(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[
     policy, tree = analyzed.policy, analyzed.tree
     if policy.effect is not Effect.DENY or tree is None:
         return
-    shapes, possible = ACTIVITY_SHAPES, ACTIVITY_SHAPES.everywhere & ~analyzed.result.false
+    shapes, possible = ACTIVITY_SHAPES, ACTIVITY_SHAPES.all_shapes & ~analyzed.result.false
     kinds = shapes.known["activity.kind"]
     for pair in _SAME_EFFECT:
         for one, other in (pair, pair[::-1]):
@@ -234,7 +234,7 @@ def _bypass_warnings(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[
     for encoding in RAW_ENCODINGS:
         raw |= shapes.known["activity.params.encoding"][encoding]
     is_of_transactions_alone = bool(possible & kinds["SIGN_TRANSACTION"]) and not possible & raw
-    if (is_transaction_named(names) or is_of_transactions_alone) and not settings.refuses_raw_payloads:
+    if (names_transaction(names) or is_of_transactions_alone) and not settings.refuses_raw_payloads:
         sentence = (
             "can be bypassed: the same transaction can be signed as a raw payload. "
             f"{'Ask for proofs of' if analyzed.is_mfa else 'Deny'} those, too: {DENY_RAW_PAYLOADS}"

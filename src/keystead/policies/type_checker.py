@@ -51,7 +51,7 @@ _POSITIONS = (Scalar.INT, Scalar.NUMERAL, Scalar.DYNAMIC)
 _KEYS = (*TEXTS, Scalar.DYNAMIC)
 
 
-class Typing:
+class NodeTypes:
     """The type of each node of one tree. A node is known by identity: equal nodes may have different types."""
 
     def __init__(self, tree: Node) -> None:
@@ -66,18 +66,18 @@ class Typing:
         return self._by_node[id(node)]
 
 
-def check(tree: Node, clause: Clause) -> Typing:
+def check_types(tree: Node, clause: Clause) -> NodeTypes:
     """The types in a tree. Raises ExpressionRefused unless the tree is a valid boolean expression of this
     clause."""
-    typing = Typing(tree)
-    checker = _Checker(clause, typing)
+    node_types = NodeTypes(tree)
+    checker = _Checker(clause, node_types)
     checker.condition(tree, {}, "the whole expression")
-    return typing
+    return node_types
 
 
-def unknown_function(unknown: UnknownFunction, clause: Clause) -> ExpressionRefused:
+def unknown_function_error(unknown: UnknownFunction, clause: Clause) -> ExpressionRefused:
     """The refusal of a function that does not exist, by the type of the value that it is called on."""
-    checker = _Checker(clause, Typing(unknown.of))
+    checker = _Checker(clause, NodeTypes(unknown.of))
     variables: dict[str, Type] = {}
     try:
         for name, among in unknown.scope:
@@ -105,9 +105,9 @@ def _part_of(kind: Type) -> Type:
 
 
 class _Checker:
-    def __init__(self, clause: Clause, typing: Typing) -> None:
+    def __init__(self, clause: Clause, node_types: NodeTypes) -> None:
         self._clause = clause
-        self._typing = typing
+        self._node_types = node_types
 
     def condition(self, node: Node, variables: Mapping[str, Type], what: str) -> None:
         kind = self.type(node, variables)
@@ -115,7 +115,7 @@ class _Checker:
             _refuse(f"expected a boolean as {what}, found {type_name(kind)}", node.at)
 
     def type(self, node: Node, variables: Mapping[str, Type]) -> Type:
-        return self._typing.set(node, self._infer(node, variables))
+        return self._node_types.set(node, self._infer(node, variables))
 
     def _infer(self, node: Node, variables: Mapping[str, Type]) -> Type:
         match node:
@@ -240,7 +240,7 @@ class _Checker:
         # A variable hides a keyword of the same name, so that wallets.any(wallet, …) is allowed.
         inner = {**variables, node.variable: item}
         self.condition(node.predicate, inner, f"the predicate of `{node.function}`")
-        return self._typing.of(node.of) if node.function == "filter" else Scalar.BOOL
+        return self._node_types.of(node.of) if node.function == "filter" else Scalar.BOOL
 
     def _membership(self, value: Node, item: Type, variables: Mapping[str, Type], at: Place) -> None:
         kind = self.type(value, variables)

@@ -33,7 +33,7 @@ from keystead.policies.syntax import (
 )
 
 
-class SurveyResult(NamedTuple):
+class AnalysisResult(NamedTuple):
     """The shapes for which a boolean node is certainly true, is certainly false, and for which a part of it fails.
 
     A node that fails is neither true nor false. A junction with an operand that fails may be true or false, if
@@ -45,7 +45,7 @@ class SurveyResult(NamedTuple):
     fails: int
 
 
-class Survey:
+class ConditionAnalysis:
     """One walk through a condition. `absent` collects the paths that some shapes do not fill, `optional` those that
     may fail in any shape. `all_versions`: as in a DENY policy, a literal that `activity.type` is compared with
     stands for every version of its kind if that makes the condition true for more activities."""
@@ -58,47 +58,49 @@ class Survey:
         self.absent: dict[str, int] = {}
         self.optional: dict[str, None] = {}
 
-    def of(self, node: Node, variables: frozenset[str] = frozenset()) -> SurveyResult:
+    def of(self, node: Node, variables: frozenset[str] = frozenset()) -> AnalysisResult:
         match node:
             case Literal(value=bool() as value):
-                return SurveyResult(
-                    self._shapes.everywhere if value else 0, 0 if value else self._shapes.everywhere, 0
+                return AnalysisResult(
+                    self._shapes.all_shapes if value else 0, 0 if value else self._shapes.all_shapes, 0
                 )
             case Not(of=inner):
                 self._negated = not self._negated
                 result = self.of(inner, variables)
                 self._negated = not self._negated
-                return SurveyResult(result.false, result.true, result.fails)
+                return AnalysisResult(result.false, result.true, result.fails)
             case Junction(operator=operator, operands=operands):
                 return self._junction(operator, [self.of(operand, variables) for operand in operands])
             case Comparison(operator=operator, left=left, right=right):
                 fails = self._fails(node, variables)
                 true, known = self._compare(operator, left, right, variables)
-                return SurveyResult(true & ~fails, known & ~true & ~fails, fails)
+                return AnalysisResult(true & ~fails, known & ~true & ~fails, fails)
             case Contains(of=of, value=value):
                 fails = self._fails(node, variables)
                 true, known = self._compare("in", value, of, variables)
-                return SurveyResult(true & ~fails, known & ~true & ~fails, fails)
+                return AnalysisResult(true & ~fails, known & ~true & ~fails, fails)
             case ListFunction(of=of, function=function, variable=variable, predicate=predicate):
                 result = self.of(predicate, variables | {variable})
                 fails = result.fails | self._fails(of, variables)
                 # Of an empty list, all is true and any is false.
-                return SurveyResult(
+                return AnalysisResult(
                     result.true if function == "all" else 0, result.false if function == "any" else 0, fails
                 )
             case Literal() | ListLiteral() | Name() | Field() | Index() | Slice() | Count() | TimeFunction():
-                return SurveyResult(0, 0, self._fails(node, variables))
+                return AnalysisResult(0, 0, self._fails(node, variables))
             case _:
                 assert_never(node)
 
-    def _junction(self, operator: str, operands: list[SurveyResult]) -> SurveyResult:
-        true, false, fails = (self._shapes.everywhere,) * 2 + (0,)
+    def _junction(self, operator: str, operands: list[AnalysisResult]) -> AnalysisResult:
+        true, false, fails = (self._shapes.all_shapes,) * 2 + (0,)
         some_true = some_false = 0
         for operand in operands:
             true, false = true & operand.true, false & operand.false
             some_true, some_false = some_true | operand.true, some_false | operand.false
             fails |= operand.fails
-        return SurveyResult(some_true, false, fails) if operator == "||" else SurveyResult(true, some_false, fails)
+        if operator == "||":
+            return AnalysisResult(some_true, false, fails)
+        return AnalysisResult(true, some_false, fails)
 
     def _compare(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
         """The shapes for which a comparison is true, and the shapes for which its value is known."""
@@ -141,7 +143,7 @@ class Survey:
         if path:
             present = self._shapes.present.get(path)
             if present is not None:
-                fails = self._shapes.everywhere & ~present
+                fails = self._shapes.all_shapes & ~present
                 self.absent[path] = self.absent.get(path, 0) | fails
         for part in parts(node):
             fails |= self._fails(part, variables)
