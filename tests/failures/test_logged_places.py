@@ -31,7 +31,7 @@ from keystead.signer.fair_queue import FairQueue
 from keystead.signer.process import ServerConnection
 from keystead.signer.process import _log_unhandled as log_unhandled_of_signer
 from keystead.signer.rpc import Request
-from keystead.storage.errors import already_there, unwritten
+from keystead.storage.errors import duplicate_key_error, failed_write_error
 from tests.support.logged_lines import logged_lines
 from tests.support.raised_defects import DEFECTS, SECRET, raised
 
@@ -138,7 +138,7 @@ async def purging(error: Exception) -> None:
 
 
 async def finishing_deletions(error: Exception) -> None:
-    store: Any = SimpleNamespace(cleaner=Failing(error))
+    store: Any = SimpleNamespace(purger=Failing(error))
     deletions = Deletions(store, lambda: 1.0)
     deletions.note_removal("o", begins_deletion=True)
     await some_turns(deletions.run())
@@ -191,11 +191,11 @@ def assert_hides(answer: HttpAnswer, error: Exception) -> None:
 
 
 async def a_commit(error: Exception) -> None:
-    unwritten(error)
+    failed_write_error(error)
 
 
 async def a_commit_that_contradicts(error: Exception) -> None:
-    already_there(error)
+    duplicate_key_error(error)
 
 
 async def a_library(error: Exception) -> None:

@@ -68,7 +68,7 @@ def outbox(store: Any) -> tuple[Coroutine[Any, Any, None], Callable[[], None]]:
 
 
 def deletions(store: Any) -> tuple[Coroutine[Any, Any, None], Callable[[], None]]:
-    loop = Deletions(SimpleNamespace(cleaner=store), lambda: 0.0)  # type: ignore[arg-type]
+    loop = Deletions(SimpleNamespace(purger=store), lambda: 0.0)  # type: ignore[arg-type]
     return loop.run(), lambda: loop.note_removal("o", begins_deletion=True)
 
 

@@ -30,7 +30,7 @@ class Rows:
             raise self.failures.pop()
         return table == EXPIRING[-1].name and self.expired > 0
 
-    async def purge(self, table: str, before_ms: int, limit: int) -> None:
+    async def purge_expired(self, table: str, before_ms: int, limit: int) -> None:
         assert (table, before_ms, limit) == (EXPIRING[-1].name, NOW_MS - GRACE_MS, ROWS_AT_ONCE)
         self.expired = max(0, self.expired - limit)
         if not self.expired:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from keystead.api.errors import AlreadyExists, Internal, ServiceError
-from keystead.storage.errors import already_there, unwritten
+from keystead.storage.errors import duplicate_key_error, failed_write_error
 from tests.support.logged_lines import logged_lines
 
 VALUE = "a sealed value that the database quotes"
@@ -24,7 +24,7 @@ def failure(message: str) -> Exception:
     return raised.value
 
 
-@pytest.mark.parametrize("refusal_of", [already_there, unwritten])
+@pytest.mark.parametrize("refusal_of", [duplicate_key_error, failed_write_error])
 def test_a_defect_is_logged_without_the_databases_message(
     refusal_of: Callable[[Exception], ServiceError], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -41,5 +41,5 @@ def test_a_defect_is_logged_without_the_databases_message(
 
 def test_a_name_that_is_taken_is_no_defect(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, logger="keystead.storage"):
-        assert isinstance(already_there(failure("wallet_account_by_name")), AlreadyExists)
+        assert isinstance(duplicate_key_error(failure("wallet_account_by_name")), AlreadyExists)
     assert caplog.records == []

@@ -21,7 +21,7 @@ from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.server.deletions import ROWS_AT_ONCE, finish_deletions
 from keystead.storage.base import DatabaseStore
-from keystead.storage.write_set import Forgetting, WriteSet
+from keystead.storage.write_set import TombstonePurge, WriteSet
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
 from tests.storage.test_accounts import found_by
@@ -86,15 +86,15 @@ def test_a_wallet_is_gone_before_its_rows_are(database: str, steps_before_the_en
                 assert await holders(other, parent, kept[0]) == [history.head.id]
 
             await assert_gone()
-            (deletion,) = await store.cleaner.unfinished(limit=5)
+            (deletion,) = await store.purger.unfinished(limit=5)
             for _ in range(steps_before_the_end_of_a_process):
-                assert await store.cleaner.take_step(deletion, parent.head.id, ROWS_AT_ONCE)
+                assert await store.purger.take_step(deletion, parent.head.id, ROWS_AT_ONCE)
                 await assert_gone()
         # Another process goes on.
         async with opened(database) as store, opened(database) as other:
             assert await finish_deletions(store) == MANY // ROWS_AT_ONCE + 2 - steps_before_the_end_of_a_process
             await assert_gone()
-            assert await store.cleaner.unfinished(limit=5) == []
+            assert await store.purger.unfinished(limit=5) == []
             assert await store.unfinished_deletions_of(history.head.id) == set()
             assert await finish_deletions(store) == 0
             left = await store.lookups_of(history.head.id)
@@ -186,13 +186,13 @@ def test_an_organization_goes_with_everything(make_database: MakeDatabase, kille
             )
             assert secret is None, "in the same transaction"
             assert await holders(store, parent, accounts[0]) == []
-            (deletion,) = await store.cleaner.unfinished(limit=5)
+            (deletion,) = await store.purger.unfinished(limit=5)
             for _ in range(killed_after):
-                assert await store.cleaner.take_step(deletion, parent.head.id, ROWS_AT_ONCE)
+                assert await store.purger.take_step(deletion, parent.head.id, ROWS_AT_ONCE)
         async with opened(handle.url) as store, opened(handle.url) as third:
             await finish_deletions(store)
             assert await third.organization(history.head.id) == history.head
-            assert await store.cleaner.tables_with_rows(history.head.id) == []
+            assert await store.purger.tables_with_rows(history.head.id) == []
             return history.head.id
 
     gone = asyncio.run(run())
@@ -212,14 +212,14 @@ def test_several_processes_finish_one_deletion(database: str) -> None:
                 *[second.commit(history.step(a_tag())) for _ in range(5)],
             )
             assert written == [COMMITTED] * 5
-            assert await third.cleaner.unfinished(limit=5) == []
+            assert await third.purger.unfinished(limit=5) == []
             assert await third.wallet_accounts(history.head.id, None, ALL) == []
 
     asyncio.run(run())
 
 
-def test_removed_records_are_forgotten_and_every_process_follows(database: str) -> None:
-    """A process that knows a version before the forgotten ones reads the organization whole."""
+def test_tombstones_are_purged_and_every_process_follows(database: str) -> None:
+    """A process that knows a version before the purged ones loads the whole organization."""
     kept = 5
 
     async def run() -> None:
@@ -239,7 +239,7 @@ def test_removed_records_are_forgotten_and_every_process_follows(database: str) 
                     await late.organization(history.head.id)
                 await store.commit(history.step(Remove(type(tag), tag.tag_id)))
             steps = 0
-            while await store.cleaner.forget_removed(history.head.id, kept, 10):
+            while await store.purger.purge_tombstones(history.head.id, kept, 10):
                 steps += 1
             assert steps == 3
             changes = await late.changed_since(history.head.id, history.head.version.number - kept)
@@ -256,15 +256,15 @@ def test_removed_records_are_forgotten_and_every_process_follows(database: str) 
             await store.commit(history.step(tags[0]))
             assert await early.organization(history.head.id) == history.head
             await store.commit(history.step(Remove(type(tags[0]), tags[0].tag_id)))
-            assert await store.cleaner.forget_removed(history.head.id, 0, 10)
-            assert not await store.cleaner.forget_removed(history.head.id, 0, 10)
+            assert await store.purger.purge_tombstones(history.head.id, 0, 10)
+            assert not await store.purger.purge_tombstones(history.head.id, 0, 10)
             for place in (early, late):
                 assert await place.organization(history.head.id) == history.head
 
     asyncio.run(run())
 
 
-def test_what_is_forgotten_never_goes_back(database: str) -> None:
+def test_the_purged_version_never_decreases(database: str) -> None:
     """Two processes forget, and the one that knows less comes last."""
 
     async def run() -> None:
@@ -276,9 +276,9 @@ def test_what_is_forgotten_never_goes_back(database: str) -> None:
             assert known is not None
             for tag in tags:
                 await store.commit(history.step(Remove(type(tag), tag.tag_id)))
-            assert await store.cleaner.forget_removed(history.head.id, 2, 100)
-            late = WriteSet(cleanings=[Forgetting(history.head.id, known.version.number + 1, 100)])
-            await store._write_set(history.head.id, late)
+            assert await store.purger.purge_tombstones(history.head.id, 2, 100)
+            late = WriteSet(purges=[TombstonePurge(history.head.id, known.version.number + 1, 100)])
+            await store._commit_rows(history.head.id, late)
             assert await other.organization(history.head.id) == history.head
 
     asyncio.run(run())

@@ -69,7 +69,7 @@ def test_tables_of_an_organization_follow_it() -> None:
 def test_statements_without_what_citus_lacks() -> None:
     statements = postgres_statements(is_distributed=True)
     assert "RECURSIVE" not in statements.reads.waiting_endpoints.sql
-    assert not [name for name, purge in statements.purges.items() if "LOCKED" in purge.sql]
+    assert not [name for name, purge in statements.expired_purges.items() if "LOCKED" in purge.sql]
     assert statements.reads.waiting_endpoints.names == postgres_statements().reads.waiting_endpoints.names
 
 

@@ -68,8 +68,8 @@ class CodeStart(msgspec.Struct, frozen=True, array_like=True):
 class CodeCount(VersionedRow, frozen=True, kw_only=True):
     """The codes that were recently started for one subject: a contact, or a user identifier of the caller.
 
-    `subject`: a digest, see `contact_subject` and `user_subject`. Two codes that are started at the same instant
-    both write this row, so one of them is decided again and sees the other.
+    `subject`: a digest, see `contact_subject` and `user_subject`. Two requests that start codes at the same time
+    both write this row, so one of the commits fails; its request is decided again and sees the other code.
     """
 
     table = AttachedTable(
@@ -84,11 +84,11 @@ class CodeCount(VersionedRow, frozen=True, kw_only=True):
 
     @property
     def expires_at_ms(self) -> int:
-        return max((_forgotten_at_ms(start) for start in self.starts), default=0)
+        return max((_counted_until_ms(start) for start in self.starts), default=0)
 
     def with_start(self, start: CodeStart) -> CodeCount:
         """The next revision, without the codes that no rule counts any more."""
-        kept = [earlier for earlier in self.starts if _forgotten_at_ms(earlier) > start.started_at_ms]
+        kept = [earlier for earlier in self.starts if _counted_until_ms(earlier) > start.started_at_ms]
         return replace(self, revision=self.revision + 1, starts=(*kept, start))
 
     def without_start(self, otp_id: str) -> CodeCount:
@@ -131,5 +131,5 @@ def count_without_starts(subject: str) -> CodeCount:
     return CodeCount(subject=subject, revision=0)
 
 
-def _forgotten_at_ms(start: CodeStart) -> int:
+def _counted_until_ms(start: CodeStart) -> int:
     return max(start.expires_at_ms, start.started_at_ms + INIT_WINDOW_MS)

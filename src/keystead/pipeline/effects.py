@@ -68,7 +68,7 @@ def _deletion(
     organization: Organization, changes: tuple[Change, ...], attachments: tuple[Attachment, ...], version: Version
 ) -> OrganizationWrite:
     """The deletion of an organization. Few look-ups go with its commit, so that its credentials are free at once;
-    many are deleted with its other rows (`storage.cleaning`)."""
+    many are deleted with its other rows (`storage.purger`)."""
     counted = itertools.accumulate(
         len(map_.lookups(record)) for map_ in organization.maps.values() for record in map_.values()
     )
@@ -132,7 +132,7 @@ def _attachment_lookups(attachments: Iterable[Attachment]) -> tuple[frozenset[Lo
             case RemovedRow():
                 removed |= attachment.lookups
             case RemovedWalletAccounts() | RemovedOrganizationContents():
-                pass  # their look-ups are deleted with their rows (`storage.cleaning`)
+                pass  # their look-ups are deleted with their rows (`storage.purger`)
             case _:
                 assert_never(attachment)
     return frozenset(added), frozenset(removed)

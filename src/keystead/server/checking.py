@@ -74,7 +74,7 @@ async def check_installation(
         for organization_id, _ in page:
             findings = await _check_organization(store, master, organization_id)
             if findings.leftovers and finish:
-                await store.cleaner.begin(organization_id)
+                await store.purger.begin(organization_id)
                 await finish_deletions(store)
                 findings = await _check_organization(store, master, organization_id)
             checked.organizations += 1
@@ -149,7 +149,7 @@ async def _check_is_empty(store: DatabaseStore, organization_id: str, findings: 
     """Check that a deleted organization has only the rows of its activities. Servers delete the other rows in
     steps. A server of an earlier release does not delete rows of tables that it does not know."""
     if WHOLE_ORGANIZATION not in await store.unfinished_deletions_of(organization_id):
-        tables = await store.cleaner.tables_with_rows(organization_id)
+        tables = await store.purger.tables_with_rows(organization_id)
         findings.leftovers = bool(tables)
         findings.problems += [
             f"it is deleted, and has rows in {table}; `keystead check --finish-deletions` deletes them"

@@ -1,8 +1,8 @@
-"""Finishing deletions: the rows of deleted wallets and organizations, and removed records that no process needs.
+"""Finishing deletions: the rows of deleted wallets and organizations, and old tombstones of removed records.
 
 Each process does this in small steps. It begins at once after a deletion of its own. When it starts, and then every
 PERIOD_S, it also finishes deletions of other processes, such as one that was killed. Not here: the steps
-(`storage.cleaning`).
+(`storage.purger`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from keystead.failures.rounds import Rounds
 from keystead.storage.base import DatabaseStore
-from keystead.storage.cleaning import Deletion
+from keystead.storage.purger import Deletion
 
 logger = logging.getLogger("keystead.server")
 
@@ -28,12 +28,12 @@ FIRST_WITHIN_S, PERIOD_S = 5.0, 600.0
 """The first round begins within FIRST_WITHIN_S seconds, which are also the pause after a failure. PERIOD_S: seconds
 between two rounds."""
 
-REMOVED_KEPT: Final = 100
-"""How many removed records of an organization are kept. A process that missed more removals than this loads the
-whole organization. A process that missed fewer loads only what changed."""
+TOMBSTONES_KEPT: Final = 100
+"""How many tombstones of an organization are kept: the rows of removed records, by which other processes learn of
+the removals. A process that missed more removals loads the whole organization, another only what changed."""
 
 NOTED_MAX: Final = 10_000
-"""The organizations whose removed records are counted in one round. Others wait for their next removal."""
+"""The most organizations whose tombstones are purged in one round. Others wait for their next removal."""
 
 
 class Deletions:
@@ -61,13 +61,13 @@ class Deletions:
         while True:
             with self._rounds.logged():
                 await finish_deletions(self._store, pause_s=PAUSE_S)
-                await self._forget_removed()
+                await self._purge_tombstones()
             await self._rounds.wait(PERIOD_S)
 
-    async def _forget_removed(self) -> None:
+    async def _purge_tombstones(self) -> None:
         while self._removed_in:
             organization_id = next(iter(self._removed_in))
-            if not await self._store.cleaner.forget_removed(organization_id, REMOVED_KEPT, ROWS_AT_ONCE):
+            if not await self._store.purger.purge_tombstones(organization_id, TOMBSTONES_KEPT, ROWS_AT_ONCE):
                 self._removed_in.discard(organization_id)
             await asyncio.sleep(PAUSE_S)
 
@@ -78,7 +78,7 @@ async def finish_deletions(store: DatabaseStore, *, pause_s: float = 0.0) -> int
     Raises Unavailable; what was done until then stays done.
     """
     steps = 0
-    while deletions := await store.cleaner.unfinished(limit=ROWS_AT_ONCE):
+    while deletions := await store.purger.unfinished(limit=ROWS_AT_ONCE):
         for deletion in deletions:
             steps += await _finish(store, deletion, pause_s)
     return steps
@@ -88,7 +88,7 @@ async def _finish(store: DatabaseStore, deletion: Deletion, pause_s: float) -> i
     organization = await store.organization(deletion.organization_id)
     parent_id = "" if organization is None else organization.profile.parent_id or ""
     steps = 1
-    while await store.cleaner.take_step(deletion, parent_id, ROWS_AT_ONCE):
+    while await store.purger.take_step(deletion, parent_id, ROWS_AT_ONCE):
         steps += 1
         await asyncio.sleep(pause_s)
     return steps

@@ -35,7 +35,7 @@ class PurgedStore(Protocol):
 
     async def has_expired(self, table: str, before_ms: int) -> bool: ...
 
-    async def purge(self, table: str, before_ms: int, limit: int) -> None: ...
+    async def purge_expired(self, table: str, before_ms: int, limit: int) -> None: ...
 
 
 async def purge_expired(store: PurgedStore, now_ms: int) -> int:
@@ -43,7 +43,7 @@ async def purge_expired(store: PurgedStore, now_ms: int) -> int:
     steps, before_ms = 0, now_ms - GRACE_MS
     for table in EXPIRING:
         while await store.has_expired(table.name, before_ms):
-            await store.purge(table.name, before_ms, ROWS_AT_ONCE)
+            await store.purge_expired(table.name, before_ms, ROWS_AT_ONCE)
             steps += 1
             await asyncio.sleep(PAUSE_S)
     return steps

@@ -1,7 +1,7 @@
 """The part of the store that both databases share, with the interface for the packages above.
 
-Here: the cache, commits and their results, locks. Not here: reads (`reads`), the connections and transactions of
-each database (`sqlite`, `postgres`).
+Here: the cache, commits and their results, locks. Not here: reads (`reads`), the server's own rows (`server_rows`),
+the connections and transactions of each database (`sqlite`, `postgres`).
 """
 
 from __future__ import annotations
@@ -12,26 +12,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from keystead.organizations.attached_rows import AttachedRow, VersionedRow
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock
 from keystead.pipeline.time_slices import TimeSlices
 from keystead.storage import row_decoding, rows
 from keystead.storage.batch import Batch
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
-from keystead.storage.cleaning import Cleaner
 from keystead.storage.errors import unavailable
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import GrantedLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
-from keystead.storage.reads import DatabaseReads
+from keystead.storage.purger import Purger
+from keystead.storage.server_rows import ServerRows
 from keystead.storage.statements import Dialect, Reads
 from keystead.storage.tables import merged_key_lengths, tables_of
-from keystead.storage.write_set import Purge, SettingSwap, WriteSet
+from keystead.storage.write_set import WriteSet
 
 RowT = TypeVar("RowT", bound=VersionedRow)
 
@@ -39,7 +37,7 @@ FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value with the id of the first organization."""
 
 
-class DatabaseStore(DatabaseReads):
+class DatabaseStore(ServerRows):
     """A `Store`, with more methods for the start and the background tasks of a server. Belongs to one event loop.
 
     Every method raises Unavailable while the database does not answer, and works again when it does.
@@ -57,11 +55,14 @@ class DatabaseStore(DatabaseReads):
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
-        self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
-        self.cleaner = Cleaner(reads, self._select, self._write_set)
+        self._group_commit = self._new_group_commit(key_lengths)
+        self.purger = Purger(reads, self._select, self._commit_rows)
         """Deletes the rows of deleted wallets and organizations in steps."""
         self.decisions: Counter[tuple[str, str]] = Counter()
         """How many decisions were handed in, by verdict and rule."""
+
+    def _new_group_commit(self, key_lengths: Mapping[str, int]) -> GroupCommit:
+        return GroupCommit(self._write, self._settle, key_lengths)
 
     # What each database adds.
 
@@ -97,7 +98,7 @@ class DatabaseStore(DatabaseReads):
 
     async def changed_since(self, organization_id: str, version_number: int | None) -> ChangedSince | None:
         """The changes after this version, all of one moment. The result has every record if the version is None, or
-        if removals after the version are no longer recorded. None if the organization does not exist."""
+        if tombstones of later removals were purged. None if the organization does not exist."""
         if version_number is None:
             return await self._read_changes(await self._select_whole(organization_id), is_whole=True)
         return await self._changed_since(
@@ -115,7 +116,7 @@ class DatabaseStore(DatabaseReads):
 
     async def _changed_since(self, organization_id: str, selected: Sequence[Sequence[Any]]) -> ChangedSince | None:
         """`selected`: the rows of the statement `changed_since`."""
-        if any(kind == rows.FORGOTTEN for _, _, kind, _, _ in selected):
+        if any(kind == rows.PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
             return await self.changed_since(organization_id, None)
         return await self._read_changes(selected, is_whole=False)
 
@@ -146,16 +147,6 @@ class DatabaseStore(DatabaseReads):
     def when_transactions_end(self, call: Callable[[int, float], None]) -> None:
         """`call` is called after each transaction, with the number of its commits and the seconds that it took."""
         self._group_commit.on_transaction = call
-
-    async def due_message_count(self) -> int:
-        """The messages of all organizations that are not sent yet."""
-        selected = await self._select(self._reads.due_message_count)
-        return int(selected[0][0])
-
-    async def oldest_due_message_ms(self) -> int | None:
-        """When the oldest waiting message was due, in milliseconds since the epoch; None if no message waits."""
-        selected: int | None = (await self._select(self._reads.oldest_due_message))[0][0]
-        return selected
 
     # Commits.
 
@@ -189,7 +180,7 @@ class DatabaseStore(DatabaseReads):
         Returns False and changes nothing if the instance exists already, made by this or another process.
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
-        write_set = rows.of_bootstrap(organization, attachments, lookups, named)
+        write_set = rows.of_new_organization(organization, attachments, lookups, named)
         result = await self._add(pending_write(organization.id, write_set, (organization,)))
         return result is CommitResult.COMMITTED
 
@@ -200,9 +191,12 @@ class DatabaseStore(DatabaseReads):
 
         For development servers: everywhere else an activity of the parent makes an organization.
         """
-        write_set = rows.of_bootstrap(organization, attachments, lookups, {})
+        write_set = rows.of_new_organization(organization, attachments, lookups, {})
         result = await self._add(pending_write(organization.id, write_set, (organization,)))
         return result is CommitResult.COMMITTED
+
+    def _commit_rows(self, organization_id: str, write_set: WriteSet) -> asyncio.Future[CommitResult]:
+        return self._add(pending_write(organization_id, write_set, ()))
 
     def _add(self, pending: PendingCommit) -> asyncio.Future[CommitResult]:
         if self._is_closed:
@@ -237,111 +231,3 @@ class DatabaseStore(DatabaseReads):
                 pending.future.set_result(result)
             else:
                 pending.future.set_exception(result)
-
-    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> list[OutgoingMessage]:
-        """Lease due messages that no other process has leased, the oldest first."""
-        selected = await self._select(self._reads.due_messages, now_ms=now_ms, limit=limit)
-        leased = [OutgoingMessage.from_row(row).leased(now_ms + lease_ms) for row in selected]
-        writes = [self._write_rows(message.organization_id, message) for message in leased]
-        results = await asyncio.gather(*writes, return_exceptions=True)
-        own = [message for message, result in zip(leased, results, strict=True) if result is True]
-        failures = [result for result in results if isinstance(result, BaseException)]
-        if failures and not own:
-            raise failures[0]
-        return own  # messages whose lease could not be written are leased later
-
-    async def finished_messages(self, now_ms: int, limit: int) -> list[tuple[str, str]]:
-        """The newest sent or dropped messages of all organizations: the ids of organization and message."""
-        selected = await self._select(self._reads.finished_messages, now_ms=now_ms, limit=limit)
-        return [(organization_id, message_id) for organization_id, message_id in selected]
-
-    async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
-        """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
-        ended."""
-        return await self._write_rows(after.organization_id, *filter(None, (after, event)))
-
-    async def waiting_endpoints(self, after: str, limit: int) -> list[str]:
-        """The ids above `after` of endpoints with waiting deliveries, in order."""
-        selected = await self._select(self._reads.waiting_endpoints, cursor=after, limit=limit)
-        return [endpoint_id for (endpoint_id,) in selected]
-
-    async def waiting_deliveries(self, endpoint_id: str, limit: int) -> list[WebhookDelivery]:
-        """The first deliveries that wait for an endpoint, by activity and then in the order of its changes."""
-        selected = await self._select(self._reads.waiting_deliveries, endpoint_id=endpoint_id, limit=limit)
-        return [WebhookDelivery.from_row(row) for row in selected]
-
-    async def waiting_delivery_count(self, limit: int) -> int:
-        """The deliveries that wait for any endpoint, counted up to `limit`."""
-        selected = await self._select(self._reads.waiting_delivery_count, limit=limit)
-        return int(selected[0][0])
-
-    async def webhook_event(self, organization_id: str, id_: str) -> bytes | None:
-        """The bytes that endpoints get."""
-        event = await self.attached_row(WebhookEvent, organization_id, id_)
-        return None if event is None else event.body
-
-    async def webhook_lease(self, organization_id: str, endpoint_id: str) -> WebhookLease | None:
-        return await self.attached_row(WebhookLease, organization_id, endpoint_id)
-
-    async def released_webhook_leases(self, limit: int) -> list[str]:
-        """The ids of endpoints whose lease a process released, and no process has taken since."""
-        selected = await self._select(self._reads.released_webhook_leases, limit=limit)
-        return [endpoint_id for (endpoint_id,) in selected]
-
-    async def write_webhook_lease(self, lease: WebhookLease) -> bool:
-        """Write a lease. False if another process was faster."""
-        return await self._write_rows(lease.organization_id, lease)
-
-    async def record_deliveries(self, after: Sequence[WebhookDelivery]) -> bool:
-        """Write deliveries of one organization's activities after an attempt, all or none. False if one of them was
-        recorded meanwhile."""
-        return await self._write_rows(after[0].organization_id, *after)
-
-    async def _write_rows(self, organization_id: str, *attached_rows: AttachedRow) -> bool:
-        """Write rows, all or none. Returns False if a row is neither new nor the next revision of the stored
-        row."""
-        write_set = WriteSet()
-        for row in attached_rows:
-            rows.write_row(organization_id, row, write_set)
-        result = await self._add(pending_write(organization_id, write_set, ()))
-        return result is CommitResult.COMMITTED
-
-    async def _write_set(self, organization_id: str, write_set: WriteSet) -> None:
-        await self._add(pending_write(organization_id, write_set, ()))
-
-    async def has_expired(self, table: str, before_ms: int) -> bool:
-        """Whether the table has rows that expired before this moment, in milliseconds since the epoch."""
-        return bool(await self._select(self._reads.expired_rows[table], before_ms=before_ms))
-
-    async def purge(self, table: str, before_ms: int, limit: int) -> None:
-        """Delete at most `limit` rows of the table that expired before this moment, the oldest first."""
-        await self._write_set("", WriteSet(cleanings=[Purge(table, before_ms, limit)]))
-
-    async def write_process(self, process_id: str, expires_at_ms: int, body: bytes) -> None:
-        """Write or renew the row of a process that serves."""
-        await self._add(pending_write("", WriteSet(rows=[("process", (process_id, expires_at_ms, body))]), ()))
-
-    async def delete_process(self, process_id: str) -> None:
-        """Delete the row of a process that ends."""
-        await self._add(pending_write("", WriteSet(deleted=[("process", (process_id,))]), ()))
-
-    async def set_instance_value(self, name: str, value: bytes) -> None:
-        """Write a value of the instance, and replace the value that it has."""
-        while True:
-            before = await self.instance_value(name)
-            if before is None:
-                if await self.add_instance_value(name, value):
-                    return
-            elif before == value or await self.replace_instance_value(name, before, value):
-                return
-
-    async def add_instance_value(self, name: str, value: bytes) -> bool:
-        """Write a new value of the instance; False, with nothing changed, if it has one of this name."""
-        write_set = WriteSet(rows=[("instance", (name, value))])
-        return await self._add(pending_write("", write_set, ())) is CommitResult.COMMITTED
-
-    async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
-        """Replace a value of the instance; False, with nothing changed, if `before` is no longer its value."""
-        swap = SettingSwap(name, before, after)
-        write_set = WriteSet(setting_swap=swap)
-        return await self._add(pending_write("", write_set, ())) is CommitResult.COMMITTED

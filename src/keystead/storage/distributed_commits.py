@@ -38,7 +38,7 @@ class DistributedCommits(GroupCommit):
     ) -> None:
         super().__init__(write, settle, key_lengths)
         self._is_distributed = is_distributed
-        self._is_distributed_database: bool | None = None
+        self._has_distributed_tables: bool | None = None
         self._unqueued: list[PendingCommit] = []
         self._detection: asyncio.Task[None] | None = None
         self._queues: dict[str, GroupCommit] = {}
@@ -49,11 +49,11 @@ class DistributedCommits(GroupCommit):
         return super().waiting + len(self._unqueued) + sum(queue.waiting for queue in self._queues.values())
 
     def add(self, pending: PendingCommit) -> None:
-        if self._is_distributed_database is None:
+        if self._has_distributed_tables is None:
             self._unqueued.append(pending)
             if self._detection is None:
                 self._detection = asyncio.get_running_loop().create_task(self._detect())
-        elif self._is_distributed_database:
+        elif self._has_distributed_tables:
             self._queue_of(pending.organization_id).add(pending)
         else:
             super().add(pending)
@@ -67,14 +67,14 @@ class DistributedCommits(GroupCommit):
 
     async def _detect(self) -> None:
         try:
-            self._is_distributed_database = await self._is_distributed()
+            self._has_distributed_tables = await self._is_distributed()
         except ServiceError as error:
-            unsorted, self._unqueued = self._unqueued, []
-            self._settle([(pending, error) for pending in unsorted])
+            waiting, self._unqueued = self._unqueued, []
+            self._settle([(pending, error) for pending in waiting])
         finally:
             self._detection = None
-        unsorted, self._unqueued = self._unqueued, []
-        for pending in unsorted:
+        waiting, self._unqueued = self._unqueued, []
+        for pending in waiting:
             self.add(pending)
 
     def _queue_of(self, organization_id: str) -> GroupCommit:

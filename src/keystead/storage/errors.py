@@ -31,8 +31,8 @@ def unavailable(cause: str) -> DatabaseUnavailable:
     return DatabaseUnavailable(f"the database {cause}{AGAIN}")
 
 
-def already_there(error: Exception) -> ServiceError:
-    """The error for a row whose key exists already."""
+def duplicate_key_error(error: Exception) -> ServiceError:
+    """The error for a commit that inserts a row whose key exists already."""
     refusal: ServiceError
     if "wallet_account.name" in str(error) or "wallet_account_by_name" in str(error):
         refusal = AlreadyExists("a wallet account of this organization already has this name")
@@ -45,7 +45,7 @@ def already_there(error: Exception) -> ServiceError:
     return refusal
 
 
-def unwritten(error: Exception) -> ServiceError:
+def failed_write_error(error: Exception) -> ServiceError:
     """The error for a commit that failed, although the database works."""
     log_defect(logger, error, _NOT_COMMITTED)
     refusal = Internal("the commit could not be written")

@@ -24,14 +24,15 @@ from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
 from keystead.storage.distributed_commits import TRANSACTIONS_AT_ONCE, DistributedCommits
 from keystead.storage.distribution import CITUS, DISTRIBUTION
-from keystead.storage.errors import unavailable, unwritten
+from keystead.storage.errors import failed_write_error, unavailable
+from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import LockRequest
 from keystead.storage.postgres_connections import ConnectionPool
 from keystead.storage.postgres_locks import PostgresLocks
 from keystead.storage.postgres_reconnection import Reconnection
 from keystead.storage.postgres_transactions import run_transaction, write
 from keystead.storage.statements import Statement, postgres_statements
-from keystead.storage.tables import merged_key_lengths, tables_of
+from keystead.storage.tables import tables_of
 
 _READ_CONNECTIONS = 6
 _WRITE_CONNECTIONS = 1
@@ -54,11 +55,12 @@ class PostgresStore(DatabaseStore):
         self._lockers = self._pool(_LOCK_CONNECTIONS)
         self._tables = statements.tables
         self._statements = statements
-        key_lengths = merged_key_lengths(statements.tables)
-        self._group_commit = DistributedCommits(self._write, self._settle, key_lengths, self._is_distributed)
         self._locks = PostgresLocks(self._lockers, statements, self._settle, self._group_commit)
         self._version_requests: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._version_task: asyncio.Task[None] | None = None
+
+    def _new_group_commit(self, key_lengths: Mapping[str, int]) -> GroupCommit:
+        return DistributedCommits(self._write, self._settle, key_lengths, self._is_distributed)
 
     def _pool(self, size: int) -> ConnectionPool:
         return ConnectionPool(self._reconnection, size=size, timeout_s=self._timeout_s, lost=self._lost)
@@ -148,7 +150,7 @@ class PostgresStore(DatabaseStore):
         except ServiceError as error:
             return error
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commit
-            return unwritten(error)
+            return failed_write_error(error)
 
     def _request_lock(self, organization_id: str, known_version: int | None) -> LockRequest:
         return self._locks.request(organization_id, known_version)

@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 
 from keystead.api.errors import ServiceError
-from keystead.storage.errors import NotMigrated, already_there, unavailable, unwritten
+from keystead.storage.errors import NotMigrated, duplicate_key_error, failed_write_error, unavailable
 from keystead.storage.postgres_causes import cause_of
 from keystead.storage.postgres_hosts import PostgresHosts
 from keystead.storage.postgres_reconnection import DATABASE_AT_FAULT, Reconnection
@@ -140,9 +140,9 @@ def error_for_caller(error: Exception) -> ServiceError:
     if isinstance(error, asyncpg.UndefinedTableError):
         return NotMigrated()
     if isinstance(error, asyncpg.IntegrityConstraintViolationError):
-        return already_there(error)
+        return duplicate_key_error(error)
     if isinstance(error, asyncpg.DataError):
-        return unwritten(error)
+        return failed_write_error(error)
     if isinstance(error, asyncpg.PostgresError):
         return unavailable(f"did not do this ({type(error).__name__})")
     return unavailable("does not answer")

@@ -16,7 +16,7 @@ from typing import Any
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import merge
-from keystead.storage.errors import unwritten
+from keystead.storage.errors import failed_write_error
 from keystead.storage.group_commit import GroupCommit
 from keystead.storage.pending import LockRequest, Settled
 from keystead.storage.postgres_connections import ConnectionPool
@@ -69,7 +69,7 @@ class PostgresLocks:
         except ServiceError as error:
             result = error
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commits
-            result = unwritten(error)
+            result = failed_write_error(error)
         if isinstance(result, Exception):
             request.fail(result)
         commits = request.released.result()

@@ -83,9 +83,9 @@ async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> Commi
         return result
     for name, keys in batch.deleted.items():
         await connection.executemany(sql.deletions[name], keys)
-    for cleaning in batch.cleanings:
-        for statement in sql.of_cleaning(cleaning):
-            await connection.execute(statement.sql, *statement.arguments(cleaning.parameters()))
+    for purge in batch.purges:
+        for statement in sql.of_purge(purge):
+            await connection.execute(statement.sql, *statement.arguments(purge.parameters()))
     for organization_id in batch.deleted_organizations:
         for statement_text in sql.delete_organization:
             await connection.execute(statement_text, organization_id)
@@ -102,7 +102,7 @@ async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) ->
     swaps_of: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
-        (sql.swap_setting, batch.setting_swaps),
+        (sql.swap_instance_value, batch.instance_value_swaps),
         *((sql.swap_rows[table], swaps) for table, swaps in batch.row_swaps.items()),
     ]
     swaps_of = [(statements, swaps) for statements, swaps in swaps_of if swaps]

@@ -20,7 +20,8 @@ from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Proof, RecordedActivity
-from keystead.storage.rows import REMOVED, Findings
+from keystead.storage.rows import Findings
+from keystead.storage.write_set import TOMBSTONE
 
 _data_key_decoder = msgspec.json.Decoder(SealedDataKey)
 _voter_decoder = msgspec.json.Decoder(User)
@@ -52,7 +53,7 @@ class RecordReader:
                 "only a server of that version can use the organization"
             )
         record, decoder = self._decoders[word]
-        return Remove(record, id_) if body == REMOVED else Put(decoder.decode(body))
+        return Remove(record, id_) if body == TOMBSTONE else Put(decoder.decode(body))
 
 
 def data_key_from(body: bytes) -> SealedDataKey:

@@ -20,17 +20,14 @@ from keystead.organizations.organization import Change, Organization, Put, Remov
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, OrganizationWrite
 from keystead.storage.tables import table_of
-from keystead.storage.write_set import ActivitySwap, Row, RowSwap, VersionSwap, WriteSet
+from keystead.storage.write_set import TOMBSTONE, ActivitySwap, Row, RowSwap, VersionSwap, WriteSet
 
 _encode = msgspec.json.Encoder().encode
 
-REMOVED = b""
-"""The body of a record that was removed."""
-
-FORGOTTEN = "forgotten"
-"""The kind of one special record of an organization. Its version is the version of the newest removal that is no
-longer recorded, and its body is empty. A process that knows only an older version must load the whole organization.
-A server of an earlier release does not know this kind: it fails in that case, and is not affected otherwise."""
+PURGED_TOMBSTONES = "forgotten"
+"""The kind of one special record of an organization. Its version is that of the newest tombstone that was purged,
+and its body is empty. A process that knows only an older version must load the whole organization. A server of an
+earlier release does not know this kind: it fails in that case, and is not affected otherwise."""
 
 WHOLE_ORGANIZATION = ""
 """Stands in place of a wallet's id if all rows of the organization are to be deleted."""
@@ -79,13 +76,14 @@ def of_commit(commit: Commit) -> WriteSet:
     return write_set
 
 
-def of_bootstrap(
+def of_new_organization(
     organization: Organization,
     attachments: Iterable[Attachment],
     lookups: Iterable[Lookup],
     instance: Mapping[str, bytes],
 ) -> WriteSet:
-    """The write set that makes an empty database an instance with its first organization."""
+    """The write set that makes an organization without an activity. `instance`: values of the instance that are
+    written with the first organization."""
     write = OrganizationWrite(
         after=organization,
         changes=tuple(Put(record) for record in records_of(organization)),
@@ -100,7 +98,7 @@ def of_bootstrap(
 
 
 def leaves_rows_to_delete(write_set: WriteSet) -> bool:
-    """Whether rows of a deleted wallet or organization are to be deleted in steps (`cleaning`)."""
+    """Whether rows of a deleted wallet or organization are to be deleted in steps (`purger`)."""
     return any(table == _UNFINISHED for table, _ in write_set.rows)
 
 
@@ -153,7 +151,7 @@ def _record_row(after: Organization, change: Change) -> Row:
             kind = after.maps[type(record)]
             return (after.id, kind.word, kind.id_of(record), after.version.number, _encode(record))
         case Remove(type_, id_):
-            return (after.id, after.maps[type_].word, id_, after.version.number, REMOVED)
+            return (after.id, after.maps[type_].word, id_, after.version.number, TOMBSTONE)
         case _:
             assert_never(change)
 

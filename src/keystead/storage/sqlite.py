@@ -51,12 +51,12 @@ class SqliteStore(DatabaseStore):
         super().__init__(statements.reads, limits, kinds)
         self._version_sql = self._reads.version.sql
         self._file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
-        self._loaded_file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
+        self._whole_reads_file = DatabaseFile(path, lock_wait_s=min(lock_wait_s, _READ_LOCK_WAIT_S))
         self._cursor: sqlite3.Cursor | None = None
         self._versions: dict[str, Version] = {}
         self._contention_lock = FileLock(path)
         writing = DatabaseFile(path, lock_wait_s=lock_wait_s)
-        self._writer = SqliteWriter(writing, self._contention_lock, statements, self._forget)
+        self._writer = SqliteWriter(writing, self._contention_lock, statements, self._reset)
         self._locks: set[asyncio.Task[None]] = set()
 
     async def version(self, organization_id: str) -> Version | None:
@@ -72,7 +72,7 @@ class SqliteStore(DatabaseStore):
                 return None
             cursor.fetchone()  # the statement ends here, and its read transaction with it
         except sqlite3.Error as error:
-            self._forget()
+            self._reset()
             raise error_for_caller(error) from error
         if not self._versions:
             asyncio.get_running_loop().call_soon(self._versions.clear)
@@ -91,9 +91,9 @@ class SqliteStore(DatabaseStore):
             with contextlib.closing(cursor.connection.cursor()) as first:
                 rows = first.execute(whole.sql, arguments).fetchmany(ROWS_AT_ONCE)
             if len(rows) == ROWS_AT_ONCE:
-                with contextlib.closing(self._loaded_file.connect()) as connection:
+                with contextlib.closing(self._whole_reads_file.connect()) as connection:
                     if not self._file.is_same_file():
-                        self._forget()  # the second connection is to another file, and the cache is of the first
+                        self._reset()  # the second connection is to another file, and the cache is of the first
                     rows = await self._loading.each(tuple, connection.execute(whole.sql, arguments))
         return rows
 
@@ -106,7 +106,7 @@ class SqliteStore(DatabaseStore):
         except sqlite3.Error as error:
             refusal = error_for_caller(error)
             if not isinstance(refusal, NotMigrated):
-                self._forget()
+                self._reset()
             raise refusal from error
 
     def _list_argument(self, values: Sequence[str]) -> str:
@@ -153,13 +153,13 @@ class SqliteStore(DatabaseStore):
         except sqlite3.Error as error:
             raise error_for_caller(error) from error
         finally:
-            self._forget()
+            self._reset()
         return result
 
     async def ready(self) -> None:
         """Raise Unavailable unless the file exists and can be read."""
         if not self._file.is_same_file():
-            self._forget()
+            self._reset()
         await self.schema_version()
 
     async def close(self) -> None:
@@ -168,7 +168,7 @@ class SqliteStore(DatabaseStore):
             await asyncio.gather(*self._locks)
             await self._group_commit.close()
             await self._writer.close()
-            self._forget()
+            self._reset()
 
     def _connect(self) -> sqlite3.Cursor:
         if self._is_closed:
@@ -176,7 +176,7 @@ class SqliteStore(DatabaseStore):
         self._cursor = self._file.connect().cursor()
         return self._cursor
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """Drop the connection and the caches, after an error or after the writer lost the file. The next read
         connects again."""
         self._cache.clear()

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch
-from keystead.storage.errors import already_there, unwritten
+from keystead.storage.errors import duplicate_key_error, failed_write_error
 from keystead.storage.file_lock import FileLock
 from keystead.storage.sqlite_connection import DatabaseFile, error_for_caller
 from keystead.storage.statements import SqliteStatements, Statement
@@ -52,13 +52,13 @@ class SqliteWriter:
         try:
             return self._transact(batch)
         except sqlite3.IntegrityError as error:
-            return already_there(error)
+            return duplicate_key_error(error)
         except sqlite3.Error as error:
             self._disconnect()
             return error_for_caller(error)
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commit
             self._disconnect()
-            return unwritten(error)
+            return failed_write_error(error)
 
     def _transact(self, batch: Batch) -> CommitResult:
         if batch.version_swaps and self._lock.is_held_by_another_process():
@@ -97,7 +97,7 @@ def _write_batch(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatem
     swaps_of: list[tuple[Statement, Sequence[Swap]]] = [
         (sql.swap_version, batch.version_swaps),
         (sql.swap_activity, batch.activity_swaps),
-        (sql.swap_setting, batch.setting_swaps),
+        (sql.swap_instance_value, batch.instance_value_swaps),
         *((sql.swap_rows[table], swaps) for table, swaps in batch.row_swaps.items()),
     ]
     for statement, swaps in swaps_of:
@@ -111,9 +111,9 @@ def _write_batch(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatem
                 return table.if_skipped
     for name, keys in batch.deleted.items():
         connection.executemany(sql.deletions[name], keys)
-    for cleaning in batch.cleanings:
-        for statement in sql.of_cleaning(cleaning):
-            connection.execute(statement.sql, statement.arguments(cleaning.parameters()))
+    for purge in batch.purges:
+        for statement in sql.of_purge(purge):
+            connection.execute(statement.sql, statement.arguments(purge.parameters()))
     for organization_id in batch.deleted_organizations:
         for statement_text in sql.delete_organization:
             connection.execute(statement_text, (organization_id,))

@@ -20,15 +20,15 @@ from keystead.storage.tables import (
     attached_row,
     deletion,
     deletion_of_organization,
-    emptying,
+    expired_purge,
     expired_row,
-    purge,
+    organization_purge,
     row_lock,
     row_of_organization,
     row_swap,
     sqlite_insert,
 )
-from keystead.storage.write_set import Cleaning, Emptying, Forgetting, Purge
+from keystead.storage.write_set import ExpiredPurge, OrganizationPurge, Purge, TombstonePurge
 
 Dialect = Literal["sqlite", "postgresql"]
 
@@ -99,7 +99,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     first_accounts: Statement
     first_accounts_of_wallet: Statement
     first_lookups: Statement
-    newest_forgotten: Statement
+    newest_purgeable_tombstone: Statement
     rows_of_organization: dict[str, Statement]
     instance_value: Statement
     schema_version: Statement
@@ -137,36 +137,37 @@ class SwapStatements(msgspec.Struct, frozen=True):
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that both databases have in the same form, and the tables in the order of writing.
 
-    `deletions` are by table; their parameters are the columns of the key. `delete_organization` deletes the
-    rows that must be deleted in the transaction that deletes an organization; the parameter of each statement is
-    the organization's id. `purges` delete expired rows, by table (`write_set.Purge`). `emptyings` delete rows of an
-    organization, by table (`Emptying`). `forget` deletes removed records (`Forgetting`).
+    - `deletions`, by table, delete one row. Their parameters are the columns of its key.
+    - `delete_organization` deletes the rows that must be deleted in the transaction that deletes an organization.
+      The parameter of each statement is the organization's id.
+    - `expired_purges`, `organization_purges`, both by table, and `tombstone_purge`: the statements of the values of
+      these names in `write_set`.
     """
 
     tables: tuple[Table, ...]
     reads: Reads
     deletions: dict[str, str]
     delete_organization: tuple[str, ...]
-    purges: dict[str, Statement]
-    emptyings: dict[str, Statement]
-    forget: tuple[Statement, ...]
+    expired_purges: dict[str, Statement]
+    organization_purges: dict[str, Statement]
+    tombstone_purge: tuple[Statement, ...]
 
-    def of_cleaning(self, step: Cleaning) -> tuple[Statement, ...]:
-        """The statements of a step, in order."""
-        match step:
-            case Purge(table):
-                return (self.purges[table],)
-            case Emptying(table):
-                return (self.emptyings[table],)
-            case Forgetting():
-                return self.forget
+    def of_purge(self, purge: Purge) -> tuple[Statement, ...]:
+        """The statements of a purge, in order."""
+        match purge:
+            case ExpiredPurge(table):
+                return (self.expired_purges[table],)
+            case OrganizationPurge(table):
+                return (self.organization_purges[table],)
+            case TombstonePurge():
+                return self.tombstone_purge
             case _:
-                assert_never(step)
+                assert_never(purge)
 
 
 class SqliteStatements(Statements, frozen=True, kw_only=True):
-    """`swap_version`, `swap_activity`, `swap_setting`: the updates of `write_set.VersionSwap`, `ActivitySwap` and
-    `SettingSwap`; `swap_rows`: of `RowSwap`, by table. Each changes one row, or none.
+    """`swap_version`, `swap_activity`, `swap_instance_value`, and by table `swap_rows`: the updates of the swaps in
+    `write_set`. Each changes one row, or none.
 
     `inserts` are by table, in the order of writing, and by number of rows, largest first, down to one; they take
     the rows' values one after another.
@@ -174,14 +175,14 @@ class SqliteStatements(Statements, frozen=True, kw_only=True):
 
     swap_version: Statement
     swap_activity: Statement
-    swap_setting: Statement
+    swap_instance_value: Statement
     swap_rows: dict[str, Statement]
     inserts: dict[str, dict[int, str]]
 
 
 class PostgresStatements(Statements, frozen=True, kw_only=True):
-    """`swap_version`, `swap_activity`, `swap_setting`: of `write_set.VersionSwap`, `ActivitySwap`, `SettingSwap`;
-    `swap_rows`: of `RowSwap`, by table.
+    """`swap_version`, `swap_activity`, `swap_instance_value`, and by table `swap_rows`: the statements of the swaps
+    in `write_set`.
 
     `lock_organization` locks a row. `lock_and_read` locks it, then gives the same as `changed_since`; not for
     distributed tables. `check_versions` gives the versions of organizations and keeps them as they are until the
@@ -193,7 +194,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
 
     swap_version: SwapStatements
     swap_activity: SwapStatements
-    swap_setting: SwapStatements
+    swap_instance_value: SwapStatements
     swap_rows: dict[str, SwapStatements]
     lock_organization: Statement
     lock_and_read: Statement
@@ -210,12 +211,12 @@ def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
         reads=_reads(named, tables, "sqlite"),
         deletions=_deletions(tables, "sqlite"),
         delete_organization=_delete_organization(named, tables, "sqlite"),
-        purges=_purges(tables, "sqlite", skips_locked=False),
-        emptyings=_of_organizations(emptying, tables, "sqlite"),
-        forget=(named.take("note_forgotten"), named.take("forget_removed")),
+        expired_purges=_expired_purges(tables, "sqlite", skips_locked=False),
+        organization_purges=_of_organizations(organization_purge, tables, "sqlite"),
+        tombstone_purge=(named.take("record_purged_tombstones"), named.take("purge_tombstones")),
         swap_version=named.take("swap_version"),
         swap_activity=named.take("swap_activity"),
-        swap_setting=named.take("swap_setting"),
+        swap_instance_value=named.take("swap_instance_value"),
         swap_rows={
             table.name: compile_statement(row_swap(table), "sqlite") for table in tables if table.has_revision
         },
@@ -239,12 +240,12 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: b
         deletions=_deletions(tables, "postgresql"),
         delete_organization=_delete_organization(named, tables, "postgresql"),
         # A statement over several nodes cannot lock what it reads.
-        purges=_purges(tables, "postgresql", skips_locked=not is_distributed),
-        emptyings=_of_organizations(emptying, tables, "postgresql"),
-        forget=(named.take("note_forgotten"), named.take("forget_removed")),
+        expired_purges=_expired_purges(tables, "postgresql", skips_locked=not is_distributed),
+        organization_purges=_of_organizations(organization_purge, tables, "postgresql"),
+        tombstone_purge=(named.take("record_purged_tombstones"), named.take("purge_tombstones")),
         swap_version=SwapStatements(named.take("swap_version"), named.take("lock_organizations")),
         swap_activity=SwapStatements(named.take("swap_activity"), named.take("lock_activities")),
-        swap_setting=SwapStatements(named.take("swap_setting"), named.take("lock_settings")),
+        swap_instance_value=SwapStatements(named.take("swap_instance_value"), named.take("lock_instance_values")),
         swap_rows={
             table.name: SwapStatements(
                 compile_statement(row_swap(table), "postgresql"), compile_statement(row_lock(table), "postgresql")
@@ -330,9 +331,12 @@ def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect)
     return msgspec.convert(values, Reads)
 
 
-def _purges(tables: tuple[Table, ...], dialect: Dialect, *, skips_locked: bool) -> dict[str, Statement]:
+def _expired_purges(tables: tuple[Table, ...], dialect: Dialect, *, skips_locked: bool) -> dict[str, Statement]:
     expiring = [table for table in tables if table.expires]
-    return {table.name: compile_statement(purge(table, skips_locked=skips_locked), dialect) for table in expiring}
+    return {
+        table.name: compile_statement(expired_purge(table, skips_locked=skips_locked), dialect)
+        for table in expiring
+    }
 
 
 def _deletions(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, str]:

@@ -275,7 +275,7 @@ def expired_row(table: Table) -> str:
     return f"SELECT 1 FROM {table.name} WHERE {EXPIRY} < :before_ms LIMIT 1"  # noqa: S608
 
 
-def purge(table: Table, *, skips_locked: bool) -> str:
+def expired_purge(table: Table, *, skips_locked: bool) -> str:
     """The statement that deletes some expired rows, the oldest first. Parameters: `before_ms`, `limit`.
 
     `skips_locked`: it skips rows that another transaction has locked, so it does not wait.
@@ -303,7 +303,7 @@ def row_of_organization(table: Table) -> str:
     return f"SELECT 1 FROM {table.name} WHERE organization_id = :organization_id LIMIT 1"  # noqa: S608
 
 
-def emptying(table: Table) -> str:
+def organization_purge(table: Table) -> str:
     """The statement that deletes some rows of an organization. Parameters: `organization_id`, `limit`."""
     of_organization = "organization_id = :organization_id"
     key = ", ".join(table.key)

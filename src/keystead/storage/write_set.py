@@ -13,6 +13,9 @@ from keystead.organizations.organization import Version
 
 Row = tuple[Any, ...]
 
+TOMBSTONE = b""
+"""The body in the row of a removed record. By this row, other processes learn of the removal."""
+
 ACTIVITY_CHANGES = (
     "status",
     "result",
@@ -101,7 +104,7 @@ class RowSwap(msgspec.Struct, frozen=True):
         return (*self.key(), self.before)
 
 
-class SettingSwap(msgspec.Struct, frozen=True):
+class InstanceValueSwap(msgspec.Struct, frozen=True):
     """Compare-and-swap of a value of the instance: fails unless `before` is still its value."""
 
     name: str
@@ -119,10 +122,10 @@ class SettingSwap(msgspec.Struct, frozen=True):
         return (self.name, self.before)
 
 
-Swap = VersionSwap | ActivitySwap | RowSwap | SettingSwap
+Swap = VersionSwap | ActivitySwap | RowSwap | InstanceValueSwap
 
 
-class Purge(msgspec.Struct, frozen=True):
+class ExpiredPurge(msgspec.Struct, frozen=True):
     """Deletes at most `limit` rows of a table that expired before `before_ms`, in milliseconds since the epoch."""
 
     table: str
@@ -133,7 +136,7 @@ class Purge(msgspec.Struct, frozen=True):
         return {"before_ms": self.before_ms, "limit": self.limit}
 
 
-class Emptying(msgspec.Struct, frozen=True):
+class OrganizationPurge(msgspec.Struct, frozen=True):
     """Deletes at most `limit` rows of an organization in a table."""
 
     table: str
@@ -144,20 +147,25 @@ class Emptying(msgspec.Struct, frozen=True):
         return {"organization_id": self.organization_id, "limit": self.limit}
 
 
-class Forgetting(msgspec.Struct, frozen=True):
-    """Deletes at most `limit` records that were removed in this version of an organization or before. Their removal
-    is then no longer recorded."""
+class TombstonePurge(msgspec.Struct, frozen=True):
+    """Deletes at most `limit` tombstones: those of records that were removed in this version of the organization or
+    before."""
 
     organization_id: str
     version: int
     limit: int
 
     def parameters(self) -> dict[str, str | int | bytes]:
-        return {"organization_id": self.organization_id, "version": self.version, "limit": self.limit, "body": b""}
+        return {
+            "organization_id": self.organization_id,
+            "version": self.version,
+            "limit": self.limit,
+            "body": TOMBSTONE,
+        }
 
 
-Cleaning = Purge | Emptying | Forgetting
-"""A small step that deletes rows that nobody reads any more."""
+Purge = ExpiredPurge | OrganizationPurge | TombstonePurge
+"""One step of a deletion of rows that no read finds any more."""
 
 
 class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,8 +173,8 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
 
     `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). If a deleted key is
     also in `rows`, its row exists afterwards. The secrets of `deleted_organizations` are deleted, and these are no
-    longer sub-organizations. `version_checks`: other organizations, and the version that must be the newest of
-    each.
+    longer sub-organizations. `version_checks`: organizations that it does not change, and the version that must be
+    the newest of each.
     """
 
     rows: list[tuple[str, Row]] = []
@@ -176,8 +184,8 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     activity_swap: ActivitySwap | None = None
     row_swaps: list[RowSwap] = []
     deleted_organizations: list[str] = []
-    setting_swap: SettingSwap | None = None
-    cleanings: list[Cleaning] = []
+    instance_value_swap: InstanceValueSwap | None = None
+    purges: list[Purge] = []
 
     @property
     def size(self) -> int:

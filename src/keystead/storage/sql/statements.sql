@@ -172,14 +172,14 @@ ORDER BY id LIMIT :limit;
 SELECT kind, value, parent_id, organization_id, holder_id FROM lookup
 WHERE organization_id = :organization_id LIMIT :limit;
 
--- name: newest_forgotten
--- The version of the newest removed record after the `kept` newest ones.
+-- name: newest_purgeable_tombstone
+-- The version of the newest tombstone after the `kept` newest ones.
 SELECT version FROM record
 WHERE organization_id = :organization_id AND length(body) = 0 AND kind <> 'forgotten'
 ORDER BY version DESC LIMIT 1 OFFSET :kept;
 
--- name: note_forgotten
--- Before forget_removed: see the index record_removed.
+-- name: record_purged_tombstones
+-- Before purge_tombstones: see the index record_removed.
 INSERT INTO record (organization_id, kind, id, version, body)
 VALUES (:organization_id, 'forgotten', '', :version, :body)
 ON CONFLICT (organization_id, kind, id) DO UPDATE SET version = excluded.version
@@ -289,7 +289,7 @@ UPDATE activity SET
     updated_at_ms = :after_updated_at_ms
 WHERE organization_id = :organization_id AND id = :activity_id AND revision = :before_revision;
 
--- name: swap_setting
+-- name: swap_instance_value
 UPDATE instance SET value = :after_value WHERE name = :instance_name AND value = :before_value;
 
 -- name: detach_organization

@@ -145,13 +145,13 @@ SELECT organization_id, id, revision FROM activity
 WHERE organization_id = ANY(:organization_ids) AND id = ANY(:activity_ids)
 ORDER BY organization_id, id FOR UPDATE;
 
--- name: lock_settings
+-- name: lock_instance_values
 SELECT name, value FROM instance
 WHERE name = ANY(:names)
 ORDER BY name FOR UPDATE;
 
--- name: forget_removed
--- It leaves alone what another transaction writes anew, and so waits for none.
+-- name: purge_tombstones
+-- It skips rows that another transaction has locked, so it does not wait.
 WITH oldest AS MATERIALIZED (
     SELECT kind, id FROM record
     WHERE organization_id = :organization_id AND length(body) = 0 AND kind <> 'forgotten' AND version <= :version

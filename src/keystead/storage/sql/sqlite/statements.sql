@@ -118,7 +118,7 @@ WHERE kind = :kind AND value IN (SELECT value FROM json_each(:values))
 UPDATE organization SET version = :after_number, changed_by = :after_changed_by
 WHERE id = :organization_id AND version = :before_number AND changed_by = :before_changed_by;
 
--- name: forget_removed
+-- name: purge_tombstones
 WITH oldest AS (
     SELECT kind, id FROM record
     WHERE organization_id = :organization_id AND length(body) = 0 AND kind <> 'forgotten' AND version <= :version

@@ -1,5 +1,4 @@
-"""Deletes rows in small steps: rows of deleted wallets and organizations, and removed records that no process
-needs.
+"""Deletes rows in small steps: rows of deleted wallets and organizations, and old tombstones of removed records.
 
 Here: which step is next. Not here: when steps are taken (`server.deletions`), the transactions.
 
@@ -18,7 +17,7 @@ import msgspec
 from keystead.organizations.lookups import LookupKind
 from keystead.storage.rows import WHOLE_ORGANIZATION
 from keystead.storage.statements import Reads, Statement
-from keystead.storage.write_set import Emptying, Forgetting, WriteSet
+from keystead.storage.write_set import OrganizationPurge, TombstonePurge, WriteSet
 
 
 class Deletion(msgspec.Struct, frozen=True):
@@ -36,10 +35,10 @@ class Select(Protocol):
     async def __call__(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]: ...
 
 
-class Cleaner:
+class Purger:
     """`select` reads; `write` writes rows of an organization in a transaction. Both raise Unavailable."""
 
-    def __init__(self, reads: Reads, select: Select, write: Callable[[str, WriteSet], Awaitable[None]]) -> None:
+    def __init__(self, reads: Reads, select: Select, write: Callable[[str, WriteSet], Awaitable[object]]) -> None:
         self._reads = reads
         self._select = select
         self._write = write
@@ -78,10 +77,10 @@ class Cleaner:
             if await self._select(statement, organization_id=organization_id)
         ]
 
-    async def forget_removed(self, organization_id: str, kept: int, limit: int) -> bool:
-        """Delete at most `limit` removed records, the oldest first. The `kept` newest ones stay. Returns False if
-        there was nothing to delete."""
-        step = await self._removed(organization_id, kept, limit)
+    async def purge_tombstones(self, organization_id: str, kept: int, limit: int) -> bool:
+        """Delete at most `limit` tombstones of an organization, the oldest first. The `kept` newest ones stay.
+        Returns False if there was nothing to delete."""
+        step = await self._tombstones(organization_id, kept, limit)
         if step is not None:
             await self._write(organization_id, step)
         return step is not None
@@ -106,11 +105,13 @@ class Cleaner:
         if selected:
             return WriteSet(deleted=[("lookup", tuple(key)) for key in selected])
         for table in await self.tables_with_rows(organization_id):
-            return WriteSet(cleanings=[Emptying(table, organization_id, limit)])
-        return await self._removed(organization_id, 0, limit)
+            return WriteSet(purges=[OrganizationPurge(table, organization_id, limit)])
+        return await self._tombstones(organization_id, 0, limit)
 
-    async def _removed(self, organization_id: str, kept: int, limit: int) -> WriteSet | None:
-        selected = await self._select(self._reads.newest_forgotten, organization_id=organization_id, kept=kept)
+    async def _tombstones(self, organization_id: str, kept: int, limit: int) -> WriteSet | None:
+        selected = await self._select(
+            self._reads.newest_purgeable_tombstone, organization_id=organization_id, kept=kept
+        )
         if not selected:
             return None
-        return WriteSet(cleanings=[Forgetting(organization_id, selected[0][0], limit)])
+        return WriteSet(purges=[TombstonePurge(organization_id, selected[0][0], limit)])
