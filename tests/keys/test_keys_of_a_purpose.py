@@ -138,7 +138,7 @@ def test_the_signature_of_a_webhook() -> None:
 
 
 def test_an_app_proof() -> None:
-    proof = ProofKey(SCALAR[::-1] + SCALAR).prove("a statement")
+    proof = ProofKey(SCALAR[::-1] + SCALAR).sign("a statement")
     signing = bytes.fromhex(proof.public_key)[65:]
     public_key = ecdsa.VerifyingKey.from_string(signing, ecdsa.NIST256p, hashlib.sha256)
     assert public_key.verify(bytes.fromhex(proof.signature), b"a statement")

@@ -6,7 +6,7 @@ import pytest
 
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import InvalidRequest
-from keystead.pipeline.states import Event, after
+from keystead.pipeline.states import Event, next_status
 
 WAITING = ("PENDING", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED")
 FINAL = ("COMPLETED", "FAILED", "REJECTED")
@@ -34,9 +34,9 @@ def test_the_table_is_complete() -> None:
 def test_transition(status: str, event: str, target: str | None) -> None:
     if target is None:
         with pytest.raises(InvalidRequest, match=f"already in status ACTIVITY_STATUS_{status}"):
-            after(ActivityStatus[status], Event[event])
+            next_status(ActivityStatus[status], Event[event])
     else:
-        assert after(ActivityStatus[status], Event[event]) is ActivityStatus[target]
+        assert next_status(ActivityStatus[status], Event[event]) is ActivityStatus[target]
 
 
 @pytest.mark.parametrize("status", ActivityStatus)

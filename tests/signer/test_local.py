@@ -219,9 +219,9 @@ def _prover(entropy: Callable[[int], bytes] | None = None) -> LocalSigner:
 def test_proofs_verify() -> None:
     payloads = ['{"type":"A"}', '{"name":"Zoë"}', ""]
     signer = _prover()
-    proofs = asyncio.run(signer.prove(payloads))
+    proofs = asyncio.run(signer.sign_app_proofs(payloads))
     assert [proof.proof_payload for proof in proofs] == payloads
-    assert asyncio.run(signer.prove([])) == ()
+    assert asyncio.run(signer.sign_app_proofs([])) == ()
     for proof in proofs:
         public_key, signature = bytes.fromhex(proof.public_key), bytes.fromhex(proof.signature)
         assert proof.scheme == "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
@@ -242,13 +242,13 @@ def test_proof_scalars_out_of_range_are_drawn_again() -> None:
     draws = iter([b"\xff" * 32, bytes(32), b"\x01" * 32, b"\xff" * 32, b"\x02" * 32])
     drawn = _prover(lambda size: next(draws))
     plain = _prover(_counting())
-    keys = {asyncio.run(signer.prove(["{}"]))[0].public_key for signer in (drawn, plain)}
+    keys = {asyncio.run(signer.sign_app_proofs(["{}"]))[0].public_key for signer in (drawn, plain)}
     assert len(keys) == 1
 
 
 def test_without_a_proof_key() -> None:
     with pytest.raises(Internal):
-        asyncio.run(SIGNER.prove(["{}"]))
+        asyncio.run(SIGNER.sign_app_proofs(["{}"]))
 
 
 def test_proof_key_of_another_master_key() -> None:

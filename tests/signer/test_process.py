@@ -98,7 +98,7 @@ def test_every_call_crosses(signer_process: SignerProcess) -> None:
         )
         signing |= {"key": standalone, "scheme": SignatureScheme.ED25519, "messages": [b"x", b"y"]}
         assert await signer.sign(**signing) == await LOCAL.sign(**signing)
-        (proof,) = await signer.prove(["{}"])
+        (proof,) = await signer.sign_app_proofs(["{}"])
         assert proof.proof_payload == "{}"
 
     asked(signer_process, use)

@@ -247,7 +247,7 @@ class FakeSigner:
     ) -> tuple[Signature, ...]:
         return tuple(Signature(hashlib.sha256(one).digest(), bytes(31) + b"\1") for one in messages)
 
-    async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
+    async def sign_app_proofs(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
         return tuple(AppProof(scheme="", public_key="", proof_payload=one, signature="") for one in payloads)
 
 

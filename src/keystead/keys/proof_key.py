@@ -1,6 +1,6 @@
 """The key that signs app proofs, the server's own statements.
 
-Not here: the statements (`pipeline.proofs`), where the key is stored.
+Not here: the statements (`pipeline.app_proofs`), where the key is stored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ProofKey:
         self._public_key = b"".join(point for point in points if point is not None).hex()
         self._signing_key = ec.derive_private_key(int.from_bytes(signing), ec.SECP256R1())
 
-    def prove(self, payload: str) -> AppProof:
+    def sign(self, payload: str) -> AppProof:
         der = self._signing_key.sign(payload.encode(), ec.ECDSA(hashes.SHA256()))
         r, s = decode_dss_signature(der)
         return AppProof(

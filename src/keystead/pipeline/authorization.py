@@ -136,10 +136,10 @@ def authorization_request(
 
 
 def _approvals(case: Case, organization: Organization) -> list[Proof]:
-    return [proof for proof in case.proofs if not _mfa_outstanding(case, organization, proof)]
+    return [proof for proof in case.proofs if not _approver_lacks_proofs(case, organization, proof)]
 
 
-def _mfa_outstanding(case: Case, organization: Organization, proof: Proof) -> bool:
+def _approver_lacks_proofs(case: Case, organization: Organization, proof: Proof) -> bool:
     """Whether the approval waits for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
     if proof.user_id == case.submitter_id:

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from keystead.api.errors import ServiceError
 from keystead.api.records import Evaluation
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.pipeline import states
 from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.app_proofs import app_proof_payloads
 from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.case import Case
 from keystead.pipeline.effects import new_organization_of, result_of, versioned_rows, write_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ExecutionResult
-from keystead.pipeline.proofs import proof_payloads
 from keystead.pipeline.requests import recorded_envelope
+from keystead.pipeline.states import next_status
 from keystead.pipeline.store import Commit
 
 
@@ -52,17 +52,17 @@ async def commit_of(
     if executed.refusal is not None:
         return commit_of_refusal(executed.refusal, activity, evaluation, basis, executed.rows)
     organization, rows = basis.organization, executed.rows
-    activity = replace(activity, status=states.after(activity.status, executed.event), failure=executed.failure)
+    activity = replace(activity, status=next_status(activity.status, executed.event), failure=executed.failure)
     write = new_organization = None
     if executed.output is not None:
         output = executed.output
         answered = result_of(case.version, output.result)
         recorded = output.recorded_result
         activity = replace(activity, result=answered if recorded is None else result_of(case.version, recorded))
-        asked = b'"generateAppProofs"' in activity.request  # cheaper than decoding every request
-        if asked and recorded_envelope(activity.request).generate_app_proofs:
-            payloads = proof_payloads(activity, organization, executed.output.derived, case.now_ms)
-            activity = replace(activity, app_proofs=await environment.signer.prove(payloads))
+        may_want_proofs = b'"generateAppProofs"' in activity.request  # cheaper than decoding every request
+        if may_want_proofs and recorded_envelope(activity.request).generate_app_proofs:
+            payloads = app_proof_payloads(activity, organization, executed.output.derived, case.now_ms)
+            activity = replace(activity, app_proofs=await environment.signer.sign_app_proofs(payloads))
         write = write_of(organization, executed.output, evaluation.id)
         assert write is None or case.operation.changes_organization, case.operation.name
         new_organization = new_organization_of(executed.output)

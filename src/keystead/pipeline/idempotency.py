@@ -45,7 +45,7 @@ class InFlightRequests:
             try:
                 await ready
             except asyncio.CancelledError:
-                if not ready.cancelled():  # it was the next before
+                if not ready.cancelled():  # it was let through, and then cancelled
                     self._next(key)
                 raise
         return self._recent.peek(key) is not None
@@ -55,7 +55,7 @@ class InFlightRequests:
         self._next(key)
 
     def _next(self, key: RequestKey) -> None:
-        """Let the request go on that waits longest, and no other: thousands may wait."""
+        """Let the request that waits longest continue. Only one continues, because thousands may wait."""
         waiting = self._waiting[key]
         while waiting:
             ready = waiting.popleft()
@@ -65,14 +65,14 @@ class InFlightRequests:
         del self._waiting[key]
 
 
-async def carried_out(request: ReceivedRequest, store: Store) -> RecordedActivity | None:
-    """The activity that the same bytes made or voted on before, in this or another process; None otherwise."""
-    activity = await _on_record(request, store)
-    return activity if activity is not None and is_done_by(request, activity) else None
+async def existing_activity(request: ReceivedRequest, store: Store) -> RecordedActivity | None:
+    """The activity that the same bytes made or voted on before, in this or another process, if they did."""
+    activity = await _recorded_activity(request, store)
+    return activity if activity is not None and was_carried_out(request, activity) else None
 
 
-def is_done_by(request: ReceivedRequest, activity: RecordedActivity) -> bool:
-    """Whether the activity on record shows that the same bytes were carried out before."""
+def was_carried_out(request: ReceivedRequest, activity: RecordedActivity) -> bool:
+    """Whether the activity on record shows that the request was carried out before: it has the request's vote."""
     return not request.is_vote or any(
         proof.user_id == request.caller.user.user_id and proof.fingerprint == request.submission.fingerprint
         for proof in activity.proofs
@@ -81,7 +81,7 @@ def is_done_by(request: ReceivedRequest, activity: RecordedActivity) -> bool:
 
 async def activity_voted_on(vote: ReceivedRequest, store: Store) -> RecordedActivity:
     """The activity that this request votes on. Raises NotFound if it is not on record."""
-    activity = await _on_record(vote, store)
+    activity = await _recorded_activity(vote, store)
     if activity is None:
         raise NotFound(
             f"No activity found with fingerprint {vote.activity_fingerprint[:100]!r}. Consensus activities "
@@ -90,5 +90,5 @@ async def activity_voted_on(vote: ReceivedRequest, store: Store) -> RecordedActi
     return activity
 
 
-async def _on_record(request: ReceivedRequest, store: Store) -> RecordedActivity | None:
+async def _recorded_activity(request: ReceivedRequest, store: Store) -> RecordedActivity | None:
     return await store.activity_with_fingerprint(request.organization_id, request.activity_fingerprint)

@@ -23,7 +23,7 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import ComputedOutput
 from keystead.pipeline.commit import PlannedCommit
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.idempotency import InFlightRequests, activity_voted_on, carried_out, is_done_by
+from keystead.pipeline.idempotency import InFlightRequests, activity_voted_on, existing_activity, was_carried_out
 from keystead.pipeline.load_context import operation_of
 from keystead.pipeline.organization_queue import OrganizationQueues, is_committed
 from keystead.pipeline.plan import plan
@@ -75,16 +75,16 @@ class Lifecycle:
         that the request came from. Raises ServiceError if the request is refused.
         """
         key = submission.organization_id, submission.fingerprint
-        was_here = await self._in_flight.join(key)
+        ended_recently = await self._in_flight.join(key)
         try:
             request = received(submission, caller, seen, source)
             if tokens := submission.id_tokens():
                 # An issuer may be slow, so its tokens are verified before the request queues. They are verified
                 # once, because they may have expired when the activity is executed or its bytes are sent again.
-                if (known := await carried_out(request, self._environment.store)) is not None:
+                if (known := await existing_activity(request, self._environment.store)) is not None:
                     return known
                 request = replace(request, submission=await self._with_identities(submission, tokens))
-            return await self._until_committed(request, repeated=was_here)
+            return await self._until_committed(request, repeated=ended_recently)
         finally:
             self._in_flight.finish(key)
 
@@ -111,7 +111,7 @@ class Lifecycle:
             except ServiceError:
                 # The same bytes may have been carried out before, in this or another process, and their effect
                 # may be the reason for this refusal.
-                if (known := await carried_out(request, self._environment.store)) is not None:
+                if (known := await existing_activity(request, self._environment.store)) is not None:
                     return known
                 raise
             if result is CommitResult.COMMITTED:
@@ -130,7 +130,7 @@ class Lifecycle:
             request.submission.envelope, environment.clock.caller_times_ms(), environment.settings.liveness
         )
         looks_on_record = attempt.looks_for_repeats and not request.is_vote
-        if looks_on_record and (known := await carried_out(request, self._environment.store)) is not None:
+        if looks_on_record and (known := await existing_activity(request, self._environment.store)) is not None:
             return PlannedCommit(activity=known), CommitResult.COMMITTED
         if attempt.number == 0 and not request.is_vote and not request.submission.operation.changes_organization:
             # A signature or a new sub-organization changes nothing that other decisions depend on, so the first
@@ -184,10 +184,10 @@ class Lifecycle:
 
         Raises ServiceError if the request is refused with nothing to commit.
         """
-        if voted_on is not None and is_done_by(request, voted_on):
+        if voted_on is not None and was_carried_out(request, voted_on):
             return PlannedCommit(activity=voted_on)
         planned = await plan(request, organization, voted_on, attempt.computed, self._environment)
         if planned.refusal is None or attempt.looks_for_repeats:
             return planned
-        known = await carried_out(request, self._environment.store)
+        known = await existing_activity(request, self._environment.store)
         return planned if known is None else PlannedCommit(activity=known)

@@ -15,11 +15,12 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
-from keystead.pipeline.case import Case, counted_proofs, owner_of, proof_of
+from keystead.pipeline.case import Case, owner_of
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import is_temporary
 from keystead.pipeline.operation import ActivityOperation
+from keystead.pipeline.proofs import counted_proofs, proof_of
 from keystead.pipeline.requests import Submission, recorded_request
 from keystead.policies.expression import CompiledExpression
 

@@ -31,12 +31,12 @@ CHARACTERS_WITHOUT_TURN_MAX: Final = 2_000
 PASSKEYS_WITHOUT_TURN_MAX: Final = 10
 """The most passkeys of one request that are verified without a turn. To verify more takes longer than 10 ms."""
 
-COSTLY_S: Final = 600.0
-"""Seconds after a long piece in which further pieces of its kind and organization wait for a turn. An organization
-does not wait before its first long piece. Therefore 40 organizations can do 40 long pieces together, once in this
-time."""
+TURNS_AFTER_LONG_S: Final = 600.0
+"""For this many seconds after a long piece, further pieces of its kind and organization wait for a turn. An
+organization does not wait before its first long piece. Therefore 40 organizations can do 40 long pieces together,
+once in this time."""
 
-_COSTLY_MAX: Final = 10_000
+_LONG_MAX: Final = 10_000
 """The most organizations whose long pieces are remembered. The least recently used is forgotten first."""
 
 
@@ -49,7 +49,7 @@ class LongWork:
         self._free = asyncio.Lock()
         # One piece of each organization waits for its turn. The others wait for that one.
         self._of_organization: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._costly_until_s = Lru[tuple[str, str], float](_COSTLY_MAX)
+        self._turns_until_s = Lru[tuple[str, str], float](_LONG_MAX)
 
     @asynccontextmanager
     async def turn(self, organization_id: str) -> AsyncIterator[None]:
@@ -97,7 +97,7 @@ class LongWork:
         return await self._run((organization_id, "transaction"), work)
 
     async def _run(self, kind: tuple[str, str], work: Callable[[], T]) -> T:
-        if (self._costly_until_s.get(kind) or 0.0) < time.monotonic():
+        if (self._turns_until_s.get(kind) or 0.0) < time.monotonic():
             return self._run_timed(kind, work)
         async with self.turn(kind[0]):
             return self._run_timed(kind, work)
@@ -108,4 +108,4 @@ class LongWork:
             return work()
         finally:
             if self._processor_s() - began_s > LONG_S:
-                self._costly_until_s.put(kind, time.monotonic() + COSTLY_S)
+                self._turns_until_s.put(kind, time.monotonic() + TURNS_AFTER_LONG_S)

@@ -14,9 +14,9 @@ from keystead.pipeline.activity import Proof
 from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.expression import CompiledExpression
 
-STEPS_MAX: Final = 5_000
-"""Most evaluation steps of one condition. A user has some ten conditions, and they are evaluated for each user
-who approves. A condition that takes more steps is unreadable, and therefore holds."""
+CONDITION_STEPS_MAX: Final = 5_000
+"""The most steps of evaluating one condition. A user has some ten conditions, and they are evaluated for each user
+who approves. A condition that takes more is unreadable, and therefore holds."""
 
 DEFAULT_SESSION_ID = "00000000-0000-0000-0000-000000000000"
 """The profile id that stands for a session without a profile in an authentication method."""
@@ -79,10 +79,10 @@ def enforced_policy(
 
 
 def _holds(condition: CompiledExpression, context: EvaluationContext, has_unreadable_call: bool) -> bool:
-    value = condition.evaluate(context, STEPS_MAX)
+    value = condition.evaluate(context, CONDITION_STEPS_MAX)
     if isinstance(value, bool):
         return value
-    possible = condition.evaluate_three_valued(context, STEPS_MAX)
+    possible = condition.evaluate_three_valued(context, CONDITION_STEPS_MAX)
     return possible.value is not False and (has_unreadable_call or possible.unreadable)
 
 

@@ -72,8 +72,8 @@ class OpenActivities:
             activity.id, activity.revision, activity.approvals_since_ms, organization.version, user_id, now_s=None
         )
         timed = timeless._replace(now_s=now_s)
-        for basis in (timeless, timed):
-            if (known := self._vote_rights.get(basis)) is not None:
+        for key in (timeless, timed):
+            if (known := self._vote_rights.get(key)) is not None:
                 return known
         case = await self.case_of(activity, organization, (user_id,))
         rights = await environment.long_work.decide(

@@ -1,7 +1,7 @@
 """The step that plans the commit of a submission or a vote on one version of its organization.
 
-Here: the versions that it is decided on, whether the caller is still one, the webhook events. Not here: the queue
-and the write (`lifecycle`), the plan of a submission (`submit`) and of a vote (`vote`).
+Here: the versions that it is decided on, whether the caller still has the key, the webhook events. Not here: the
+queue and the write (`lifecycle`), the plan of a submission (`submit`) and of a vote (`vote`).
 """
 
 from __future__ import annotations

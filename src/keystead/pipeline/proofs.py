@@ -1,117 +1,82 @@
-"""The statements of app proofs: that policies allowed an activity, and that an address was derived.
+"""The vote and the proof that a caller's stamp gives, and the proofs of an activity that count.
 
-Here: the JSON texts; the proof key signs their exact bytes. Not here: the key and the signature (`signer`). A
-proof shows which server answered. It does not attest the hardware of the server.
+Not here: what a credential proves to an MFA policy (`mfa`), app proofs (`app_proofs`), the plan of a vote (`vote`).
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from keystead.api.enums import VoteSelection
-from keystead.api.records import Vote, WalletAccount
-from keystead.api.rendering import encode
+from keystead.api.enums import CredentialType, VoteSelection
+from keystead.api.records import Timestamp, User, Vote
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import RecordedActivity
+from keystead.organizations.principals import Principal, contact_record_id
+from keystead.pipeline.activity import Proof, RecordedActivity
+from keystead.pipeline.requests import Submission
 
 
-def proof_payloads(
-    activity: RecordedActivity, organization: Organization, derived: Sequence[WalletAccount], now_ms: int
-) -> list[str]:
-    """The statements about an executed activity: that it was allowed, then each derived address.
-
-    The digest of the decision's context covers the activity's id, type and fingerprint. The digest of the
-    organization's data covers its id and version. Both can be computed again from the record.
-    """
-    version = organization.version
-    outcome = policy_outcome_payload(
-        timestamp_ms=now_ms,
-        organization_id=organization.id,
-        outcome="OUTCOME_ALLOW",
-        decision_context_digest=_digest(
-            {"activityId": activity.id, "fingerprint": activity.fingerprint, "type": activity.type}
-        ),
-        organization_data_digest=_digest(
-            {"organizationId": organization.id, "version": version.number, "changedBy": version.changed_by}
-        ),
-        parent_organization_data_digest="",
-        votes=activity.votes,
-    )
-    return [outcome] + [
-        address_derivation_payload(
-            timestamp_ms=now_ms,
-            organization_id=organization.id,
-            wallet_id=account.wallet_id,
-            derivation_path=account.path,
-            address=account.address,
-        )
-        for account in derived
-    ]
-
-
-def address_derivation_payload(
-    *, timestamp_ms: int, organization_id: str, wallet_id: str, derivation_path: str, address: str
-) -> str:
-    """This wallet has this address at this path, in the requested spelling. Time in milliseconds since the
-    epoch."""
-    return _payload(
-        "APP_PROOF_TYPE_ADDRESS_DERIVATION",
-        timestamp_ms,
-        "addressDerivationProof",
-        {
-            "organizationId": organization_id,
-            "walletId": wallet_id,
-            "derivationPath": derivation_path,
-            "address": address,
-        },
+def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
+    """The proof that the caller's stamp on this request gives."""
+    return Proof(
+        user_id=caller.user.user_id,
+        record_id=caller.record_id,
+        type=caller.credential_type,
+        public_key=caller.proven.public_key,
+        credential_id=caller.proven.credential_id or "",
+        at_ms=now_ms,
+        registered_at_ms=_registered_at_ms(caller.user, caller.record_id),
+        fingerprint=submission.fingerprint,
+        session_profile_id=caller.session_profile_id,
+        identities=submission.identities,
     )
 
 
-def policy_outcome_payload(
-    *,
-    timestamp_ms: int,
-    organization_id: str,
-    outcome: str,
-    decision_context_digest: str,
-    organization_data_digest: str,
-    parent_organization_data_digest: str,
-    votes: Sequence[Vote],
-) -> str:
-    """What the policies decided (`outcome`, e.g. OUTCOME_ALLOW), on which data, and who approved.
-
-    Digests are hex. The payload states the approvals among `votes`, in their order, with what the users signed.
-    Time in milliseconds since the epoch.
-    """
-    return _payload(
-        "APP_PROOF_TYPE_POLICY_OUTCOME",
-        timestamp_ms,
-        "policyOutcomeProof",
-        {
-            "organizationId": organization_id,
-            "outcome": outcome,
-            "decisionContextDigest": decision_context_digest,
-            "organizationDataDigest": organization_data_digest,
-            "parentOrganizationDataDigest": parent_organization_data_digest,
-            "userRequestApprovals": [
-                {
-                    "scheme": vote.scheme,
-                    "publicKey": vote.public_key,
-                    "message": vote.message,
-                    "signature": vote.signature,
-                }
-                for vote in votes
-                if vote.selection is VoteSelection.APPROVED
-            ],
-        },
+def vote_of(
+    selection: VoteSelection, activity_id: str, submission: Submission, caller: Principal, vote_id: str, now_ms: int
+) -> Vote:
+    """The caller's vote, proved by the stamp on the submission."""
+    return Vote(
+        id=vote_id,
+        user_id=caller.user.user_id,
+        user=caller.user,
+        activity_id=activity_id,
+        selection=selection,
+        message=submission.request.decode(),
+        public_key=caller.proven.public_key,
+        signature=caller.proven.signature,
+        scheme=caller.proven.scheme,
+        created_at=Timestamp.from_ms(now_ms),
     )
 
 
-def _payload(proof_type: str, timestamp_ms: int, member: str, statement: Mapping[str, Any]) -> str:
-    payload = {"type": proof_type, "timestampMs": str(timestamp_ms), member: statement}
-    return encode(payload).decode()
+def _registered_at_ms(user: User, record_id: str) -> int:
+    """When the user's credential of this id was registered. Raises ValueError if the user has no such
+    credential."""
+    for api_key in user.api_keys:
+        if api_key.api_key_id == record_id:
+            return api_key.created_at.epoch_ms
+    for authenticator in user.authenticators:
+        if authenticator.authenticator_id == record_id:
+            return authenticator.created_at.epoch_ms
+    for provider in user.oauth_providers:
+        if provider.provider_id == record_id:
+            return provider.created_at.epoch_ms
+    contacts = (CredentialType.EMAIL_OTP, CredentialType.SMS_OTP)
+    if record_id in [contact_record_id(user, type_) for type_ in contacts]:
+        return 0  # no time is on record for contacts; to change one takes every MFA step (ADDS_CREDENTIALS)
+    raise ValueError(f"user {user.user_id} has no credential {record_id}")
 
 
-def _digest(facts: Mapping[str, Any]) -> str:
-    return hashlib.sha256(encode(facts)).hexdigest()
+def counted_proofs(activity: RecordedActivity, organization: Organization) -> tuple[Proof, ...]:
+    """The proofs of the approvals that count, one for each credential.
+
+    An approval counts if it has not lapsed, was not withdrawn, and its user still exists. Its credential may have
+    been deleted since: what it signed stays signed."""
+    approving = {
+        vote.user_id
+        for vote in activity.votes
+        if vote.selection is VoteSelection.APPROVED and vote.user_id in organization.users
+    }
+    counted: dict[str, Proof] = {}
+    for proof in activity.proofs:
+        if proof.user_id in approving and proof.at_ms >= activity.approvals_since_ms:
+            counted.setdefault(proof.record_id, proof)
+    return tuple(counted.values())

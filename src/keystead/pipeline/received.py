@@ -33,6 +33,7 @@ class ReceivedRequest(msgspec.Struct, frozen=True):
 def received(
     submission: Submission, caller: Principal, seen: Organization, source: SourceAddress
 ) -> ReceivedRequest:
+    """The request, with what it votes on if it is a vote."""
     is_vote = submission.operation.vote is not None
     fingerprint = submission.intent.fingerprint if is_vote else submission.fingerprint  # type: ignore[attr-defined]
     return ReceivedRequest(submission, caller, seen, source, submission.organization_id, is_vote, fingerprint)

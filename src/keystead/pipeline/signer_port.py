@@ -267,6 +267,6 @@ class Signer(Protocol):
         """The 32 bytes of a key, in a bundle as in `export_wallet`."""
         ...
 
-    async def prove(self, payloads: Many[Text]) -> tuple[AppProof, ...]:
+    async def sign_app_proofs(self, payloads: Many[Text]) -> tuple[AppProof, ...]:
         """Sign each payload (JSON text) with the server's proof key."""
         ...

@@ -28,7 +28,7 @@ _OPEN = (
     ActivityStatus.CONSENSUS_NEEDED,
     ActivityStatus.AUTHENTICATORS_NEEDED,
 )
-_AFTER: Mapping[Event, ActivityStatus] = {
+_NEXT: Mapping[Event, ActivityStatus] = {
     Event.EXECUTED: ActivityStatus.COMPLETED,
     Event.FAILED: ActivityStatus.FAILED,
     Event.LACKS_CONSENSUS: ActivityStatus.CONSENSUS_NEEDED,
@@ -37,21 +37,21 @@ _AFTER: Mapping[Event, ActivityStatus] = {
 }
 
 TRANSITIONS: Mapping[tuple[ActivityStatus, Event], ActivityStatus] = {
-    (status, event): after
+    (status, event): next_
     for status in _OPEN
-    for event, after in _AFTER.items()
+    for event, next_ in _NEXT.items()
     # A submission does not reject itself. If its execution fails at once, it is refused and becomes no activity.
     if not (status is ActivityStatus.CREATED and event in (Event.REJECTED, Event.FAILED))
 }
 """The next status by status and event. CREATED stands for a submission that is being decided."""
 
 
-def after(status: ActivityStatus, event: Event) -> ActivityStatus:
-    """The next status. Raises InvalidRequest for a vote on an activity in a final status."""
-    next_status = TRANSITIONS.get((status, event))
-    if next_status is None:
+def next_status(status: ActivityStatus, event: Event) -> ActivityStatus:
+    """The status after the event. Raises InvalidRequest for a vote on an activity in a final status."""
+    next_ = TRANSITIONS.get((status, event))
+    if next_ is None:
         raise InvalidRequest(f"the activity is already in status {status}; votes on it are closed")
-    return next_status
+    return next_
 
 
 def chosen_by_developer(status: ActivityStatus, chosen: ActivityStatus) -> ActivityStatus:

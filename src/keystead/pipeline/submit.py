@@ -12,13 +12,14 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.authorization import authorize_activity
 from keystead.pipeline.basis import Basis
-from keystead.pipeline.case import Case, vote_of
+from keystead.pipeline.case import Case
 from keystead.pipeline.chosen_status import plan_in_chosen_status
 from keystead.pipeline.commit import PlannedCommit, commit_of, commit_of_refusal
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import execute
 from keystead.pipeline.load_context import case_of_submission
 from keystead.pipeline.parent_users import check_no_mfa_is_avoided, check_waits_for_nobody
+from keystead.pipeline.proofs import vote_of
 from keystead.pipeline.requests import Submission
 from keystead.policies.denial import denied
 

@@ -19,13 +19,14 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, decision_on, may_approve
 from keystead.pipeline.basis import Basis
-from keystead.pipeline.case import Case, proof_of, vote_of
+from keystead.pipeline.case import Case
 from keystead.pipeline.commit import PlannedCommit, commit_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import execute
 from keystead.pipeline.load_context import case_of_activity, scope_of
+from keystead.pipeline.proofs import proof_of, vote_of
 from keystead.pipeline.requests import Submission
-from keystead.pipeline.states import Event, after
+from keystead.pipeline.states import Event, next_status
 from keystead.policies.authorize import Decision, Rule
 from keystead.policies.denial import denied
 
@@ -57,15 +58,14 @@ async def plan_vote(
     before = await _authorize_voter(activity, case, submission, caller, basis, environment)
     ballot = _with_vote(activity, case, submission, caller, environment)
     authorized = await _authorize_vote(ballot, before, submission, basis, environment)
-    if ballot.repeats and after(activity.status, authorized.event) is activity.status:
+    if ballot.repeats and next_status(activity.status, authorized.event) is activity.status:
         return PlannedCommit(activity=on_record)
     evaluation = authorized.evaluation(environment.new_id(), activity, ballot.vote, basis.now_ms)
     executed = await execute(authorized.event, ballot.activity, ballot.case, basis, environment)
     planned = await commit_of(ballot.activity, executed, ballot.case, basis, evaluation, environment)
     if voter_id != activity.submitter_id and planned.commit is not None:
-        return replace(
-            planned, activity=planned.commit.activity
-        )  # only the submitter gets the secrets of the result
+        # Only the submitter gets the secrets of the result.
+        return replace(planned, activity=planned.commit.activity)
     return planned
 
 

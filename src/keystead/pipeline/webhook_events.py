@@ -66,10 +66,10 @@ def _rows(
     activity: RecordedActivity, wanted: Sequence[tuple[str, str]], environment: Environment, now_ms: int
 ) -> Iterator[VersionedRow]:
     """The event, and a delivery for each of the endpoints, which are named with their organizations."""
-    rules = environment.settings.webhooks
+    settings = environment.settings.webhooks
     row_id, event_id = event_row_id(activity.id, activity.revision), environment.new_id()
-    give_up_at_ms = now_ms + rules.last_ms
-    form = Form.DOCUMENTED if rules.documented_form else Form.SDK
+    give_up_at_ms = now_ms + settings.last_ms
+    form = Form.DOCUMENTED if settings.documented_form else Form.SDK
     body = _body(activity, environment.catalogue, form)
     yield WebhookEvent(id=row_id, expires_at_ms=give_up_at_ms + _READ_AFTER_MS, body=body)
     for endpoint_id, holder_id in wanted:

@@ -45,7 +45,7 @@ from keystead.server.activity_warnings import log_activity_warnings
 from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.auth_proxy import AuthProxyEndpoints
-from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove
+from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, authenticate
 from keystead.server.callers import reader, submitter
 from keystead.server.concurrency_limit import RequestGroup
 from keystead.server.console_files import ConsoleAnswers, is_console, without_secret
@@ -217,7 +217,7 @@ class Application:
     async def _answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         service, body, form = self._service, request.body, self._form(request)
         async with self._large_requests.turn(body):
-            proven = await prove(_stamps(request), body, operation, service.verifiers)
+            proven = await authenticate(_stamps(request), body, operation, service.verifiers)
             query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
 
@@ -279,7 +279,7 @@ class Application:
         its sender may read."""
         service = self._service
         async with self._large_requests.turn(body):
-            proven = await prove(stamps, body, operation, service.verifiers)
+            proven = await authenticate(stamps, body, operation, service.verifiers)
             submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
         if proven.identity is not None and operation.name == "stamp_login":

@@ -66,7 +66,7 @@ class Verifiers(msgspec.Struct, frozen=True):
     clock: Clock
 
 
-async def prove(
+async def authenticate(
     stamps: Mapping[bytes, bytes], body: bytes, operation: Operation, verifiers: Verifiers
 ) -> ProvenKey:
     """Verify the request's one stamp over the exact body bytes.
@@ -97,9 +97,9 @@ async def prove(
             credential_types=(CREDENTIAL_TYPES if operation.for_recovery else _WITHOUT_RECOVERY)[stamp.scheme],
         )
     if header == WEBAUTHN_STAMP:
-        return await _prove_passkey(value, body, verifiers.store)
+        return await _authenticate_passkey(value, body, verifiers.store)
     if header == ATTESTED_STAMP:
-        return await _prove_attested(value, body, operation, verifiers)
+        return await _authenticate_attested(value, body, operation, verifiers)
     return _read_only_session(value, operation)
 
 
@@ -117,7 +117,9 @@ def _read_only_session(value: bytes, operation: Operation) -> ProvenKey:
     )
 
 
-async def _prove_attested(value: bytes, body: bytes, operation: Operation, verifiers: Verifiers) -> ProvenKey:
+async def _authenticate_attested(
+    value: bytes, body: bytes, operation: Operation, verifiers: Verifiers
+) -> ProvenKey:
     """Verify that the key signed the body and that the token names the key, and read what the token proves about
     the user."""
     stamp = read_attested_stamp(value)
@@ -174,7 +176,7 @@ async def _proven_identity(stamp: AttestedStamp, verifiers: Verifiers) -> Proven
     return identity
 
 
-async def _prove_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
+async def _authenticate_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
     """Verify a passkey's assertion. It names a credential, not a key. The key is on record in the organization
     that the body names, so this member of the body is read before the signature is verified."""
     from keystead.stamps import webauthn  # slow to import, and a server must start fast

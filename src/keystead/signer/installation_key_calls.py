@@ -48,8 +48,8 @@ class InstallationKeyCalls(HeldKeys):
             raise Internal("this server has no key that OAuth2 client secrets are encrypted to")
         return self._client_secret_key.open(envelope)
 
-    async def prove(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
+    async def sign_app_proofs(self, payloads: Sequence[str]) -> tuple[AppProof, ...]:
         """Sign the UTF-8 bytes of each payload. Raises Internal if the server has no proof key."""
         if self._proof_key is None:
             raise Internal("this server has no proof key")
-        return tuple(self._proof_key.prove(payload) for payload in payloads)
+        return tuple(self._proof_key.sign(payload) for payload in payloads)

@@ -26,7 +26,7 @@ from keystead.organizations.ip_allowlists import EXEMPT
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.requests import read_submission
 from keystead.pipeline.signer_values import AccountRequest
-from keystead.server.authentication import API_KEY_STAMP, prove
+from keystead.server.authentication import API_KEY_STAMP, authenticate
 from keystead.server.callers import submitter
 from keystead.server.development.fixture_file import (
     FixtureApiKey,
@@ -278,7 +278,7 @@ class _Submitter:
         ).encode()
         _, stamp = ApiKeyStamper(root.public_key, root.private_key).stamp(body)
         try:
-            proven = await prove({API_KEY_STAMP: stamp.encode()}, body, operation, service.verifiers)
+            proven = await authenticate({API_KEY_STAMP: stamp.encode()}, body, operation, service.verifiers)
             submission = read_submission(operation, body)
             organization, caller = await submitter(service.store, submission, proven, now_ms, EXEMPT)
             submission = replace(submission, organization_id=organization.id)
