@@ -7,7 +7,7 @@ import pytest
 from keystead.api.identifiers import new_id
 from keystead.operations.sub_organizations import DeleteSubOrganizationResult
 from keystead.organizations.attachments import RemovedOrganizationContents
-from keystead.organizations.governance import deletion_changes
+from keystead.organizations.deletion import deletion_changes
 from keystead.organizations.organization import apply
 from keystead.pipeline import effects
 from keystead.pipeline.effects import lookups_of, write_of

@@ -41,7 +41,7 @@ class Database:
 
 def by_key(organization: Organization | None) -> dict[tuple[str, str], Record]:
     maps = organization.maps.values() if organization else ()
-    return {(map_.word, id_): record for map_ in maps for id_, record in map_.items()}
+    return {(map_.stored_name, id_): record for map_ in maps for id_, record in map_.items()}
 
 
 def history(length: int = 1) -> list[Organization]:

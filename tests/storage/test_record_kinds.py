@@ -46,7 +46,7 @@ TOYS = Limit(name="toys", default=3, description="Most toys of an organization."
 
 
 class Toys(RecordMap[Toy], frozen=True):
-    word = "toy"
+    stored_name = "toy"
     record = Toy
     id_field = "toy_id"
     limits = (TOYS,)
@@ -241,7 +241,7 @@ def test_a_kind_that_is_not_listed_is_an_error() -> None:
 
 
 class Twin(RecordMap[Toy], frozen=True):
-    word = "twin"
+    stored_name = "twin"
     record = Toy
     id_field = "toy_id"
 

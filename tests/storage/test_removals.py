@@ -38,7 +38,7 @@ ALL = Page(limit=100)
 
 
 def removal(record: Record) -> Remove:
-    return Remove(type(record), RECORD_KINDS.of_record[type(record)].id_of(record))
+    return Remove(type(record), RECORD_KINDS.by_record_type[type(record)].id_of(record))
 
 
 def removals(organization: Organization) -> list[Remove]:
@@ -59,7 +59,7 @@ def test_removed_records_of_every_kind(database: str) -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
             await other.organization(history.head.id)
-            assert {type(record) for record in records_of(history.head)} == set(RECORD_KINDS.of_record)
+            assert {type(record) for record in records_of(history.head)} == set(RECORD_KINDS.by_record_type)
             tag = a_tag()
             steps: list[Record | Remove] = [tag, removal(tag), replace(tag, tag_name="again"), removal(tag)]
             for step in (*steps, *reversed(removals(history.head))):

@@ -21,6 +21,7 @@ from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.operation import user_of_intent
 
 AT_ONCE = 20
 """Most API keys that one request may add or delete."""
@@ -44,17 +45,13 @@ def _from_v1(intent: CreateApiKeysIntent) -> CreateApiKeysIntentV2:
     return CreateApiKeysIntentV2(api_keys=tuple(map(upgraded_api_key, intent.api_keys)), user_id=intent.user_id)
 
 
-def _owner(intent: CreateApiKeysIntentV2) -> str:
-    return intent.user_id
-
-
 async def _held_by_siblings(source: ContextSource, intent: CreateApiKeysIntentV2) -> HeldBySiblings:
     return await held_by_siblings(source, api_keys=intent.api_keys)
 
 
 @activity(
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2",
-    owner=_owner,
+    owner=user_of_intent,
     load_context=_held_by_siblings,
     context_is_own=False,
     accepts=(older("ACTIVITY_TYPE_CREATE_API_KEYS", _from_v1),),
@@ -87,11 +84,7 @@ class DeleteApiKeysResult(Wire, frozen=True):
     api_key_ids: tuple[str, ...]
 
 
-def _deleted_owner(intent: DeleteApiKeysIntent) -> str:
-    return intent.user_id
-
-
-@activity("ACTIVITY_TYPE_DELETE_API_KEYS", owner=_deleted_owner)
+@activity("ACTIVITY_TYPE_DELETE_API_KEYS", owner=user_of_intent)
 def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> ExecutionOutput[DeleteApiKeysResult]:
     """Delete API keys of a user, who must keep a lasting credential."""
     user, removed = without_credentials(

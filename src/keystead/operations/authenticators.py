@@ -31,6 +31,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.operation import user_of_intent
 
 AT_ONCE = 10
 """Most authenticators that one request may add or delete."""
@@ -56,17 +57,13 @@ def _from_v1(intent: CreateAuthenticatorsIntent) -> CreateAuthenticatorsIntentV2
     )
 
 
-def _owner(intent: CreateAuthenticatorsIntentV2) -> str:
-    return intent.user_id
-
-
 async def _held_by_siblings(source: ContextSource, intent: CreateAuthenticatorsIntentV2) -> HeldBySiblings:
     return await held_by_siblings(source, authenticators=intent.authenticators)
 
 
 @activity(
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
-    owner=_owner,
+    owner=user_of_intent,
     load_context=_held_by_siblings,
     context_is_own=False,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
@@ -124,11 +121,7 @@ class DeleteAuthenticatorsResult(Wire, frozen=True):
     authenticator_ids: tuple[str, ...]
 
 
-def _deleted_owner(intent: DeleteAuthenticatorsIntent) -> str:
-    return intent.user_id
-
-
-@activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", owner=_deleted_owner)
+@activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", owner=user_of_intent)
 def delete_authenticators(
     execution: Execution, intent: DeleteAuthenticatorsIntent
 ) -> ExecutionOutput[DeleteAuthenticatorsResult]:

@@ -136,7 +136,7 @@ def older(
 def activity(
     activity_type: str,
     *,
-    owner: Callable[[Any], str] | None = None,
+    owner: Callable[[Any], str | None] | None = None,
     vote: VoteSelection | None = None,
     before_session: bool = False,
     for_recovery: bool = False,

@@ -33,6 +33,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.operation import user_of_intent
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_RECOVERY,
@@ -108,17 +109,13 @@ class RecoverUserResult(Wire, frozen=True):
     authenticator_id: tuple[str, ...]
 
 
-def _owner(intent: RecoverUserIntent) -> str:
-    return intent.user_id
-
-
 async def _held_by_siblings(source: ContextSource, intent: RecoverUserIntent) -> HeldBySiblings:
     return await held_by_siblings(source, authenticators=(intent.authenticator,))
 
 
 @activity(
     "ACTIVITY_TYPE_RECOVER_USER",
-    owner=_owner,
+    owner=user_of_intent,
     load_context=_held_by_siblings,
     context_is_own=False,
     for_recovery=True,

@@ -26,7 +26,7 @@ from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_v
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import THE_SUBMITTER
+from keystead.pipeline.operation import the_submitter
 from keystead.sessions.key_binding import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
@@ -51,11 +51,7 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
     return await session_context(source, intent.public_key, intent.session_profile_id)
 
 
-def _by_submitter(_: StampLoginIntent) -> str:
-    return THE_SUBMITTER
-
-
-@activity("ACTIVITY_TYPE_STAMP_LOGIN", owner=_by_submitter, load_context=_stamp_login_context, before_session=True)
+@activity("ACTIVITY_TYPE_STAMP_LOGIN", owner=the_submitter, load_context=_stamp_login_context, before_session=True)
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
 ) -> ExecutionOutput[StampLoginResult]:

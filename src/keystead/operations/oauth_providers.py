@@ -31,6 +31,7 @@ from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.operation import user_of_intent
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""
@@ -58,10 +59,6 @@ def _from_v1(intent: CreateOauthProvidersIntent) -> CreateOauthProvidersIntentV2
     )
 
 
-def _owner(intent: CreateOauthProvidersIntentV2) -> str:
-    return intent.user_id
-
-
 def _tokens(intent: CreateOauthProvidersIntentV2) -> dict[str, str]:
     return tokens_of(intent.oauth_providers, _FIELD)
 
@@ -75,7 +72,7 @@ async def _client_ids(source: ContextSource, _: CreateOauthProvidersIntentV2) ->
 
 @activity(
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
-    owner=_owner,
+    owner=user_of_intent,
     oidc_tokens=_tokens,
     load_context=_client_ids,
     context_is_own=False,
@@ -132,11 +129,7 @@ class DeleteOauthProvidersResult(Wire, frozen=True):
     provider_ids: tuple[str, ...]
 
 
-def _deleted_owner(intent: DeleteOauthProvidersIntent) -> str:
-    return intent.user_id
-
-
-@activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", owner=_deleted_owner)
+@activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", owner=user_of_intent)
 def delete_oauth_providers(
     execution: Execution, intent: DeleteOauthProvidersIntent
 ) -> ExecutionOutput[DeleteOauthProvidersResult]:

@@ -16,9 +16,9 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations.declare import activity
 from keystead.operations.organizations import Feature, shown_features
-from keystead.organizations.governance import new_quorum
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Put, apply
+from keystead.organizations.root_quorum import new_quorum
 from keystead.organizations.users import check_can_authenticate
 from keystead.organizations.webhook_addresses import check_url
 from keystead.pipeline.execution_values import Execution, ExecutionOutput

@@ -64,9 +64,9 @@ def _from_v1(intent: CreateReadWriteSessionIntent) -> CreateReadWriteSessionInte
     )
 
 
-def _owner(intent: CreateReadWriteSessionIntentV2) -> str:
+def _owner(intent: CreateReadWriteSessionIntentV2) -> str | None:
     if isinstance(intent, _ByEmail):
-        return "unknown: named by an e-mail address"
+        return None  # an e-mail address names the user
     return intent.user_id or THE_SUBMITTER
 
 

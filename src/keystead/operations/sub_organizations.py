@@ -42,11 +42,12 @@ from keystead.operations.verification_tokens import (
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
 from keystead.organizations.contacts import normalized_contact
+from keystead.organizations.deletion import deletion_changes
 from keystead.organizations.google_accounts import changes_for_google_email, client_ids_of
-from keystead.organizations.governance import deletion_changes, new_quorum
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Put, Version, apply, from_records
+from keystead.organizations.root_quorum import new_quorum
 from keystead.organizations.verified_contacts import changes_for_verified_contact
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, NewOrganization

@@ -16,11 +16,12 @@ from keystead.operations.declare import activity
 from keystead.operations.verification_tokens import check_own_contact, is_used_up, use_records
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
-from keystead.organizations.governance import check_can_still_authenticate, check_not_in_quorum
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Change, Put, Remove
+from keystead.organizations.root_quorum import check_not_in_quorum
 from keystead.organizations.tags import check_tags
+from keystead.organizations.users import check_can_authenticate
 from keystead.organizations.verified_contacts import (
     changes_for_changed_contacts,
     changes_for_removed_user,
@@ -28,6 +29,7 @@ from keystead.organizations.verified_contacts import (
 )
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.operation import user_of_intent
 
 AT_ONCE = 1_000
 """Most users that one request may delete."""
@@ -48,11 +50,7 @@ class UpdateUserResult(Wire, frozen=True):
     user_id: str
 
 
-def _owner(intent: UpdateUserIntent | UpdateUserEmailIntent | UpdateUserPhoneNumberIntent) -> str:
-    return intent.user_id
-
-
-@activity("ACTIVITY_TYPE_UPDATE_USER", owner=_owner)
+@activity("ACTIVITY_TYPE_UPDATE_USER", owner=user_of_intent)
 def update_user(execution: Execution, intent: UpdateUserIntent) -> ExecutionOutput[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
     user = execution.organization.record(Users, intent.user_id)
@@ -102,7 +100,9 @@ async def _email_token_used_up(source: ContextSource, intent: UpdateUserEmailInt
     return await is_used_up(source, intent.verification_token)
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=_owner, load_context=_email_token_used_up, context_is_own=False)
+@activity(
+    "ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=user_of_intent, load_context=_email_token_used_up, context_is_own=False
+)
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
 ) -> ExecutionOutput[UpdateUserEmailResult]:
@@ -129,7 +129,10 @@ async def _phone_token_used_up(source: ContextSource, intent: UpdateUserPhoneNum
 
 
 @activity(
-    "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", owner=_owner, load_context=_phone_token_used_up, context_is_own=False
+    "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER",
+    owner=user_of_intent,
+    load_context=_phone_token_used_up,
+    context_is_own=False,
 )
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
@@ -159,14 +162,14 @@ async def _contact_changes(
     if not verification_token:
         return _user_changes(execution, user), ()
     token = await check_own_contact(execution, verification_token, user, otp_type, is_used_up=execution.context)
-    check_can_still_authenticate(execution.organization, user)
+    check_can_authenticate(user, execution.organization, "parameters")
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
     verified = changes_for_verified_contact(execution.organization, changed, otp_type)
     return (Put(changed), *verified), use_records(token)
 
 
 def _user_changes(execution: Execution, user: User) -> tuple[Change, ...]:
-    check_can_still_authenticate(execution.organization, user)
+    check_can_authenticate(user, execution.organization, "parameters")
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
     return (Put(changed), *changes_for_changed_contacts(execution.organization, changed))
 

@@ -11,10 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.records import Timestamp, User
-from keystead.organizations.governance import check_can_still_authenticate
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization
-from keystead.organizations.users import check_held
+from keystead.organizations.users import check_can_authenticate, check_held
 
 
 class CredentialKind(msgspec.Struct, frozen=True):
@@ -46,5 +45,5 @@ def without_credentials(
     check_held(removed, held, kind.called, user)
     kept = tuple(credential for id_, credential in held.items() if id_ not in removed)
     changed: User = replace(user, **{kind.field: kept}, updated_at=Timestamp.from_ms(now_ms))
-    check_can_still_authenticate(organization, changed)
+    check_can_authenticate(changed, organization, "parameters")
     return changed, removed

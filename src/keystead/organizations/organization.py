@@ -173,7 +173,7 @@ class OrganizationBuilder:
     """Builds an organization from its records, which are added one by one."""
 
     def __init__(self, kinds: RecordKinds) -> None:
-        self._maps = {type_: kind() for type_, kind in kinds.of_record.items()}
+        self._maps = {type_: kind() for type_, kind in kinds.by_record_type.items()}
 
     def add(self, record: Record) -> None:
         self._maps[type(record)] = self._maps[type(record)].put(record)

@@ -114,23 +114,31 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
     PermissionDenied for a recovery key that stamps anything but a recovery.
     """
     if proven.session_digest is not None:
-        return _user_of_read_only_session(organization, proven, proven.session_digest, now_ms)
+        return _principal_of_read_only_session(organization, proven, proven.session_digest, now_ms)
     if proven.contact is not None:
-        return _user_of_contact(organization, proven, proven.contact)
+        return _principal_of_contact(organization, proven, proven.contact)
     if proven.identity is not None:
-        return _user_of_identity(organization, proven, proven.identity)
+        return _principal_of_identity(organization, proven, proven.identity)
     if proven.credential_id is not None:
-        held = organization.users.by_credential_id.get(proven.credential_id)
-        if held is None or held[1].credential.public_key != proven.public_key:
-            return None
-        user_id, authenticator = held
-        return Principal(
-            organization_id=organization.id,
-            user=organization.users[user_id],
-            record_id=authenticator.authenticator_id,
-            credential_type=authenticator.credential.type,
-            proven=proven,
-        )
+        return _principal_of_passkey(organization, proven, proven.credential_id)
+    return _principal_of_api_key(organization, proven, now_ms)
+
+
+def _principal_of_passkey(organization: Organization, proven: ProvenKey, credential_id: str) -> Principal | None:
+    holder = organization.users.by_credential_id.get(credential_id)
+    if holder is None or holder[1].credential.public_key != proven.public_key:
+        return None
+    user_id, authenticator = holder
+    return Principal(
+        organization_id=organization.id,
+        user=organization.users[user_id],
+        record_id=authenticator.authenticator_id,
+        credential_type=authenticator.credential.type,
+        proven=proven,
+    )
+
+
+def _principal_of_api_key(organization: Organization, proven: ProvenKey, now_ms: int) -> Principal | None:
     holder = organization.users.by_public_key.get(proven.public_key)
     if holder is None:
         return None
@@ -164,7 +172,9 @@ def contact_record_id(user: User, type_: CredentialType) -> str:
     return f"{user.user_id} {type_}"
 
 
-def _user_of_contact(organization: Organization, proven: ProvenKey, contact: ProvenContact) -> Principal | None:
+def _principal_of_contact(
+    organization: Organization, proven: ProvenKey, contact: ProvenContact
+) -> Principal | None:
     if contact.organization_id not in (organization.id, organization.profile.parent_id):
         return None
     users = users_with_contact(organization, contact.otp_type, contact.normalized)
@@ -187,7 +197,9 @@ def _user_of_contact(organization: Organization, proven: ProvenKey, contact: Pro
     return None
 
 
-def _user_of_identity(organization: Organization, proven: ProvenKey, identity: ProvenIdentity) -> Principal | None:
+def _principal_of_identity(
+    organization: Organization, proven: ProvenKey, identity: ProvenIdentity
+) -> Principal | None:
     holder = user_with_identity(organization, identity)
     if holder is None:
         return None
@@ -201,7 +213,7 @@ def _user_of_identity(organization: Organization, proven: ProvenKey, identity: P
     )
 
 
-def _user_of_read_only_session(
+def _principal_of_read_only_session(
     organization: Organization, proven: ProvenKey, digest: str, now_ms: int
 ) -> Principal | None:
     session = organization.read_only_sessions.get(digest)

@@ -42,29 +42,29 @@ RecordKind = type[RecordMap[Any]]
 class RecordKinds:
     """A set of record kinds, and the tables of their attached rows. Immutable. Tests make one with their own kind.
 
-    `of_record` are the kinds by the type of their records, `of_word` by their word in the database.
+    `by_record_type`: the kinds by the type of their records. `by_stored_name`: by their names in the database.
     """
 
-    __slots__ = ("attached_tables", "of_record", "of_word")
+    __slots__ = ("attached_tables", "by_record_type", "by_stored_name")
 
-    of_record: Mapping[type[msgspec.Struct], RecordKind]
-    of_word: Mapping[str, RecordKind]
+    by_record_type: Mapping[type[msgspec.Struct], RecordKind]
+    by_stored_name: Mapping[str, RecordKind]
     attached_tables: tuple[AttachedTable, ...]
 
     def __init__(
         self, kinds: tuple[RecordKind, ...], attached_tables: tuple[AttachedTable, ...] = ATTACHED_TABLES
     ) -> None:
-        """Raises ValueError if two kinds have the same word or the same type of records."""
-        self.of_record = MappingProxyType({kind.record: kind for kind in kinds})
-        self.of_word = MappingProxyType({kind.word: kind for kind in kinds})
+        """Raises ValueError if two kinds have the same stored name or the same type of records."""
+        self.by_record_type = MappingProxyType({kind.record: kind for kind in kinds})
+        self.by_stored_name = MappingProxyType({kind.stored_name: kind for kind in kinds})
         self.attached_tables = attached_tables
-        if len(self.of_record) != len(kinds) or len(self.of_word) != len(kinds):
-            raise ValueError("two record kinds have the same word or the same type of records")
+        if len(self.by_record_type) != len(kinds) or len(self.by_stored_name) != len(kinds):
+            raise ValueError("two record kinds have the same stored name or the same type of records")
 
     @property
     def limits(self) -> tuple[Limit, ...]:
         """Every limit that a kind declares, in the order of the kinds."""
-        return tuple(limit for kind in self.of_word.values() for limit in kind.limits)
+        return tuple(limit for kind in self.by_stored_name.values() for limit in kind.limits)
 
 
 KINDS = (

@@ -28,8 +28,8 @@ _ENTRY_BYTES = 120
 class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     """The records of one kind by id. Subclass it to declare a kind, and list the subclass in `record_kinds`.
 
-    - `word`: the name of the kind in the database. It never changes.
-    - `called`: the name of a record of the kind in errors; by default, the word with spaces.
+    - `stored_name`: the name of the kind in the database. It never changes.
+    - `called`: the name of a record of the kind in errors; by default, the stored name with spaces.
     - `record`: the type of the records.
     - `id_field`: the field with a record's id; None if an organization has one record of the kind.
     - `limits`: the limits of the kind. The first bounds the number of records.
@@ -39,7 +39,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
     - `bytes`: the measured size of the records in memory.
     """
 
-    word: ClassVar[str]
+    stored_name: ClassVar[str]
     called: ClassVar[str]
     record: ClassVar[type[msgspec.Struct]]
     id_field: ClassVar[str | None]
@@ -56,13 +56,13 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
         """Raises TypeError for an incomplete declaration."""
         fields = getattr(getattr(cls, "record", None), "__struct_fields__", ())
         named = [name for name in ("id_field", "label_field", "label_scope") if getattr(cls, name, None)]
-        if not isinstance(getattr(cls, "word", None), str) or not fields or not hasattr(cls, "id_field"):
-            raise TypeError(f"{cls.__name__} must declare word, record and id_field")
+        if not isinstance(getattr(cls, "stored_name", None), str) or not fields or not hasattr(cls, "id_field"):
+            raise TypeError(f"{cls.__name__} must declare stored_name, record and id_field")
         for name in named:
             if getattr(cls, name) not in fields:
                 raise TypeError(f"{cls.__name__}.{name}: {cls.record.__name__} has no field {getattr(cls, name)}")
         if not hasattr(cls, "called"):
-            cls.called = cls.word.replace("_", " ")
+            cls.called = cls.stored_name.replace("_", " ")
 
     @classmethod
     def id_of(cls, record: msgspec.Struct) -> str:

@@ -15,7 +15,7 @@ from keystead.api.errors import ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.identities import ProvenIdentity
 from keystead.pipeline.activity import Proof
-from keystead.pipeline.operation import ActivityOperation, IntentVersion
+from keystead.pipeline.operation import THE_SUBMITTER, ActivityOperation, IntentVersion
 from keystead.pipeline.policy_set_cache import CompiledPolicies
 from keystead.policies.expression import CompiledExpression
 
@@ -57,7 +57,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def owner_of(operation: ActivityOperation, intent: RequestStruct, submitter_id: str) -> str | None:
-    """The user whose own credentials or session the activity is about; None if it is about anything else."""
-    if operation.owner is None:
-        return None
-    return operation.owner(intent) or submitter_id
+    """The user whose own credentials or session the activity is about. None if it is about anything else, or if the
+    user is not known."""
+    owner = None if operation.owner is None else operation.owner(intent)
+    return submitter_id if owner == THE_SUBMITTER else owner

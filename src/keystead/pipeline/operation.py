@@ -6,7 +6,7 @@ Here: the declaration. Not here: how a function is declared as an operation (`op
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 
 import msgspec
 
@@ -23,6 +23,22 @@ from keystead.policies.request import ResourceKeywords
 
 THE_SUBMITTER: Final = ""
 """What `owner` returns for the user who submits the activity."""
+
+
+class _IntentAboutUser(Protocol):
+    @property
+    def user_id(self) -> str: ...
+
+
+def user_of_intent(intent: _IntentAboutUser) -> str:
+    """For `owner`: the intent names its user."""
+    return intent.user_id
+
+
+def the_submitter(_: RequestStruct) -> str:
+    """For `owner`: the intent is about the user who submits it."""
+    return THE_SUBMITTER
+
 
 Execute = Callable[
     [Any, Any], ExecutionOutput[Wire] | RefusalWithRows | Awaitable[ExecutionOutput[Wire] | RefusalWithRows]
@@ -57,8 +73,8 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
 class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
-    - `owner` returns the user whose own credentials or session the intent is about. That user may do so without a
-      policy. It returns THE_SUBMITTER if the intent names no user.
+    - `owner` returns the id of the user whose own credentials or session the intent is about. That user may do so
+      without a policy. It returns THE_SUBMITTER for the user who submits it, and None if the user is not known.
     - `vote`: the operation is this vote on another activity. It executes nothing.
     - `by_parent`: a user of the parent may submit it to a sub-organization, if the parent's policies allow it.
     - `user_lookup` returns the value that finds the sub-organization, if the submission names the parent. The value
@@ -82,7 +98,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     versions: tuple[IntentVersion, ...]
     result: type[Wire]
     execute: Execute
-    owner: Callable[[Any], str] | None = None
+    owner: Callable[[Any], str | None] | None = None
     vote: VoteSelection | None = None
     by_parent: bool = False
     user_lookup: UserLookup | None = None

@@ -169,7 +169,7 @@ async def _check_lookups(store: DatabaseStore, organization: Organization, findi
         if account.wallet_id not in wallet_ids:
             findings.problems.append(f"wallet account {account.wallet_account_id} belongs to no wallet on record")
     for record in records_of(organization):
-        expected |= RECORD_KINDS.of_record[type(record)].lookups(record)
+        expected |= RECORD_KINDS.by_record_type[type(record)].lookups(record)
     for lookup in expected - stored.keys():
         findings.problems.append(f"the look-up of {_described(lookup)} is missing")
     unexpected = stored.keys() - expected

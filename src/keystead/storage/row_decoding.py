@@ -41,18 +41,18 @@ class RecordReader:
 
     def __init__(self, kinds: RecordKinds) -> None:
         self._decoders = {
-            word: (kind.record, msgspec.json.Decoder(kind.record)) for word, kind in kinds.of_word.items()
+            name: (kind.record, msgspec.json.Decoder(kind.record)) for name, kind in kinds.by_stored_name.items()
         }
 
-    def change(self, word: str, id_: str, body: bytes) -> Change:
+    def change(self, kind: str, id_: str, body: bytes) -> Change:
         """The change of a record that its row states. Raises Unavailable for an unknown kind."""
-        if word not in self._decoders:
+        if kind not in self._decoders:
             # The record cannot be left out: this version would then allow what the newer version forbids.
             raise Unavailable(
-                f"a newer version of Keystead wrote a record of the kind {word[:100]!a} into this organization; "
+                f"a newer version of Keystead wrote a record of the kind {kind[:100]!a} into this organization; "
                 "only a server of that version can use the organization"
             )
-        record, decoder = self._decoders[word]
+        record, decoder = self._decoders[kind]
         return Remove(record, id_) if body == TOMBSTONE else Put(decoder.decode(body))
 
 

@@ -149,9 +149,9 @@ def _record_row(after: Organization, change: Change) -> Row:
     match change:
         case Put(record):
             kind = after.maps[type(record)]
-            return (after.id, kind.word, kind.id_of(record), after.version.number, _encode(record))
+            return (after.id, kind.stored_name, kind.id_of(record), after.version.number, _encode(record))
         case Remove(type_, id_):
-            return (after.id, after.maps[type_].word, id_, after.version.number, TOMBSTONE)
+            return (after.id, after.maps[type_].stored_name, id_, after.version.number, TOMBSTONE)
         case _:
             assert_never(change)
 

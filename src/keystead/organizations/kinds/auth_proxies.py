@@ -76,7 +76,7 @@ class AuthProxy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthProxies(RecordMap[AuthProxy], frozen=True):
-    word = "auth_proxy"
+    stored_name = "auth_proxy"
     called = "authentication proxy"
     record = AuthProxy
     id_field = "user_id"

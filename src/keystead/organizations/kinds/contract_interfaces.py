@@ -43,7 +43,7 @@ class ContractInterface(msgspec.Struct, frozen=True, kw_only=True):
 class ContractInterfaces(RecordMap[ContractInterface], frozen=True):
     """`by_contract` maps a `contract_key` to the id of its interface. `text_bytes`: the size of all texts."""
 
-    word = "contract_interface"
+    stored_name = "contract_interface"
     called = "smart contract interface"
     record = ContractInterface
     id_field = "id"

@@ -25,6 +25,6 @@ class SealedDataKey(msgspec.Struct, frozen=True):
 
 
 class DataKeys(RecordMap[SealedDataKey], frozen=True):
-    word = "data_key"
+    stored_name = "data_key"
     record = SealedDataKey
     id_field = None

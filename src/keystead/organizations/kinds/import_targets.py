@@ -36,6 +36,6 @@ class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportTargets(RecordMap[ImportTarget], frozen=True):
-    word = "import_target"
+    stored_name = "import_target"
     record = ImportTarget
     id_field = "id"

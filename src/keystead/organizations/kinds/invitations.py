@@ -30,7 +30,7 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Invitations(RecordMap[Invitation], frozen=True):
-    word = "invitation"
+    stored_name = "invitation"
     record = Invitation
     id_field = "id"
     limits = (INVITATIONS,)

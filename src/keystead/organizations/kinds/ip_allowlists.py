@@ -43,7 +43,7 @@ class IpAllowlist(msgspec.Struct, frozen=True, kw_only=True):
 class IpAllowlists(RecordMap[IpAllowlist], frozen=True):
     """`networks` has the networks of each list, by its public key."""
 
-    word = "ip_allowlist"
+    stored_name = "ip_allowlist"
     record = IpAllowlist
     id_field = "public_key"
     limits = (IP_ALLOWLISTS,)

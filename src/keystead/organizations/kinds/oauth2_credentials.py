@@ -15,7 +15,7 @@ OAUTH2_CREDENTIALS = Limit(
 
 
 class Oauth2Credentials(RecordMap[Oauth2Credential], frozen=True):
-    word = "oauth2_credential"
+    stored_name = "oauth2_credential"
     called = "OAuth 2.0 credential"
     record = Oauth2Credential
     id_field = "oauth2_credential_id"

@@ -15,6 +15,6 @@ class Passkey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Passkeys(RecordMap[Passkey], frozen=True):
-    word = "passkey"
+    stored_name = "passkey"
     record = Passkey
     id_field = "authenticator_id"

@@ -23,7 +23,7 @@ CHARACTERS_PER_POLICY = Limit(
 
 
 class Policies(RecordMap[Policy], frozen=True):
-    word = "policy"
+    stored_name = "policy"
     record = Policy
     id_field = "policy_id"
     limits = (POLICIES, POLICY_CHARACTERS, CHARACTERS_PER_POLICY)

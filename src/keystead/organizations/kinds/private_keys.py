@@ -23,7 +23,7 @@ class PrivateKeys(RecordMap[PrivateKey], frozen=True):
     """`by_address` maps an address in its `stored_form` to the ids of the private keys that have it, oldest
     first."""
 
-    word = "private_key"
+    stored_name = "private_key"
     record = PrivateKey
     id_field = "private_key_id"
     limits = (PRIVATE_KEYS,)

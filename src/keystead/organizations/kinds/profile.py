@@ -31,7 +31,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profiles(RecordMap[Profile], frozen=True):
-    word = "profile"
+    stored_name = "profile"
     record = Profile
     id_field = None
 

@@ -26,7 +26,7 @@ class ReadOnlySession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadOnlySessions(RecordMap[ReadOnlySession], frozen=True):
-    word = "read_only_session"
+    stored_name = "read_only_session"
     record = ReadOnlySession
     id_field = "digest"
     limits = (READ_ONLY_SESSIONS,)

@@ -33,7 +33,7 @@ class Secret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Secrets(RecordMap[Secret], frozen=True):
-    word = "secret"
+    stored_name = "secret"
     record = Secret
     id_field = "id"
     limits = (SECRETS, SECRET_BYTES)

@@ -15,7 +15,7 @@ SESSION_PROFILES = Limit(
 
 
 class SessionProfiles(RecordMap[SessionProfile], frozen=True):
-    word = "session_profile"
+    stored_name = "session_profile"
     record = SessionProfile
     id_field = "session_profile_id"
     limits = (SESSION_PROFILES,)

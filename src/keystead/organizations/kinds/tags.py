@@ -10,7 +10,7 @@ TAGS = Limit(name="tags", default=1_000, description="Most tags of an organizati
 
 
 class Tags(RecordMap[Tag], frozen=True):
-    word = "tag"
+    stored_name = "tag"
     record = Tag
     id_field = "tag_id"
     limits = (TAGS,)

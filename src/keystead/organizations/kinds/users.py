@@ -72,7 +72,7 @@ class Users(RecordMap[User], frozen=True):
     - `by_phone_number`: from a phone number to the ids of the users who have it.
     """
 
-    word = "user"
+    stored_name = "user"
     record = User
     id_field = "user_id"
     limits = (

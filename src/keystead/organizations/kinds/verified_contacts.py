@@ -21,7 +21,7 @@ class VerifiedContacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifiedContactsMap(RecordMap[VerifiedContacts], frozen=True):
-    word = "verified_contacts"
+    stored_name = "verified_contacts"
     record = VerifiedContacts
     id_field = "user_id"
 

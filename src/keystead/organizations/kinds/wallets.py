@@ -10,7 +10,7 @@ WALLETS = Limit(name="wallets", default=10_000, description="Most wallets of an 
 
 
 class Wallets(RecordMap[Wallet], frozen=True):
-    word = "wallet"
+    stored_name = "wallet"
     record = Wallet
     id_field = "wallet_id"
     limits = (WALLETS,)

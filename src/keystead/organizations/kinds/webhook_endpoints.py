@@ -25,7 +25,7 @@ WEBHOOK_SUBSCRIPTIONS = Limit(
 
 
 class WebhookEndpoints(RecordMap[WebhookEndpointData], frozen=True):
-    word = "webhook_endpoint"
+    stored_name = "webhook_endpoint"
     record = WebhookEndpointData
     id_field = "endpoint_id"
     limits = (WEBHOOK_ENDPOINTS, WEBHOOK_SUBSCRIPTIONS)
