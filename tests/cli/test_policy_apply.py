@@ -95,7 +95,7 @@ policyName = "Closing"
 effect = "EFFECT_DENY"
 condition = "activity.kind == 'CREATE_POLICY'"
 """
-OTHER = "speaks of CREATE_POLICY and not of CREATE_POLICIES"
+OTHER = "applies to CREATE_POLICY and not to CREATE_POLICIES"
 
 
 @pytest.mark.parametrize("command", ["diff", "apply"])

@@ -206,7 +206,7 @@ def test_the_lookup_that_finds_a_sub_organization(stamp: ProvenKey, kind: Lookup
 
 UNKNOWN = [
     (proven("02"), "PUBLIC_KEY_NOT_FOUND", r"could not find public key .* publicKey=02$"),
-    (proven(session_digest="x"), "PUBLIC_KEY_NOT_FOUND", "X-Session is of no read-only session here"),
+    (proven(session_digest="x"), "PUBLIC_KEY_NOT_FOUND", "no read-only session has the text of header X-Session"),
     (proven(credential_id="passkey"), "CREDENTIAL_NOT_FOUND", "credential ID could not be found .*=passkey"),
     (contact("a@example.com"), "CREDENTIAL_NOT_FOUND", "verified email that the attested stamp proves"),
     (identity(), "CREDENTIAL_NOT_FOUND", "OIDC identity that the attested stamp proves"),

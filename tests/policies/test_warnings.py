@@ -387,12 +387,12 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
     (
         "one of two kinds",
         policy("activity.kind == 'SIGN_RAW_PAYLOAD'"),
-        [(WarningCode.OTHER_KIND, f"{DENYING} speaks of SIGN_RAW_PAYLOAD and not of SIGN_RAW_PAYLOADS, which")],
+        [(WarningCode.OTHER_KIND, f"{DENYING} applies to SIGN_RAW_PAYLOAD and not to SIGN_RAW_PAYLOADS, which")],
     ),
     (
         "the other of two kinds, by type",
         policy("activity.type == 'ACTIVITY_TYPE_CREATE_POLICIES'"),
-        [(WarningCode.OTHER_KIND, f"{DENYING} speaks of CREATE_POLICIES and not of CREATE_POLICY, which can do")],
+        [(WarningCode.OTHER_KIND, f"{DENYING} applies to CREATE_POLICIES and not to CREATE_POLICY, which can do")],
     ),
     ("both kinds", policy("activity.kind in ['SIGN_RAW_PAYLOAD', 'SIGN_RAW_PAYLOADS']"), []),
     ("one of two kinds, allowed", allowing("activity.kind == 'SIGN_RAW_PAYLOAD'"), []),
@@ -413,7 +413,7 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
         "an account by its address",
         policy(f"activity.kind == 'EXPORT_WALLET_ACCOUNT' && wallet_account.address == '{ADDRESS}'"),
         [
-            (WarningCode.OTHER_KIND, f"{DENYING} speaks of EXPORT_WALLET_ACCOUNT and not of EXPORT_WALLET, which"),
+            (WarningCode.OTHER_KIND, f"{DENYING} applies to EXPORT_WALLET_ACCOUNT and not to EXPORT_WALLET, which"),
             (WarningCode.OTHER_ADDRESS, f"{DENYING} can be bypassed: the key of this account may have addresses"),
         ],
     ),

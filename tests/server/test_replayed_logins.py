@@ -386,7 +386,7 @@ def a_sign_up_without_credentials(person: Person) -> httpx.Response:
 
 
 USED = "Invalid OTP code: it was used before; ask for a new one"
-NO_SESSION = "X-Session is of no read-only session"
+NO_SESSION = "no read-only session has the text of header X-Session"
 SIGNATURE = "invalid client signature"
 REPLAYS = [
     Replay("an attempt at a code", an_attempt_at_a_code, 400, USED),

@@ -33,7 +33,7 @@ def serve(
     tls_key: Annotated[str, typer.Option(help="Its private key (PEM).")] = "",
     workers: Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")] = None,
     trusted_proxies: Annotated[
-        str, typer.Option(help="Networks of proxies whose X-Forwarded-For is believed, separated by commas.")
+        str, typer.Option(help="Networks of proxies whose X-Forwarded-For header is used, separated by commas.")
     ] = "",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error. [default: info]")] = "",
 ) -> None:

@@ -259,7 +259,7 @@ def unknown_key_error(organization_id: str, proven: ProvenKey) -> Unauthenticate
             f"no user of organization {organization_id} has the {_CALLED[kind]} that the attested stamp proves",
             machine_code="CREDENTIAL_NOT_FOUND",
         )
-    read_only = ": X-Session is of no read-only session here" if proven.session_digest else ""
+    read_only = ": no read-only session has the text of header X-Session" if proven.session_digest else ""
     return Unauthenticated(
         f"{KEY_NOT_FOUND} organizationId={organization_id} publicKey={proven.public_key}{read_only}",
         machine_code="PUBLIC_KEY_NOT_FOUND",

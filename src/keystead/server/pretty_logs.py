@@ -1,5 +1,6 @@
-"""Logs for people: one short line for each request and event, but for those that a page of the console sends by
-itself. Not here: what is logged, JSON lines (`logs`).
+"""Logs for people: one short line for each request and event.
+
+Requests that a page of the console sends by itself are left out. Not here: what is logged, JSON lines (`logs`).
 """
 
 from __future__ import annotations

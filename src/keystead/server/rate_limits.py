@@ -86,7 +86,7 @@ class CallerLimits:
 
 class FailureLimit:
     """The limit of failed requests of each address. Addresses with the key "" are not limited
-    (`messages.CallerAddress`)."""
+    (`http_messages.CallerAddress`)."""
 
     def __init__(self, per_second: int, table: RateTable) -> None:
         self._requests = RateLimit("address", per_second, table)

@@ -227,7 +227,7 @@ def _bypass_warnings(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[
     for pair in _SAME_EFFECT:
         for one, other in (pair, pair[::-1]):
             if possible & kinds[one] and not possible & kinds[other]:
-                sentence = f"speaks of {one} and not of {other}, which can do the same: name both kinds"
+                sentence = f"applies to {one} and not to {other}, which can do the same: name both kinds"
                 yield _warning(analyzed, WarningCode.OTHER_KIND, sentence), kinds[other]
     names = {node.name for node in walk(tree) if isinstance(node, Name | Field)}
     raw = 0

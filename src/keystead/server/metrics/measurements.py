@@ -19,7 +19,7 @@ class Measurements:
     """The metrics of one process."""
 
     def __init__(self) -> None:
-        registry = CollectorRegistry()  # of this object; what is served is read from the files of all processes
+        registry = CollectorRegistry()  # for this object alone; `serving` reads the files of all processes
 
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"keystead_{name}", text, labels, registry=registry)
