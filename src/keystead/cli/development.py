@@ -22,6 +22,7 @@ from keystead.cli.credentials import write_credentials
 from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.cli.memory_folder import memory_folder
+from keystead.client.credentials import Credentials
 from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.connection import AnswerRequest
@@ -109,10 +110,7 @@ def dev(
 ) -> None:
     """Run a development server: one process, an embedded database, an organization with a key."""
     hosts = _checked_hosts(host, allow_remote)
-    if memory and data is not None:
-        raise Failure("--memory and --data: give one of them")
-    if credentials_file is not None and credentials_file.exists():
-        raise Failure(f"--credentials {credentials_file}: this file exists already and is not overwritten")
+    _check_places(memory, data, credentials_file)
     fixtures = None if fixtures_file is None else _read_fixtures(fixtures_file)
     if log_format == "auto":
         log_format = "pretty" if sys.stderr.isatty() else "json"
@@ -141,16 +139,8 @@ def dev(
 
         async def application(service: Service) -> AnswerRequest:
             proxy_id = await _auth_proxy_id(service, credentials.organization_id)
-            banner = development_banner(
-                credentials,
-                None if memory else place,
-                credentials_file if memory else place / "credentials.json",
-                await _first_addresses(service, credentials.organization_id),
-                await service.signer.bundle_signer(),
-                proxy_id or "none",
-                link.url(base_url),
-                seeded=bool(seed),
-            )
+            files = (None, credentials_file) if memory else (place, place / "credentials.json")
+            banner = await _banner(service, credentials, files, proxy_id, link.url(base_url), seeded=bool(seed))
             if fixtures is not None:
                 banner += loaded_keys(await development.load(fixtures))
             answer = await development.application(proxy_id)
@@ -160,6 +150,31 @@ def dev(
             return answer
 
         _serve(development.service, sockets, application)
+
+
+def _check_places(memory: bool, data: Path | None, credentials_file: Path | None) -> None:
+    """Raise Failure for options that contradict each other, and for a file that exists already."""
+    if memory and data is not None:
+        raise Failure("--memory and --data: give one of them")
+    if credentials_file is not None and credentials_file.exists():
+        raise Failure(f"--credentials {credentials_file}: this file exists already and is not overwritten")
+
+
+async def _banner(
+    service: Service,
+    credentials: Credentials,
+    files: tuple[Path | None, Path | None],
+    auth_proxy_id: str,
+    console_url: str,
+    *,
+    seeded: bool,
+) -> str:
+    """The text of the banner. `files`: the data folder and the credentials file, None where there is none."""
+    addresses = await _first_addresses(service, credentials.organization_id)
+    signer = await service.signer.bundle_signer()
+    return development_banner(
+        credentials, *files, addresses, signer, auth_proxy_id or "none", console_url, seeded=seeded
+    )
 
 
 def _serve(

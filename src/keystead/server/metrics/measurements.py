@@ -7,6 +7,7 @@ counters are read (`sampling`), the address (`serving`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -15,38 +16,45 @@ _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 _COMMITS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
+class _Metrics:
+    """Makes metrics of this process. The names of all begin with `keystead_`."""
+
+    def __init__(self) -> None:
+        # A registry for each object: tests make several. `serving` reads the files of all processes instead.
+        self._registry = CollectorRegistry()
+
+    def counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"keystead_{name}", text, labels, registry=self._registry)
+
+    def gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        """A gauge whose values are added up over the processes."""
+        return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode="livesum")
+
+    def gauge_of_installation(self, name: str, text: str, *labels: str) -> Gauge:
+        """A gauge of which every process knows the same value; the newest one is served."""
+        return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode="livemostrecent")
+
+    def histogram(self, name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
+        return Histogram(f"keystead_{name}", text, labels, buckets=buckets, registry=self._registry)
+
+
 class Measurements:
     """The metrics of one process."""
 
     def __init__(self) -> None:
-        registry = CollectorRegistry()  # for this object alone; `serving` reads the files of all processes
-
-        def counter(name: str, text: str, *labels: str) -> Counter:
-            return Counter(f"keystead_{name}", text, labels, registry=registry)
-
-        def gauge(name: str, text: str, *labels: str) -> Gauge:
-            return Gauge(f"keystead_{name}", text, labels, registry=registry, multiprocess_mode="livesum")
-
+        metrics = _Metrics()
+        counter, gauge, histogram = metrics.counter, metrics.gauge, metrics.histogram
         self._requests = counter("requests", "Requests, by operation and HTTP status.", "operation", "status")
-        self._request_seconds = Histogram(
-            "keystead_request_seconds",
-            "Seconds from a complete request to its answer.",
-            ["operation"],
-            buckets=_SECONDS,
-            registry=registry,
+        self._request_seconds = histogram(
+            "request_seconds", "Seconds from a complete request to its answer.", _SECONDS, "operation"
         )
         self._activities = counter(
             "activities", "Answered submissions, by the type of the activity and its status.", "type", "status"
         )
-        self._transaction_seconds = Histogram(
-            "keystead_transaction_seconds",
-            "Seconds of a transaction that writes.",
-            buckets=_SECONDS,
-            registry=registry,
+        self._transaction_seconds = histogram(
+            "transaction_seconds", "Seconds of a transaction that writes.", _SECONDS
         )
-        self._transaction_commits = Histogram(
-            "keystead_transaction_commits", "Commits in a transaction.", buckets=_COMMITS, registry=registry
-        )
+        self._transaction_commits = histogram("transaction_commits", "Commits in a transaction.", _COMMITS)
         self.decisions = counter(
             "decisions", "Decisions on record, by verdict and by the rule that decided.", "verdict", "rule"
         )
@@ -70,10 +78,7 @@ class Measurements:
         self.connections_max = gauge("database_connections_max", "Most database connections, by purpose.", "pool")
         self.processes = gauge("processes", "Processes that serve.")
 
-        def newest(name: str, text: str, *labels: str) -> Gauge:
-            """A gauge of the installation: every process knows the same value."""
-            return Gauge(f"keystead_{name}", text, labels, registry=registry, multiprocess_mode="livemostrecent")
-
+        newest = metrics.gauge_of_installation
         self.due_messages = newest("due_messages", "Messages that are not sent yet, of all organizations.")
         self.last_backup_seconds = newest(
             "last_backup_timestamp_seconds", "When the newest backup on record began; 0 without a backup."
