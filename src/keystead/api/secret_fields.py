@@ -38,7 +38,7 @@ SECRET_FIELDS: Final = frozenset(
 
 
 WHOLE_FIELDS: Final = frozenset({"body", "headers", "intent", "parameters", "request", "result"})
-"""Fields with a whole request, its headers or a whole answer, of which a part may be secret."""
+"""Fields with a whole request, its headers or a whole answer. A part of it may be secret."""
 
 
 def repr_without_secrets(value: msgspec.Struct) -> str:

@@ -1,4 +1,4 @@
-"""Which parser reads the transactions of which chain, with the key that signs or without. Not here: the parsers."""
+"""The parser of each chain's transactions, to sign them or only to read them. Not here: the parsers."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ async def _banner(
     *,
     seeded: bool,
 ) -> str:
-    """The text of the banner. `files`: the data folder and the credentials file, None where there is none."""
+    """The text of the banner. `files`: the data folder and the credentials file; None if there is no such file."""
     addresses = await _first_addresses(service, credentials.organization_id)
     signer = await service.signer.bundle_signer()
     return development_banner(

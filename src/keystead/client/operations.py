@@ -953,7 +953,7 @@ class Operations(Calls):
         *,
         organization_id: str | None = None,
     ) -> shapes.WhoamiResponse:
-        """Which user of which organization the stamp proves."""
+        """The user whose stamp the request has, and the user's organization."""
         return self._query(
             "whoami",
             shapes.WhoamiResponse,
@@ -3739,7 +3739,7 @@ class AsyncOperations(AsyncCalls):
         *,
         organization_id: str | None = None,
     ) -> shapes.WhoamiResponse:
-        """Which user of which organization the stamp proves."""
+        """The user whose stamp the request has, and the user's organization."""
         return await self._query(
             "whoami",
             shapes.WhoamiResponse,

@@ -33,7 +33,7 @@ class WhoamiResponse(Wire, frozen=True):
 
 @query(before_session=True, for_recovery=True, of_caller=True)
 def whoami(reading: Reading, _: WhoamiRequest) -> WhoamiResponse:
-    """Which user of which organization the stamp proves."""
+    """The user whose stamp the request has, and the user's organization."""
     return WhoamiResponse(
         organization_id=reading.organization.id,
         organization_name=reading.organization.profile.name,

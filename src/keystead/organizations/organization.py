@@ -194,7 +194,7 @@ def records_of(organization: Organization) -> list[Record]:
 def apply(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
     """The organization after these changes, as `version`.
 
-    Raises KeyError for a record to remove that does not exist, and for a type of which there is no record kind.
+    Raises KeyError if a record to remove does not exist, or if a record's type is no record kind.
     """
     maps = dict(organization.maps)
     for change in changes:

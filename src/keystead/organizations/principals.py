@@ -1,4 +1,4 @@
-"""Which user of which organization sent a request, given the key or credential that its stamp proves.
+"""The user and the organization that sent a request, by the key or credential that its stamp proves.
 
 Here: from a proven key to its user in one organization, and the expiry of keys.
 Not here: which organizations are searched (`server.callers`), whether the stamp is valid (`stamps`), and

@@ -66,7 +66,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
 
     @classmethod
     def id_of(cls, record: msgspec.Struct) -> str:
-        """The record's id; "" for a kind of which an organization has one record."""
+        """The record's id; "" for a kind with one record for each organization."""
         return str(getattr(record, cls.id_field)) if cls.id_field else ""
 
     # Look-ups.

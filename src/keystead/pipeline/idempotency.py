@@ -1,8 +1,8 @@
 """The step that makes requests of equal bytes one: they are carried out once, and all get the same activity.
 
-Here: the requests in flight, of which a process works on one at a time; those that ended recently; the search for
-the activity on record. Not here: when that search is made (`lifecycle`). The store, too, refuses a second activity
-of the same bytes.
+Here: the requests in flight (of several equal ones, a process carries out one at a time); those that ended
+recently; the search for the stored activity. Not here: when that search is made (`lifecycle`). The store, too,
+refuses a second activity of the same bytes.
 """
 
 from __future__ import annotations

@@ -92,8 +92,8 @@ class ActivityShapes(msgspec.Struct, frozen=True):
         return (1 << len(self.shapes)) - 1
 
     def kinds_in(self, subset: int) -> tuple[frozenset[str], frozenset[str]]:
-        """The kinds of activity whose shapes are all in this set, and the kinds of which only some shapes are in
-        it."""
+        """The kinds of activity whose shapes are all in this set, and the kinds with some shapes in it and some
+        not."""
         inside = {shape.kind for bit, shape in enumerate(self.shapes) if subset >> bit & 1}
         outside = {shape.kind for bit, shape in enumerate(self.shapes) if not subset >> bit & 1}
         return frozenset(inside - outside), frozenset(inside & outside)

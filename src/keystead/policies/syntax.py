@@ -80,7 +80,7 @@ class Slice(_NodeBase, frozen=True):
 
 
 class ListFunction(_NodeBase, frozen=True):
-    """`of.all(variable, predicate)`, and `any` and `filter` likewise."""
+    """`of.all(variable, predicate)`; also `any` and `filter`."""
 
     of: Node
     function: str

@@ -31,7 +31,7 @@ class _Metrics:
         return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode="livesum")
 
     def gauge_of_installation(self, name: str, text: str, *labels: str) -> Gauge:
-        """A gauge of which every process knows the same value; the newest one is served."""
+        """A gauge that has the same value in every process; the newest one is served."""
         return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode="livemostrecent")
 
     def histogram(self, name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
