@@ -52,13 +52,13 @@ def test_others_run_after_each_piece() -> None:
 def test_a_long_decision_makes_the_next_ones_of_its_organization_wait() -> None:
     async def run() -> list[str]:
         work, seen = LongWork(), list[str]()
-        await work.decide("costly", lambda: _take(2 * LONG_S))
+        await work.run_decision("costly", lambda: _take(2 * LONG_S))
         async with work.turn("another"):
-            waiting = asyncio.create_task(work.decide("costly", lambda: seen.append("costly")))
-            await work.decide("cheap", lambda: seen.append("cheap"))
+            waiting = asyncio.create_task(work.run_decision("costly", lambda: seen.append("costly")))
+            await work.run_decision("cheap", lambda: seen.append("cheap"))
             await asyncio.sleep(0)
             seen.append("turn ends")
-            await work.parse("costly", lambda: seen.append("of another kind"))
+            await work.run_chain_work("costly", lambda: seen.append("of another kind"))
         await waiting
         return seen
 

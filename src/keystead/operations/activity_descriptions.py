@@ -103,7 +103,7 @@ async def _describe(reading: Reading, activity: RecordedActivity) -> DescribedAc
         interfaces=await _interfaces(reading, seen),
     )
     organization_id, long_work = reading.organization.id, reading.environment.long_work
-    description = await long_work.parse(organization_id, lambda: describe_activity(seen, names))
+    description = await long_work.run_chain_work(organization_id, lambda: describe_activity(seen, names))
     description = replace(description, facts=await with_holders(reading, description.facts))
     return replace(
         _described_activity(activity.id, description), missing_approvals=await _missing_approvals(reading, activity)
@@ -115,7 +115,7 @@ async def _missing_approvals(reading: Reading, activity: RecordedActivity) -> tu
         return ()
     case = await reading.open_activities.case_of(activity, reading.organization)
     organization, environment = reading.organization, reading.environment
-    return await environment.long_work.decide(
+    return await environment.long_work.run_decision(
         organization.id, lambda: missing_approvals(case, organization, environment.settings.authorization)
     )
 
@@ -168,7 +168,7 @@ async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[
     """The interfaces on record of the contracts that the activity's transaction calls."""
     environment = reading.environment
     try:
-        view = await environment.long_work.parse(reading.organization.id, lambda: transaction_of(activity))
+        view = await environment.long_work.run_chain_work(reading.organization.id, lambda: transaction_of(activity))
     except ServiceError:
         return {}  # its description says why it cannot be read
     if view is None:

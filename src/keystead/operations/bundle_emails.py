@@ -13,7 +13,7 @@ import msgspec
 from keystead.api.enums import CredentialType, FeatureName
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.delivery.templates import bundle_email, checked_branding
-from keystead.operations.outgoing import (
+from keystead.operations.outgoing_messages import (
     EmailAuthCustomizationParams,
     SenderParams,
     check_channel,

@@ -17,7 +17,7 @@ from keystead.api.parameters import AuthenticatorParamsV2, RequestStruct, ShortT
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.bundle_emails import BundleKind, emailed_bundle
 from keystead.operations.declare import activity, older
-from keystead.operations.outgoing import (
+from keystead.operations.outgoing_messages import (
     EmailAuthCustomizationParams,
     EmailCustomizationParams,
     named_customization,

@@ -205,7 +205,7 @@ async def _checked_condition(condition: str, others: Iterable[MfaPolicy], execut
     check_limit(have, len(condition), MFA_POLICY_CHARACTERS, execution.limits)
     try:
         if condition:
-            async with execution.long_work.reading(execution.organization.id, len(condition)):
+            async with execution.long_work.compiling(execution.organization.id, len(condition)):
                 Expression(mfa_condition_source(condition))
     except ExpressionRefused as refused:
         raise InvalidRequest(f"invalid mfa policy condition: {refused}") from None

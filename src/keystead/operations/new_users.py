@@ -60,7 +60,7 @@ async def added_users(
     passkeys_count = sum(len(user.authenticators) for user in requested)
     added = []
     for index, params in enumerate(requested):
-        async with execution.long_work.verifying(organization.id, passkeys_count):
+        async with execution.long_work.verifying_passkeys(organization.id, passkeys_count):
             added.append(_new_user(execution, params, f"{field}[{index}]", by_parent=by_parent))
     users = [user for user, _ in added]
     keys = [key for user in users for key in user.api_keys]

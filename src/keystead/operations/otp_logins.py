@@ -27,14 +27,14 @@ from keystead.operations.verification_tokens import (
     check_login,
     is_used_up,
     proven_token,
-    use_records,
+    used_token_rows,
 )
 from keystead.operations.verifying_codes import (
     OtpCode,
     StoredCode,
-    open_code,
     refused_attempt,
     stored_code,
+    usable_code,
     used_code_rows,
 )
 from keystead.organizations.contacts import normalized_contact
@@ -161,7 +161,7 @@ async def otp_login(
     return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *changes_for_verified_contact(organization, user, token.otp_type)),
-        attachments=use_records(token, intent.client_signature),
+        attachments=used_token_rows(token, intent.client_signature),
     )
 
 
@@ -175,7 +175,7 @@ async def otp_auth(
 ) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:
     """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
     organization = execution.organization
-    code = open_code(execution, execution.context, "auth")
+    code = usable_code(execution, execution.context, "auth")
     if (refused := await refused_attempt(execution, code, intent.otp_code)) is not None:
         return refused
     user = _user_with_contact(organization, code.otp_type, code.contact)

@@ -103,7 +103,7 @@ async def _check_policies(policies: Sequence[Policy], others: Iterable[Policy], 
     have, adding = sum(map(characters_of, others)), sum(map(characters_of, policies))
     check_limit(have, adding, POLICY_CHARACTERS, execution.limits)
     for policy in policies:
-        async with execution.long_work.reading(execution.organization.id, characters_of(policy)):
+        async with execution.long_work.compiling(execution.organization.id, characters_of(policy)):
             check_policy(policy)
 
 

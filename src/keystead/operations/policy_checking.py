@@ -60,7 +60,7 @@ async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPo
     problems = []
     for source in sources_of(policy).given:
         try:
-            async with environment.long_work.reading(reading.organization.id, len(source.text)):
+            async with environment.long_work.compiling(reading.organization.id, len(source.text)):
                 Expression(source)
         except ExpressionRefused as refused:
             line, column = refused.place

@@ -91,7 +91,7 @@ async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyRe
     for an activity or policy that is not there.
     """
     sets = await _policy_sets(reading, request)
-    decided = partial(reading.environment.long_work.decide, reading.organization.id)
+    decided = partial(reading.environment.long_work.run_decision, reading.organization.id)
     tried: list[TriedActivity] = []
     size, seconds = 0, 0.0
     for activity_id in dict.fromkeys(request.activity_ids):
@@ -111,7 +111,7 @@ async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyRe
 async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySets:
     policy = unsaved_policy(reading, request)
     environment = reading.environment
-    async with environment.long_work.reading(reading.organization.id, 2 * characters_of(policy)):
+    async with environment.long_work.compiling(reading.organization.id, 2 * characters_of(policy)):
         check_expressions(policy)
         alone = policy_set([policy], Expression)
     (compiled,) = alone.policies

@@ -42,7 +42,7 @@ async def create_session_profile(
     profiles = execution.organization.session_profiles
     profiles.check_limit(1, execution.limits)
     SessionProfiles.check_label(intent.session_profile_name, profiles.labels(), "parameters.sessionProfileName")
-    async with execution.long_work.reading(execution.organization.id, len(intent.scope)):
+    async with execution.long_work.compiling(execution.organization.id, len(intent.scope)):
         check_scope(intent.scope)
     seconds = intent.expiration_seconds
     if seconds is not None:

@@ -13,7 +13,7 @@ from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
-from keystead.operations.outgoing import (
+from keystead.operations.outgoing_messages import (
     EmailCustomizationParams,
     EmailCustomizationParamsV2,
     SmsCustomizationParams,

@@ -15,7 +15,7 @@ from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.delivery.templates import checked_branding, code_email, code_sms
 from keystead.operations.declare import activity, older
-from keystead.operations.outgoing import (
+from keystead.operations.outgoing_messages import (
     SenderParams,
     check_channel,
     check_sender,

@@ -37,7 +37,7 @@ from keystead.operations.verification_tokens import (
     check_signup,
     is_used_up,
     proven_token,
-    use_records,
+    used_token_rows,
 )
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
@@ -174,7 +174,7 @@ async def create_sub_organization(
     return ExecutionOutput(
         result=result,
         new_organization=NewOrganization(organization, keys.attachments, shares_credentials=not is_proxied),
-        attachments=() if token is None else use_records(token, intent.client_signature),
+        attachments=() if token is None else used_token_rows(token, intent.client_signature),
         derived=keys.derived,
     )
 

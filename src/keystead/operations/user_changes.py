@@ -13,7 +13,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
-from keystead.operations.verification_tokens import check_own_contact, is_used_up, use_records
+from keystead.operations.verification_tokens import check_own_contact, is_used_up, used_token_rows
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.kinds.passkeys import Passkey
@@ -165,7 +165,7 @@ async def _contact_changes(
     check_can_authenticate(user, execution.organization, "parameters")
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
     verified = changes_for_verified_contact(execution.organization, changed, otp_type)
-    return (Put(changed), *verified), use_records(token)
+    return (Put(changed), *verified), used_token_rows(token)
 
 
 def _user_changes(execution: Execution, user: User) -> tuple[Change, ...]:

@@ -83,7 +83,7 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     """The claims of the token, if this server issued it for this organization or its parent.
 
     A token without a key can be used by anybody who knows it, and a signed message can be sent again by anybody who
-    saw it. So each is valid for one use: the output has `use_records(token, signature)` among its attachments.
+    saw it. So each is valid for one use: the output has `used_token_rows(token, signature)` among its attachments.
     Raises InvalidRequest for a token that is forged, expired, used up, or of another organization.
     """
     keys = await execution.signer.installation_keys()
@@ -108,7 +108,7 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     return token
 
 
-def use_records(token: VerificationToken, signature: ClientSignature | None = None) -> tuple[UsedToken, ...]:
+def used_token_rows(token: VerificationToken, signature: ClientSignature | None = None) -> tuple[UsedToken, ...]:
     """The rows that record a use: one for a token without a key, one for the signed message. Each may be used
     once."""
     ids = [token.id] if token.public_key is None else []

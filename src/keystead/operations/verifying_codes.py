@@ -119,7 +119,7 @@ async def verify_otp(
         intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
     )
     flow: Flow = "plain" if isinstance(intent, _PlainAttempt) else "encrypted"
-    code = open_code(execution, execution.context, flow)
+    code = usable_code(execution, execution.context, flow)
     if isinstance(intent, _PlainAttempt):
         typed, public_key = intent.otp_code, intent.public_key
     else:
@@ -153,7 +153,7 @@ async def verify_otp(
     )
 
 
-def open_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCode:
+def usable_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCode:
     """The stored code, if this flow may still verify it. Raises InvalidRequest."""
     code = stored.code
     if code is None:

@@ -66,13 +66,13 @@ class LongWork:
                 asyncio.get_running_loop().call_later(pause_s, self._free.release)
 
     @asynccontextmanager
-    async def reading(self, organization_id: str, characters: int) -> AsyncIterator[None]:
-        """For a block that reads or compiles expressions with `characters` in all, and awaits nothing."""
+    async def compiling(self, organization_id: str, characters: int) -> AsyncIterator[None]:
+        """For a block that compiles expressions with `characters` in all, and awaits nothing."""
         async with self._turn_if(characters > CHARACTERS_WITHOUT_TURN_MAX, organization_id):
             yield
 
     @asynccontextmanager
-    async def verifying(self, organization_id: str, passkeys: int) -> AsyncIterator[None]:
+    async def verifying_passkeys(self, organization_id: str, passkeys: int) -> AsyncIterator[None]:
         """For a block that verifies the passkeys of one user. `passkeys`: how many passkeys the request has in
         all."""
         async with self._turn_if(passkeys > PASSKEYS_WITHOUT_TURN_MAX, organization_id):
@@ -87,13 +87,13 @@ class LongWork:
             yield
             await asyncio.sleep(0)
 
-    async def decide(self, organization_id: str, work: Callable[[], T]) -> T:
+    async def run_decision(self, organization_id: str, work: Callable[[], T]) -> T:
         """Call `work`, a decision by the policies of an organization, and return its value. It waits for a turn if
         a decision of the organization was long a moment ago."""
         return await self._run((organization_id, "decision"), work)
 
-    async def parse(self, organization_id: str, work: Callable[[], T]) -> T:
-        """As `decide`, for work that reads or writes a transaction or payload."""
+    async def run_chain_work(self, organization_id: str, work: Callable[[], T]) -> T:
+        """As `run_decision`, for work that reads, describes or assembles a transaction or payload."""
         return await self._run((organization_id, "transaction"), work)
 
     async def _run(self, kind: tuple[str, str], work: Callable[[], T]) -> T:

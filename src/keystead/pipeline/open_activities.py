@@ -76,7 +76,7 @@ class OpenActivities:
             if (known := self._vote_rights.get(key)) is not None:
                 return known
         case = await self.case_of(activity, organization, (user_id,))
-        rights = await environment.long_work.decide(
+        rights = await environment.long_work.run_decision(
             organization.id, lambda: _vote_rights(case, organization, user_id, environment.settings.authorization)
         )
         self._vote_rights.put(timed if case.policies.policy_set.reads_time else timeless, rights)

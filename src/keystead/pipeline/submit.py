@@ -35,7 +35,7 @@ async def plan_submission(
     case = await case_of_submission(submission, caller, basis, environment)
     settings = environment.settings.authorization
     activity = _new_activity(submission, caller, case, environment)
-    authorized = await environment.long_work.decide(
+    authorized = await environment.long_work.run_decision(
         basis.authority.id, partial(authorize_activity, case, basis.authority, settings)
     )
     evaluation = authorized.evaluation(environment.new_id(), activity, activity.votes[0], basis.now_ms)

@@ -87,7 +87,7 @@ async def _authorize_voter(
 ) -> Decision:
     """The decision before the vote. Raises PermissionDenied if this user may not vote, or not with this session."""
     organization, settings = basis.organization, environment.settings.authorization
-    decide = partial(environment.long_work.decide, organization.id)
+    decide = partial(environment.long_work.run_decision, organization.id)
     scope = await scope_of(caller, organization, environment)
     if scope is not None:
         scoped = replace(case, scope=scope)
@@ -139,7 +139,7 @@ async def _authorize_vote(
             return AuthorizationResult(before, Event.REJECTED)
         case VoteSelection.APPROVED:
             organization, settings = basis.organization, environment.settings.authorization
-            authorized = await environment.long_work.decide(
+            authorized = await environment.long_work.run_decision(
                 organization.id, partial(authorize_activity, ballot.case, organization, settings)
             )
             # A policy may deny because of who approves. Then only this approval is denied; others may follow.
