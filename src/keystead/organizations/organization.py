@@ -194,7 +194,7 @@ def records_of(organization: Organization) -> list[Record]:
 def apply(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
     """The organization after these changes, as `version`.
 
-    Raises KeyError if a record to remove does not exist, or if a record's type is no record kind.
+    Raises KeyError if a record to remove does not exist, or if the type of a record is not a record kind.
     """
     maps = dict(organization.maps)
     for change in changes:
