@@ -1,25 +1,24 @@
 """From a request to its answer and its log line.
 
-Here: routing, the form of the answer, one answer and one log line for every outcome of every request. Not here:
-bytes of HTTP (`connection`, `request_parser`), authentication, the operations, the console's files
-(`console_files`), the developer's controls (`development.application`), opening and closing the parts (`service`).
+Here: routing, one answer and one log line for every outcome of every request. Not here: bytes of HTTP
+(`connection`, `request_parser`), queries and submissions (`api_endpoints`), the console's files
+(`console_files`), the developer's controls (`development.application`), opening and closing the parts
+(`service`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 import uuid_utils
-from msgspec.structs import replace
 
 from keystead.api.alternatives import not_implemented
 from keystead.api.errors import (
     DatabaseUnavailable,
     Denied,
     Internal,
-    InvalidRequest,
     MethodNotAllowed,
     NotFound,
     NotImplementedHere,
@@ -28,26 +27,13 @@ from keystead.api.errors import (
 )
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
-from keystead.api.records import ActivityResponse
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
 from keystead.console import SECURITY_HEADERS
 from keystead.failures.defects import log_defect
-from keystead.operations import CATALOGUE, QueryOperation, Reading
-from keystead.operations.activities import shown_activity
-from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress
-from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal
-from keystead.pipeline.activity import RecordedActivity
+from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import Submission, read_submission
-from keystead.pipeline.time_slices import TimeSlices
-from keystead.server.activity_warnings import log_activity_warnings
-from keystead.server.answer_form import form_of
+from keystead.server.api_endpoints import ApiEndpoints
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
-from keystead.server.auth_proxy import AuthProxyEndpoints
-from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove
-from keystead.server.callers import reader, submitter
-from keystead.server.concurrency_limit import RequestGroup
 from keystead.server.console_files import ConsoleAnswers, is_console, without_secret
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
@@ -57,16 +43,13 @@ from keystead.server.development.access import is_control
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
 from keystead.server.http_messages import JSON, Header, HttpAnswer, HttpRequest, one_slash
-from keystead.server.large_answers import is_large, large_answer
-from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
 from keystead.server.once_per_second import OncePerSecond
 from keystead.server.pretty_logs import line_writer
-from keystead.server.rate_limits import CallerLimits, FailureLimit, RateLimited
+from keystead.server.rate_limits import FailureLimit, RateLimited
 from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
 from keystead.server.webhooks import JWKS_PATH
-from keystead.stamps.attested import read_attested_stamp
 
 _PROBES: Final = frozenset({"/healthz", "/readyz"})
 
@@ -104,12 +87,9 @@ class Application:
         self._log = RequestLog(line_writer(settings.log_format))
         self._database = DatabaseLog()
         rates = rates or RateTable()
-        self._limits = CallerLimits(settings.rate_limit, settings.credential_rate_limit, rates)
         self._failures = FailureLimit(settings.failures_per_address, rates)
         self._cors = CorsPolicy.of(settings.cors_origins)
-        self._large_requests = LargeRequests()
-        self._rendering = TimeSlices()
-        self._auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
+        self._api = ApiEndpoints(service, rates)
         self._console: ConsoleAnswers | None = None
         if settings.console:
             logins = console_logins(settings, auth_proxy_id)
@@ -207,112 +187,16 @@ class Application:
             raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
         self._failures.check(request.client.limit_key, time.monotonic())
         if isinstance(operation, QueryOperation):
-            return self._answer_query(operation, request, line)
+            return self._api.answer_query(operation, request, line)
         assert isinstance(operation, ActivityOperation)
-        return self._answer_submission(operation, request, line)
+        return self._api.answer_submission(operation, request, line)
 
     async def _answer_preflight(self, path: str, request: HttpRequest) -> HttpAnswer:
         return HttpAnswer(204, [JSON, *self._cors_at(path).preflight(_origin(request))], b"")
 
-    async def _answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
-        service, body, form = self._service, request.body, self._form(request)
-        async with self._large_requests.turn(body):
-            proven = await prove(_stamps(request), body, operation, service.verifiers)
-            query = operation.decoder.decode_request(body)
-        line.organization_id = query.organization_id
-
-        async def find_caller() -> tuple[Organization, Principal]:
-            return await reader(
-                service.store,
-                query.organization_id,
-                proven,
-                service.clock.now_ms(),
-                before_session=operation.before_session,
-                of_caller=operation.of_caller,
-                source=self._source(request),
-            )
-
-        organization, caller = await find_caller()
-        line.user_id = caller.user.user_id
-        self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        cached_answers = service.store.cached_answers(organization) if operation.of_version else None
-        key = (operation.name, form)
-        answer_body = cached_answers.get(key) if cached_answers is not None else None
-        if answer_body is not None:
-            service.concurrency.note(organization.id)
-            return answer_body
-        async with service.concurrency.slot(organization.id) as has_waited:
-            if has_waited:  # others have changed the organization meanwhile, or removed its caller
-                organization, caller = await find_caller()
-                cached_answers = service.store.cached_answers(organization) if operation.of_version else None
-                answer_body = cached_answers.get(key) if cached_answers is not None else None
-            if answer_body is None:
-                reading = service.reading(organization, caller)
-                response = await _await_if_needed(operation.answer(reading, query))
-                if is_large(response):
-                    answer_body = await large_answer(response, form, self._rendering)
-                else:
-                    answer_body = answer(response, form)
-                if cached_answers is not None:
-                    cached_answers.keep(key, answer_body)
-        return answer_body
-
-    async def _answer_submission(
-        self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
-    ) -> bytes:
-        source = self._source(request)
-        activity, submission, reading = await self._submit(operation, _stamps(request), request.body, line, source)
-        shown = await shown_activity(reading, activity, submission)
-        return answer(ActivityResponse(activity=shown), self._form(request))
-
-    async def _submit(
-        self,
-        operation: ActivityOperation,
-        stamps: Mapping[bytes, bytes],
-        body: bytes,
-        line: RequestLine,
-        source: SourceAddress,
-        *,
-        of_proxy: bool = False,
-    ) -> tuple[RecordedActivity, Submission, Reading]:
-        """Carry out a submission. Returns the activity that the body made or voted on, the decoded body, and what
-        its sender may read."""
-        service = self._service
-        async with self._large_requests.turn(body):
-            proven = await prove(stamps, body, operation, service.verifiers)
-            submission = read_submission(operation, body)
-        line.organization_id = submission.envelope.organization_id
-        if proven.identity is not None and operation.name == "stamp_login":
-            token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
-            await self._auth_proxy.link_google(proven.identity, token, submission.organization_id, line)
-        organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms(), source)
-        line.user_id = caller.user.user_id
-        if of_proxy:
-            self._limits.spend_for_proxy(organization.id, time.monotonic())
-        else:
-            self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        async with service.concurrency.slot(organization.id, _group(submission, of_proxy=of_proxy)) as has_waited:
-            if has_waited:  # others have changed the organization meanwhile, or removed its caller
-                organization, caller = await submitter(
-                    service.store, submission, proven, service.clock.now_ms(), source
-                )
-            submission = replace(submission, organization_id=organization.id)
-            activity = await service.lifecycle.submit(submission, caller, organization, source)
-        line.activity_id = activity.id
-        if service.measurements is not None:
-            service.measurements.count_submission(activity.type, activity.status)
-        await log_activity_warnings(activity, caller, source, line.request_id, service.environment)
-        return activity, submission, service.reading(organization, caller)
-
-    async def _submit_for_proxy(
-        self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
-    ) -> RecordedActivity:
-        activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, of_proxy=True)
-        return activity
-
     async def _answer_auth_proxy(self, path: str, request: HttpRequest, line: RequestLine) -> bytes:
         self._failures.check(request.client.limit_key, time.monotonic())
-        return answer(await self._auth_proxy.answer(path, request, line), Form.SDK)
+        return answer(await self._api.auth_proxy.answer(path, request, line), Form.SDK)
 
     async def _answer_other_path(self, path: str, request: HttpRequest) -> bytes:
         if path in PATHS:
@@ -354,22 +238,9 @@ class Application:
         # configuration.
         return CorsPolicy.any_origin() if path.startswith(AUTH_PROXY) else self._cors
 
-    def _source(self, request: HttpRequest) -> SourceAddress:
-        return SourceAddress(request.client.address) if self._settings.ip_allowlists else EXEMPT
-
-    def _form(self, request: HttpRequest) -> Form:
-        return form_of(request, self._settings.answer_form)
-
 
 def _origin(request: HttpRequest) -> bytes | None:
     return dict(request.headers).get(b"origin")
-
-
-def _group(submission: Submission, *, of_proxy: bool) -> RequestGroup:
-    if of_proxy:
-        return RequestGroup.PROXY
-    waits_for_issuer = submission.operation.asks_provider or submission.id_tokens()
-    return RequestGroup.ISSUER if waits_for_issuer else RequestGroup.DIRECT
 
 
 def _measured_as(path: str) -> str:
@@ -382,23 +253,3 @@ def _measured_as(path: str) -> str:
     if is_console(path):
         return "console"
     return path if path in _PROBES else "other"
-
-
-def _credential(caller: Principal) -> str:
-    """The key of the rate limit of this caller's credential."""
-    return f"{caller.organization_id} {caller.record_id}"
-
-
-def _stamps(request: HttpRequest) -> dict[bytes, bytes]:
-    """The stamp headers. Raises InvalidRequest if one is repeated."""
-    stamps: dict[bytes, bytes] = {}
-    for name, value in request.headers:
-        if name in STAMP_HEADERS:
-            if name in stamps:
-                raise InvalidRequest(f"a request has exactly one stamp header; this one repeats {name.decode()}")
-            stamps[name] = value
-    return stamps
-
-
-async def _await_if_needed(value: Any) -> Any:
-    return await value if hasattr(value, "__await__") else value

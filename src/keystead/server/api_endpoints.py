@@ -1,0 +1,182 @@
+"""The paths of the API: from a stamped request to the answer of its query or its submission.
+
+Here: the order of decoding, authentication, limits and the operation. Not here: routing, refusals and log lines
+(`application`), the steps of a write (`pipeline`), requests that the server stamps itself (`auth_proxy`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from keystead.api.errors import InvalidRequest
+from keystead.api.records import ActivityResponse
+from keystead.api.rendering import Form, answer
+from keystead.operations import QueryOperation, Reading
+from keystead.operations.activities import shown_activity
+from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.operation import ActivityOperation
+from keystead.pipeline.requests import Submission, read_submission
+from keystead.pipeline.time_slices import TimeSlices
+from keystead.server.activity_warnings import log_activity_warnings
+from keystead.server.answer_form import form_of
+from keystead.server.auth_proxy import AuthProxyEndpoints
+from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, prove
+from keystead.server.callers import reader, submitter
+from keystead.server.concurrency_limit import RequestGroup
+from keystead.server.http_messages import HttpRequest
+from keystead.server.large_answers import is_large, large_answer
+from keystead.server.large_requests import LargeRequests
+from keystead.server.logs import RequestLine
+from keystead.server.rate_limits import CallerLimits
+from keystead.server.rate_table import RateTable
+from keystead.server.service import Service
+from keystead.stamps.attested import read_attested_stamp
+
+
+class ApiEndpoints:
+    """Answers queries and submissions. `auth_proxy` answers the requests that it stamps itself."""
+
+    def __init__(self, service: Service, rates: RateTable) -> None:
+        """`rates`: shared by the processes of this machine."""
+        settings = service.settings
+        self._service = service
+        self._limits = CallerLimits(settings.rate_limit, settings.credential_rate_limit, rates)
+        self._large_requests = LargeRequests()
+        self._rendering = TimeSlices()
+        self.auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
+
+    async def answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
+        service, body, form = self._service, request.body, self._form(request)
+        async with self._large_requests.turn(body):
+            proven = await prove(_stamps(request), body, operation, service.verifiers)
+            query = operation.decoder.decode_request(body)
+        line.organization_id = query.organization_id
+
+        async def find_caller() -> tuple[Organization, Principal]:
+            return await reader(
+                service.store,
+                query.organization_id,
+                proven,
+                service.clock.now_ms(),
+                before_session=operation.before_session,
+                of_caller=operation.of_caller,
+                source=self._source(request),
+            )
+
+        organization, caller = await find_caller()
+        line.user_id = caller.user.user_id
+        self._limits.spend(organization.id, _credential(caller), time.monotonic())
+        cached_answers = service.store.cached_answers(organization) if operation.of_version else None
+        key = (operation.name, form)
+        answer_body = cached_answers.get(key) if cached_answers is not None else None
+        if answer_body is not None:
+            service.concurrency.note(organization.id)
+            return answer_body
+        async with service.concurrency.slot(organization.id) as has_waited:
+            if has_waited:  # others have changed the organization meanwhile, or removed its caller
+                organization, caller = await find_caller()
+                cached_answers = service.store.cached_answers(organization) if operation.of_version else None
+                answer_body = cached_answers.get(key) if cached_answers is not None else None
+            if answer_body is None:
+                reading = service.reading(organization, caller)
+                response = await _await_if_needed(operation.answer(reading, query))
+                if is_large(response):
+                    answer_body = await large_answer(response, form, self._rendering)
+                else:
+                    answer_body = answer(response, form)
+                if cached_answers is not None:
+                    cached_answers.keep(key, answer_body)
+        return answer_body
+
+    async def answer_submission(
+        self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
+    ) -> bytes:
+        source = self._source(request)
+        activity, submission, reading = await self._submit(operation, _stamps(request), request.body, line, source)
+        shown = await shown_activity(reading, activity, submission)
+        return answer(ActivityResponse(activity=shown), self._form(request))
+
+    async def _submit(
+        self,
+        operation: ActivityOperation,
+        stamps: Mapping[bytes, bytes],
+        body: bytes,
+        line: RequestLine,
+        source: SourceAddress,
+        *,
+        of_proxy: bool = False,
+    ) -> tuple[RecordedActivity, Submission, Reading]:
+        """Carry out a submission. Returns the activity that the body made or voted on, the decoded body, and what
+        its sender may read."""
+        service = self._service
+        async with self._large_requests.turn(body):
+            proven = await prove(stamps, body, operation, service.verifiers)
+            submission = read_submission(operation, body)
+        line.organization_id = submission.envelope.organization_id
+        if proven.identity is not None and operation.name == "stamp_login":
+            token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
+            await self.auth_proxy.link_google(proven.identity, token, submission.organization_id, line)
+        organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms(), source)
+        line.user_id = caller.user.user_id
+        if of_proxy:
+            self._limits.spend_for_proxy(organization.id, time.monotonic())
+        else:
+            self._limits.spend(organization.id, _credential(caller), time.monotonic())
+        async with service.concurrency.slot(organization.id, _group(submission, of_proxy=of_proxy)) as has_waited:
+            if has_waited:  # others have changed the organization meanwhile, or removed its caller
+                organization, caller = await submitter(
+                    service.store, submission, proven, service.clock.now_ms(), source
+                )
+            submission = replace(submission, organization_id=organization.id)
+            activity = await service.lifecycle.submit(submission, caller, organization, source)
+        line.activity_id = activity.id
+        if service.measurements is not None:
+            service.measurements.count_submission(activity.type, activity.status)
+        await log_activity_warnings(activity, caller, source, line.request_id, service.environment)
+        return activity, submission, service.reading(organization, caller)
+
+    async def _submit_for_proxy(
+        self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
+    ) -> RecordedActivity:
+        activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, of_proxy=True)
+        return activity
+
+    def _source(self, request: HttpRequest) -> SourceAddress:
+        return SourceAddress(request.client.address) if self._service.settings.ip_allowlists else EXEMPT
+
+    def _form(self, request: HttpRequest) -> Form:
+        return form_of(request, self._service.settings.answer_form)
+
+
+def _group(submission: Submission, *, of_proxy: bool) -> RequestGroup:
+    if of_proxy:
+        return RequestGroup.PROXY
+    waits_for_issuer = submission.operation.asks_provider or submission.id_tokens()
+    return RequestGroup.ISSUER if waits_for_issuer else RequestGroup.DIRECT
+
+
+def _credential(caller: Principal) -> str:
+    """The key of the rate limit of this caller's credential."""
+    return f"{caller.organization_id} {caller.record_id}"
+
+
+def _stamps(request: HttpRequest) -> dict[bytes, bytes]:
+    """The stamp headers. Raises InvalidRequest if one is repeated."""
+    stamps: dict[bytes, bytes] = {}
+    for name, value in request.headers:
+        if name in STAMP_HEADERS:
+            if name in stamps:
+                raise InvalidRequest(f"a request has exactly one stamp header; this one repeats {name.decode()}")
+            stamps[name] = value
+    return stamps
+
+
+async def _await_if_needed(value: Any) -> Any:
+    return await value if hasattr(value, "__await__") else value
