@@ -22,7 +22,8 @@ from keystead.api.parameters import NotSupported, RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.contract_interfaces import ParsedInterface, read_interface
 from keystead.chains.parsers import parse_transaction
-from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
+from keystead.chains.payload_schemes import scheme_of
+from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
