@@ -16,6 +16,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from keystead.api.errors import DatabaseUnavailable, ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.credentials import write_credentials
 from keystead.cli.database_failure import database_failures
@@ -181,13 +182,17 @@ def _credentials(base_url: str, first: OrganizationParams, pair: ApiKeyPair) -> 
 
 def _is_made(database_url: str, key: Master, first: OrganizationParams, written: Path | None) -> bool:
     """Make the first organization. Returns False if another process has made it at the same time. `written`: the
-    file with its credentials, which is removed if the organization is not made."""
-    try:
-        with database_failures(database_url):
+    file with its credentials, which is removed if the organization is certainly not made."""
+    with database_failures(database_url):
+        try:
             is_new = asyncio.run(_bootstrap(database_url, key, first))
-    except Failure:
-        _remove(written)
-        raise
+        except DatabaseUnavailable:  # the database may have committed
+            if written is not None:
+                print(f"{written} is kept: it has the only key of the organization, if the database has made it.")
+            raise
+        except (ServiceError, ValueError):
+            _remove(written)
+            raise
     if not is_new:
         _remove(written)
     return is_new
