@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from keystead.client.credentials import Credentials
 from keystead.pipeline.signer_values import BundleSigner
@@ -12,26 +13,31 @@ from keystead.server.development.fixture_loading import LoadedKey
 from keystead.stamps.signing import ApiKeyStamper
 
 
+class ReadyServer(NamedTuple):
+    """What a development server has when it is ready. `addresses`: of the accounts of the first wallet.
+    `auth_proxy_id`: the configuration of the first authentication proxy, "" without one."""
+
+    addresses: Sequence[str]
+    signer: BundleSigner
+    auth_proxy_id: str
+
+
 def development_banner(
     credentials: Credentials,
     data: Path | None,
     credentials_file: Path | None,
-    addresses: Sequence[str],
-    signer: BundleSigner,
-    auth_proxy_id: str,
+    ready: ReadyServer,
     console_url: str,
     *,
     seeded: bool,
 ) -> str:
     """The text of the banner. `data`: the folder, None if everything is in memory. `credentials_file`: the file
     with the keys. `console_url`: a link that works once.
-
-    The curl line in it stays valid, because a query carries no time.
     """
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
         warning += "\n           They are derived from the seed, by anyone who knows it: such keys are public."
-    wallet = "\n                ".join(addresses) or "none"
+    wallet = "\n                ".join(ready.addresses) or "none"
     return f"""
 Keystead {credentials.base_url}
 
@@ -44,15 +50,23 @@ Keystead {credentials.base_url}
   private key   {credentials.api_private_key}
   wallet        Development, from the public test mnemonic of local chains
                 {wallet}
-  signs bundles {signer.signing_public_key}
-  (composite)   {signer.composite_public_key}
-  auth proxy    {auth_proxy_id}
+  signs bundles {ready.signer.signing_public_key}
+  (composite)   {ready.signer.composite_public_key}
+  auth proxy    {ready.auth_proxy_id or "none"}
                 {credentials.base_url}/auth-proxy
   data          {data or "in memory, gone when the server ends"}
   credentials   {credentials_file or "here only; --credentials FILE writes them to a file"}
 
   WARNING  {warning}
+{_first_requests(credentials)}"""
 
+
+def _first_requests(credentials: Credentials) -> str:
+    """A first request with curl, with Keystead's client and with a published client.
+
+    The curl line stays valid, because a query carries no time.
+    """
+    return f"""
 First request:
 
 {curl_line(credentials)}

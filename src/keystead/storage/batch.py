@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
+from typing import TypeVar
 
 import msgspec
 
@@ -20,6 +21,9 @@ from keystead.storage.write_set import (
     VersionSwap,
     WriteSet,
 )
+
+KeyT = TypeVar("KeyT")
+SwapT = TypeVar("SwapT", ActivitySwap, RowSwap, SettingSwap)
 
 _SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1), "lookup": itemgetter(0, 1, 2)}
 """By table: the columns by which rows are sorted. An insert into these tables may wait for another transaction that
@@ -58,71 +62,101 @@ def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch 
 
     `key_lengths`: `tables.merged_key_lengths`; a later commit may replace or delete rows of these tables.
     """
-    version_checks: dict[str, Version] = {}
-    version_swaps: dict[Row, VersionSwap] = {}
-    activity_swaps: dict[Row, ActivitySwap] = {}
-    setting_swaps: dict[Row, SettingSwap] = {}
-    row_swaps: dict[tuple[str, Row], RowSwap] = {}
-    rows: dict[str, list[Row]] = {}
-    last: dict[tuple[str, Row], Row | None] = {}
-    deleted_organizations: list[str] = []
-    cleanings: list[Cleaning] = []
+    merging = _Merging(key_lengths)
     for commit in commits:
+        if not merging.add(commit):
+            return None
+    return merging.batch()
+
+
+class _Merging:
+    """The write sets that are merged so far."""
+
+    def __init__(self, key_lengths: Mapping[str, int]) -> None:
+        self._key_lengths = key_lengths
+        self._version_checks: dict[str, Version] = {}
+        self._version_swaps: dict[Row, VersionSwap] = {}
+        self._activity_swaps: dict[Row, ActivitySwap] = {}
+        self._setting_swaps: dict[Row, SettingSwap] = {}
+        self._row_swaps: dict[tuple[str, Row], RowSwap] = {}
+        self._rows: dict[str, list[Row]] = {}
+        self._last: dict[tuple[str, Row], Row | None] = {}  # of the tables in `key_lengths`; None: deleted
+        self._deleted_organizations: list[str] = []
+        self._cleanings: list[Cleaning] = []
+
+    def add(self, commit: WriteSet) -> bool:
+        """Add the next write set. Returns False if it cannot succeed after the others; then nothing follows."""
         for organization_id, version in commit.version_checks:
-            swap = version_swaps.get((organization_id,))
-            newest = swap.after if swap is not None else version_checks.setdefault(organization_id, version)
-            if newest != version:
-                return None
-        if (version_swap := commit.version_swap) is not None:
-            if (earlier := version_swaps.get(version_swap.key())) is not None:
-                if earlier.after != version_swap.before or version_swap.organization_id in deleted_organizations:
-                    return None
-                version_swap = VersionSwap(version_swap.organization_id, earlier.before, version_swap.after)
-            elif version_checks.pop(version_swap.organization_id, version_swap.before) != version_swap.before:
-                return None
-            version_swaps[version_swap.key()] = version_swap
-        if (activity_swap := commit.activity_swap) is not None:
-            if activity_swap.key() in activity_swaps:
-                return None
-            activity_swaps[activity_swap.key()] = activity_swap
-        if (setting_swap := commit.setting_swap) is not None:
-            if setting_swap.key() in setting_swaps:
-                return None
-            setting_swaps[setting_swap.key()] = setting_swap
-        for row_swap in commit.row_swaps:
-            place = row_swap.table, row_swap.key()
-            if place in row_swaps:
-                return None
-            row_swaps[place] = row_swap
+            if not self._add_version_check(organization_id, version):
+                return False
+        if commit.version_swap is not None and not self._add_version_swap(commit.version_swap):
+            return False
+        activity, setting = commit.activity_swap, commit.setting_swap
+        if activity is not None and not _add(self._activity_swaps, activity.key(), activity):
+            return False
+        if setting is not None and not _add(self._setting_swaps, setting.key(), setting):
+            return False
+        for swap in commit.row_swaps:
+            if not _add(self._row_swaps, (swap.table, swap.key()), swap):
+                return False
+        self._add_rows(commit)
+        self._deleted_organizations.extend(commit.deleted_organizations)
+        self._cleanings.extend(commit.cleanings)
+        return True
+
+    def _add_version_check(self, organization_id: str, version: Version) -> bool:
+        """Returns False if the organization has another version after the write sets so far."""
+        swap = self._version_swaps.get((organization_id,))
+        newest = swap.after if swap is not None else self._version_checks.setdefault(organization_id, version)
+        return newest == version
+
+    def _add_version_swap(self, swap: VersionSwap) -> bool:
+        organization_id = swap.organization_id
+        if (earlier := self._version_swaps.get(swap.key())) is not None:
+            if earlier.after != swap.before or organization_id in self._deleted_organizations:
+                return False
+            swap = VersionSwap(organization_id, earlier.before, swap.after)
+        elif self._version_checks.pop(organization_id, swap.before) != swap.before:
+            return False
+        self._version_swaps[swap.key()] = swap
+        return True
+
+    def _add_rows(self, commit: WriteSet) -> None:
         for place in commit.deleted:
-            last[place] = None
+            self._last[place] = None
         for table, row in commit.rows:
-            if table in key_lengths:
-                last[table, row[: key_lengths[table]]] = row
+            if table in self._key_lengths:
+                self._last[table, row[: self._key_lengths[table]]] = row
             else:
-                rows.setdefault(table, []).append(row)
-        deleted_organizations.extend(commit.deleted_organizations)
-        cleanings.extend(commit.cleanings)
-    deleted: dict[str, list[Row]] = {}
-    for (table, key), last_row in last.items():
-        if last_row is None:
-            deleted.setdefault(table, []).append(key)
-        else:
-            rows.setdefault(table, []).append(last_row)
-    for table, key_of in _SORTED_BY.items():
-        if table in rows:
-            rows[table].sort(key=key_of)
-    return Batch(
-        dict(sorted(version_checks.items())),
-        [version_swaps[key] for key in sorted(version_swaps)],
-        [activity_swaps[key] for key in sorted(activity_swaps)],
-        _by_table(row_swaps),
-        rows,
-        deleted,
-        deleted_organizations,
-        [setting_swaps[key] for key in sorted(setting_swaps)],
-        cleanings,
-    )
+                self._rows.setdefault(table, []).append(row)
+
+    def batch(self) -> Batch:
+        """The batch of all write sets. Called once, after the last one."""
+        rows, deleted = self._rows, dict[str, list[Row]]()
+        for (table, key), last_row in self._last.items():
+            if last_row is None:
+                deleted.setdefault(table, []).append(key)
+            else:
+                rows.setdefault(table, []).append(last_row)
+        for table, key_of in _SORTED_BY.items():
+            if table in rows:
+                rows[table].sort(key=key_of)
+        return Batch(
+            dict(sorted(self._version_checks.items())),
+            [self._version_swaps[key] for key in sorted(self._version_swaps)],
+            [self._activity_swaps[key] for key in sorted(self._activity_swaps)],
+            _by_table(self._row_swaps),
+            rows,
+            deleted,
+            self._deleted_organizations,
+            [self._setting_swaps[key] for key in sorted(self._setting_swaps)],
+            self._cleanings,
+        )
+
+
+def _add(swaps: dict[KeyT, SwapT], key: KeyT, swap: SwapT) -> bool:
+    """Add the swap. Returns False if there is one of the same key: each is decided on what was read."""
+    return swaps.setdefault(key, swap) is swap
 
 
 def _by_table(swaps: dict[tuple[str, Row], RowSwap]) -> dict[str, list[RowSwap]]:
