@@ -11,10 +11,9 @@ import pytest
 import rlp
 from eth_hash.auto import keccak
 
-from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
+from keystead.api.enums import Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
-from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX, check_combination, hex_bytes, read_payload, scheme_of
-from keystead.chains.signatures import SignatureScheme
+from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX, check_combination, hex_bytes, read_payload
 from tests.chains.signing_vectors import SIGNING
 
 K1, P256, ED = Curve.SECP256K1, Curve.P256, Curve.ED25519
@@ -46,27 +45,6 @@ def test_combination(curve: Curve, encoding: PayloadEncoding, hashed: HashFuncti
     else:
         with pytest.raises(InvalidRequest, match=r"^invalid (payload encoding|hash function): field `parameters\."):
             check_combination(curve, encoding, hashed)
-
-
-SCHEMES = [
-    (K1, AddressFormat.ETHEREUM, SignatureScheme.ECDSA),
-    (K1, AddressFormat.BITCOIN_MAINNET_P2WPKH, SignatureScheme.ECDSA),
-    (K1, AddressFormat.BITCOIN_MAINNET_P2TR, SignatureScheme.SCHNORR_KEY_PATH),
-    (K1, AddressFormat.BITCOIN_REGTEST_P2TR, SignatureScheme.SCHNORR_KEY_PATH),
-    (K1, AddressFormat.SPARK_MAINNET, SignatureScheme.SCHNORR),
-    (K1, AddressFormat.SPARK_REGTEST, SignatureScheme.SCHNORR),
-    (K1, AddressFormat.COMPRESSED, SignatureScheme.ECDSA),
-    (K1, None, SignatureScheme.ECDSA),
-    (P256, AddressFormat.COMPRESSED, SignatureScheme.ECDSA),
-    (P256, None, SignatureScheme.ECDSA),
-    (ED, AddressFormat.SOLANA, SignatureScheme.ED25519),
-    (ED, None, SignatureScheme.ED25519),
-]
-
-
-@pytest.mark.parametrize(("curve", "address_format", "scheme"), SCHEMES)
-def test_scheme(curve: Curve, address_format: AddressFormat | None, scheme: SignatureScheme) -> None:
-    assert scheme_of(curve, address_format) is scheme
 
 
 READ = [

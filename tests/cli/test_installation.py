@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import pytest
+
+from keystead.api.errors import InvalidRequest
+from keystead.cli import installation
+from keystead.cli.failure import Failure
+from keystead.server.bootstrap import bootstrap as real_bootstrap
+from keystead.storage.errors import unavailable
 from tests.conftest import MakeDatabase
 from tests.support.commands import run_keystead as keystead
 
@@ -46,6 +55,48 @@ def test_init_does_not_overwrite_credentials(make_sqlite: MakeDatabase, tmp_path
     assert "root.json exists already and is not overwritten" in refused.stderr
     assert (tmp_path / "root.json").read_text() == "{}"
     assert not (tmp_path / "master.key").exists()
+    database.close()
+
+
+class Bootstrap(NamedTuple):
+    """What happens to the first organization: it is made, then the command fails."""
+
+    makes: bool
+    failure: Exception | None
+    credentials_stay: bool
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        Bootstrap(makes=True, failure=None, credentials_stay=True),
+        Bootstrap(makes=True, failure=unavailable("did not answer in time"), credentials_stay=True),
+        Bootstrap(makes=False, failure=unavailable("did not answer in time"), credentials_stay=True),
+        Bootstrap(makes=False, failure=InvalidRequest("the name is too long"), credentials_stay=False),
+        Bootstrap(makes=False, failure=None, credentials_stay=False),
+    ],
+    ids=["made", "made, and not answered", "not made, and not answered", "refused", "made by another process"],
+)
+def test_the_only_key_is_not_lost(
+    what: Bootstrap, make_database: MakeDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def bootstrap(*values: Any, **named: Any) -> Any:
+        made = await real_bootstrap(*values, **named) if what.makes else None
+        if what.failure is not None:
+            raise what.failure
+        return made
+
+    monkeypatch.setattr(installation, "bootstrap", bootstrap)
+    monkeypatch.setattr("os.umask", lambda _: 0o077)
+    database, file = make_database(), tmp_path / "root.json"
+    with nullcontext() if what.failure is None else pytest.raises(Failure):
+        installation.init(
+            database.url, "Keystead GmbH", str(tmp_path / "master.key"), credentials=tmp_path / "root.json"
+        )
+    assert file.exists() == what.credentials_stay
+    organizations = [id_ for (id_,) in database.rows("SELECT id FROM organization")]
+    if organizations:
+        assert organizations == [json.loads(file.read_text())["organizationId"]]
     database.close()
 
 

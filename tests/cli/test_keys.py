@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from keystead.cli.banner import development_banner
+from keystead.cli.banner import ReadyServer, development_banner
 from keystead.cli.development_folder import DevelopmentFolder
 from keystead.client.credentials import Credentials
 from keystead.keys import master_key
@@ -104,6 +104,7 @@ def test_the_development_server_prints_it() -> None:
         api_private_key=KEY.private_key,
     )
     signer = BundleSigner("04" + "ab" * 64, "04" + "cd" * 64 + "04" + "ab" * 64)
-    lines = development_banner(credentials, None, None, [], signer, "proxy", "link", seeded=False).splitlines()
+    ready = ReadyServer([], signer, "proxy")
+    lines = development_banner(credentials, None, None, ready, "link", seeded=False).splitlines()
     for told in (signer.signing_public_key, signer.composite_public_key):
         assert sum(line.split()[-1:] == [told] for line in lines) == 1

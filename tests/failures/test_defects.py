@@ -59,6 +59,42 @@ def test_a_long_chain_is_cut() -> None:
     assert len(lines_of(error)) < 100
 
 
+def down(calls: int) -> None:
+    if calls == 0:
+        raise ValueError(SECRET)
+    across(calls - 1)
+
+
+def across(calls: int) -> None:
+    down(calls)
+
+
+def deep(calls: int, *, causes: int = 0) -> Exception:
+    """An error that was raised after this many calls of two functions by each other, with as many of them as
+    causes."""
+    try:
+        down(calls // 2)
+    except ValueError as error:
+        if causes:
+            error.__cause__ = deep(calls, causes=causes - 1)
+        return error
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("calls", "causes", "left_out"),
+    [(90, 0, []), (98, 0, []), (100, 0, [2]), (900, 0, [802]), (900, 4, [882] * 5), (300, 29, [298] * 30)],
+)
+def test_of_many_places_the_first_and_the_last_are_logged(calls: int, causes: int, left_out: list[int]) -> None:
+    traceback_ = traceback_of(deep(calls, causes=causes))
+    lines = traceback_.splitlines()
+    assert [int(line.split()[0]) for line in lines if "left out" in line] == left_out
+    assert lines[1].endswith("in deep")
+    assert lines[-1].endswith("in down")
+    assert len(lines) <= 200
+    assert len(traceback_) < 20_000
+
+
 def test_the_line_of_a_defect(caplog: pytest.LogCaptureFixture) -> None:
     error, _ = raised("plain")
     log_defect(LOGGER, error, "message %s: not sent", "m1", extra={"request_id": "r1"})

@@ -13,11 +13,8 @@ import pytest
 
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
-from keystead.delivery.webhooks.recording import RecordedAttempts
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.outgoing_messages import OutgoingMessage
-from keystead.organizations.webhook_targets import Target
-from keystead.organizations.webhooks import WebhookDelivery
 from keystead.server.application import Application
 from keystead.server.background import background_task, log_unhandled
 from keystead.server.deletions import Deletions
@@ -32,6 +29,7 @@ from keystead.signer.process import ServerConnection
 from keystead.signer.process import _log_unhandled as log_unhandled_of_signer
 from keystead.signer.rpc import Request
 from keystead.storage.errors import duplicate_key_error, failed_write_error
+from tests.delivery.webhooks.test_dispatcher import an_organization, waiting
 from tests.support.logged_lines import logged_lines
 from tests.support.raised_defects import DEFECTS, SECRET, raised
 
@@ -90,10 +88,8 @@ def outbox(store: Any, error: Exception) -> Outbox:
     )
 
 
-def dispatcher(store: Any) -> WebhookDispatcher:
-    return WebhookDispatcher(
-        store, Failing(ValueError()).send, holder="p", now_ms=lambda: 0, random_fraction=lambda: 0.0
-    )
+def dispatcher(store: Any, send: Any = None) -> WebhookDispatcher:
+    return WebhookDispatcher(store, send, holder="p", now_ms=lambda: 0, random_fraction=lambda: 0.0)
 
 
 async def reading_the_outbox(error: Exception) -> None:
@@ -115,21 +111,19 @@ async def delivering_webhooks(error: Exception) -> None:
 
 
 async def sending_a_webhook(error: Exception) -> None:
-    store: Any = Failing(error, record_deliveries=True)
-    attempts = RecordedAttempts(store, Failing(error).send, lambda: 0, lambda: 0.0)
-    delivery = WebhookDelivery(
-        endpoint_id="e",
-        id="a:0",
-        organization_id="o",
-        endpoint_organization_id="o",
-        event_id="event",
-        event_type="ACTIVITY_UPDATES",
-        due_ms=0,
-        give_up_at_ms=10**9,
-        expires_at_ms=10**9,
-        body_bytes=1,
+    store: Any = Failing(
+        error,
+        waiting_endpoints=["e"],
+        waiting_deliveries=[waiting("e", "a")],
+        webhook_lease=None,
+        write_webhook_lease=True,
+        organization=an_organization("e"),
+        webhook_event=b"{}",
+        record_deliveries=True,
     )
-    await attempts.attempt(delivery, Target(endpoint_id="e", organization_id="o", url="https://e.example/"))
+    running = dispatcher(store, Failing(error).send)
+    await running.scan()
+    await asyncio.wait(running.serving)
 
 
 async def purging(error: Exception) -> None:

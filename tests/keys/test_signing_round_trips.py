@@ -20,7 +20,8 @@ from nacl.signing import SigningKey
 
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
 from keystead.chains.curves import GROUP_ORDERS
-from keystead.chains.payloads import check_combination, read_payload, scheme_of
+from keystead.chains.payload_schemes import scheme_of
+from keystead.chains.payloads import check_combination, read_payload
 from keystead.chains.signatures import Signature
 from keystead.keys.public_keys import public_key
 from keystead.keys.signatures import sign

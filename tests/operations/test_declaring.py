@@ -1,4 +1,5 @@
-"""A declaration is checked when it is made: execution and resources take the context that is loaded."""
+"""A declaration is checked when it is made: execution and resources take the context that is loaded. The types say
+how the activity is executed."""
 
 from __future__ import annotations
 
@@ -12,9 +13,17 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE
 from keystead.operations.declare import activity
+from keystead.operations.declared_types import declared_types
 from keystead.organizations.organization import Organization
-from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.context import ContextSource, ForeignSource
+from keystead.pipeline.execution_values import (
+    Execution,
+    ExecutionOutput,
+    ExecutionWith,
+    ExecutionWithOAuth2,
+    OutputWithoutChanges,
+    RefusalWithRows,
+)
 from keystead.pipeline.operation import ActivityOperation
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
 from keystead.policies.namespaces import KEYWORDS, Clause
@@ -33,6 +42,14 @@ class DrillResult(Wire, frozen=True):
 
 
 async def load_text(source: ContextSource, intent: DrillIntent) -> str:
+    return ""
+
+
+async def load_text_of_others(source: ForeignSource, intent: DrillIntent) -> str:
+    return ""
+
+
+async def load_from_an_organization(source: Organization, intent: DrillIntent) -> str:
     return ""
 
 
@@ -63,12 +80,49 @@ def of_number(execution: ExecutionWith[int], intent: DrillIntent) -> ExecutionOu
     return ExecutionOutput(result=DrillResult())
 
 
+def without_changes(execution: Execution, intent: DrillIntent) -> OutputWithoutChanges[DrillResult]:
+    """Drill."""
+    return OutputWithoutChanges(result=DrillResult())
+
+
+async def refusing(
+    execution: ExecutionWith[str], intent: DrillIntent
+) -> OutputWithoutChanges[DrillResult] | RefusalWithRows:
+    """Drill."""
+    return OutputWithoutChanges(result=DrillResult())
+
+
+def asking(execution: ExecutionWithOAuth2[str], intent: DrillIntent) -> ExecutionOutput[DrillResult]:
+    """Drill."""
+    return ExecutionOutput(result=DrillResult())
+
+
+@pytest.mark.parametrize(
+    ("execute", "load_context", "declared"),
+    [
+        (without_context, None, {"changes_organization"}),
+        (of_text, load_text, {"changes_organization", "context_is_own"}),
+        (of_text, load_text_of_others, {"changes_organization"}),
+        (asking, load_text, {"changes_organization", "context_is_own", "asks_provider"}),
+        (without_changes, None, set()),
+        (refusing, load_text, {"context_is_own"}),
+    ],
+)
+def test_types_declare_how_an_activity_is_executed(execute: Any, load_context: Any, declared: set[str]) -> None:
+    types = declared_types(execute, load_context, None)
+    assert (types.intent, types.result) == (DrillIntent, DrillResult)
+    names = ("changes_organization", "context_is_own", "asks_provider")
+    assert {name for name in names if getattr(types, name)} == declared
+
+
 @pytest.mark.parametrize(
     ("execute", "load_context", "resources"),
     [
         (of_number, load_text, None),
         (of_text, None, None),
         (without_context, load_text, None),
+        (asking, None, None),
+        (of_text, load_from_an_organization, None),
         (of_text, load_for_another_intent, None),
         (of_text, load_text, resources_without_context),
         (without_context, None, resources_of_text),
@@ -77,6 +131,8 @@ def of_number(execution: ExecutionWith[int], intent: DrillIntent) -> ExecutionOu
         "the function takes a context of another type than is loaded",
         "the function takes a context, and none is loaded",
         "the function takes no context, and one is loaded",
+        "the function asks a provider, and no context is loaded",
+        "the context is loaded from another source",
         "the context is loaded for another intent",
         "the resources take no context, and one is loaded",
         "the resources take a context, and none is loaded",

@@ -86,7 +86,7 @@ FOR_ONESELF = frozenset(
 LOGINS = frozenset(
     name
     for operation in CATALOGUE
-    if isinstance(operation, ActivityOperation) and (operation.before_session or operation.by_parent)
+    if isinstance(operation, ActivityOperation) and (operation.before_session or operation.by_parent is not None)
     for name in operation.activity_types
 )
 """What finds the caller's own sub-organization, or a parent's user may submit: `test_logins` and

@@ -1,4 +1,4 @@
-"""The lock of an organization: no other process changes it while it is held, and no process waits for ever.
+"""The lock of an organization: no other process changes it while it lasts, and no process waits for ever.
 
 On SQLite, where one process serves, the lock is of the whole file.
 """

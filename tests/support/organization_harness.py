@@ -28,7 +28,7 @@ from keystead.organizations.organization import Organization, Record, Version, f
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown_key_error
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import SigningCache
-from keystead.pipeline.environment import Environment, PipelineSettings
+from keystead.pipeline.environment import ChosenStatus, Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.open_activities import OpenActivities
@@ -110,6 +110,7 @@ class OrganizationHarness:
         chance: random.Random | None = None,
         processes: int = 1,
         identities: Identities | None = None,
+        chosen_status: ChosenStatus | None = None,
         **settings: Any,
     ) -> None:
         self.ids, self.clock, self.database = Ids(), ManualClock(), MemoryDatabase()
@@ -134,6 +135,7 @@ class OrganizationHarness:
                 policy_sets=PolicySetCache(),
                 settings=PipelineSettings(limits=self.limits, liveness=Liveness(), **settings),
                 signing_cache=SigningCache.of_bytes(1_000_000),
+                chosen_status=chosen_status,
                 long_work=LongWork(lambda: 0.0),  # no piece is long, so that the order depends on the test alone
             )
             for store, signer in zip(self.stores, self.signers, strict=True)

@@ -77,7 +77,14 @@ async def _executed(
         proofs=(),
         now_ms=activity.updated_at_ms,
         context=await operation.load_context(
-            ContextSource(organization, activity.submitter_id, store, TransactionSettings(), cache, LongWork()),
+            ContextSource(
+                organization=organization,
+                submitter_id=activity.submitter_id,
+                store=store,
+                transactions=TransactionSettings(),
+                cache=cache,
+                long_work=LongWork(),
+            ),
             asked,
         )
         if operation.load_context

@@ -1,7 +1,7 @@
 """Raw payloads: from the text, encoding and hash function of a request to the message that is signed.
 
 Here: which of these go together on which curve, EIP-7702 authorizations. Not here: typed data
-(`ethereum.typed_data`).
+(`ethereum.typed_data`), the scheme of the signature (`payload_schemes`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.decoding import refuse_ambiguous
-from keystead.api.enums import AddressFormat, Curve, HashFunction, PayloadEncoding
+from keystead.api.enums import Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
-from keystead.chains.signatures import SignatureScheme
 from keystead.primitives.keccak import keccak256
 
 DIGEST_BYTES: Final = 32
@@ -48,21 +47,6 @@ class Payload(msgspec.Struct, frozen=True):
 
     message: bytes
     keywords: Mapping[str, Any]
-
-
-def scheme_of(curve: Curve, address_format: AddressFormat | None) -> SignatureScheme:
-    """The scheme in which a key signs raw payloads, by the format of the address that named it."""
-    match curve:
-        case Curve.ED25519:
-            return SignatureScheme.ED25519
-        case Curve.SECP256K1 | Curve.P256:
-            if address_format is not None and address_format.endswith("_P2TR"):
-                return SignatureScheme.SCHNORR_KEY_PATH
-            if address_format in (AddressFormat.SPARK_MAINNET, AddressFormat.SPARK_REGTEST):
-                return SignatureScheme.SCHNORR
-            return SignatureScheme.ECDSA
-        case _:
-            assert_never(curve)
 
 
 def check_combination(curve: Curve, encoding: PayloadEncoding, hash_function: HashFunction) -> None:

@@ -1,6 +1,7 @@
 """A signature, and the schemes by which one is computed.
 
-Here: the values alone. Not here: computing a signature (`keys`), choosing the scheme for a payload (`payloads`).
+Here: the values alone. Not here: computing a signature (`keys`), choosing the scheme for a payload
+(`payload_schemes`).
 """
 
 from __future__ import annotations

@@ -5,92 +5,90 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from keystead.client.credentials import Credentials
 from keystead.pipeline.signer_values import BundleSigner
 from keystead.server.development.fixture_loading import LoadedKey
 from keystead.stamps.signing import ApiKeyStamper
 
-_BANNER = """
-Keystead {base_url}
 
-  console       {console_url}
-                opens in your browser, logged in; this link works once
+class ReadyServer(NamedTuple):
+    """What a development server has when it is ready. `addresses`: of the accounts of the first wallet.
+    `auth_proxy_id`: the configuration of the first authentication proxy, "" without one."""
 
-  organization  {organization_id}
-  user          {user_id}
-  public key    {public_key}
-  private key   {private_key}
-  wallet        Development, from the public test mnemonic of local chains
-                {wallet}
-  signs bundles {signing_public_key}
-  (composite)   {composite_public_key}
-  auth proxy    {auth_proxy_id}
-                {base_url}/auth-proxy
-  data          {data}
-  credentials   {credentials_file}
-
-  WARNING  {warning}
-
-First request:
-
-{curl}
-
-For keystead's own client and commands:
-
-  export KEYSTEAD_BASE_URL={base_url}
-  export KEYSTEAD_ORGANIZATION_ID={organization_id}
-  export KEYSTEAD_API_PUBLIC_KEY={public_key}
-  export KEYSTEAD_API_PRIVATE_KEY={private_key}
-
-For a published TypeScript client:
-
-  import {{ Turnkey }} from "@turnkey/sdk-server";
-  const client = new Turnkey({{
-    apiBaseUrl: "{base_url}",
-    apiPublicKey: "{public_key}",
-    apiPrivateKey: "{private_key}",
-    defaultOrganizationId: "{organization_id}",
-  }}).apiClient();
-  console.log(await client.getWallets());
-"""
+    addresses: Sequence[str]
+    signer: BundleSigner
+    auth_proxy_id: str
 
 
 def development_banner(
     credentials: Credentials,
     data: Path | None,
     credentials_file: Path | None,
-    addresses: Sequence[str],
-    signer: BundleSigner,
-    auth_proxy_id: str,
+    ready: ReadyServer,
     console_url: str,
     *,
     seeded: bool,
 ) -> str:
     """The text of the banner. `data`: the folder, None if everything is in memory. `credentials_file`: the file
     with the keys. `console_url`: a link that works once.
-
-    The curl line in it stays valid, because a query carries no time.
     """
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
         warning += "\n           They are derived from the seed, by anyone who knows it: such keys are public."
-    return _BANNER.format(
-        base_url=credentials.base_url,
-        organization_id=credentials.organization_id,
-        user_id=credentials.user_id,
-        public_key=credentials.api_public_key,
-        private_key=credentials.api_private_key,
-        console_url=console_url,
-        wallet="\n                ".join(addresses) or "none",
-        signing_public_key=signer.signing_public_key,
-        composite_public_key=signer.composite_public_key,
-        auth_proxy_id=auth_proxy_id,
-        data=data or "in memory, gone when the server ends",
-        credentials_file=credentials_file or "here only; --credentials FILE writes them to a file",
-        warning=warning,
-        curl=curl_line(credentials),
-    )
+    wallet = "\n                ".join(ready.addresses) or "none"
+    return f"""
+Keystead {credentials.base_url}
+
+  console       {console_url}
+                opens in your browser, logged in; this link works once
+
+  organization  {credentials.organization_id}
+  user          {credentials.user_id}
+  public key    {credentials.api_public_key}
+  private key   {credentials.api_private_key}
+  wallet        Development, from the public test mnemonic of local chains
+                {wallet}
+  signs bundles {ready.signer.signing_public_key}
+  (composite)   {ready.signer.composite_public_key}
+  auth proxy    {ready.auth_proxy_id or "none"}
+                {credentials.base_url}/auth-proxy
+  data          {data or "in memory, gone when the server ends"}
+  credentials   {credentials_file or "here only; --credentials FILE writes them to a file"}
+
+  WARNING  {warning}
+{_first_requests(credentials)}"""
+
+
+def _first_requests(credentials: Credentials) -> str:
+    """A first request with curl, with Keystead's client and with a published client.
+
+    The curl line stays valid, because a query carries no time.
+    """
+    return f"""
+First request:
+
+{curl_line(credentials)}
+
+For keystead's own client and commands:
+
+  export KEYSTEAD_BASE_URL={credentials.base_url}
+  export KEYSTEAD_ORGANIZATION_ID={credentials.organization_id}
+  export KEYSTEAD_API_PUBLIC_KEY={credentials.api_public_key}
+  export KEYSTEAD_API_PRIVATE_KEY={credentials.api_private_key}
+
+For a published TypeScript client:
+
+  import {{ Turnkey }} from "@turnkey/sdk-server";
+  const client = new Turnkey({{
+    apiBaseUrl: "{credentials.base_url}",
+    apiPublicKey: "{credentials.api_public_key}",
+    apiPrivateKey: "{credentials.api_private_key}",
+    defaultOrganizationId: "{credentials.organization_id}",
+  }}).apiClient();
+  console.log(await client.getWallets());
+"""
 
 
 def loaded_keys(keys: Sequence[LoadedKey]) -> str:

@@ -17,12 +17,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from keystead.cli.banner import development_banner, loaded_keys
+from keystead.api.records import WalletAccount
+from keystead.cli.banner import ReadyServer, development_banner, loaded_keys
 from keystead.cli.credentials import write_credentials
 from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.cli.memory_folder import memory_folder
-from keystead.client.credentials import Credentials
 from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.connection import AnswerRequest
@@ -124,8 +124,7 @@ def dev(
         credentials = folder.prepare(seed)
         sockets = _bind(hosts, port)
         base_url = f"http://localhost:{sockets[0].getsockname()[1]}"
-        if credentials.base_url != base_url:
-            credentials = folder.with_base_url(credentials, base_url)
+        credentials = folder.with_base_url(credentials, base_url)
         logs.configure("warning", formatter(log_format))
         settings = folder.settings(
             oidc_keys_file=oidc_keys_file,
@@ -138,43 +137,24 @@ def dev(
         development = Development(settings, folder.source(seed), link)
 
         async def application(service: Service) -> AnswerRequest:
-            proxy_id = await _auth_proxy_id(service, credentials.organization_id)
-            files = (None, credentials_file) if memory else (place, place / "credentials.json")
-            banner = await _banner(service, credentials, files, proxy_id, link.url(base_url), seeded=bool(seed))
+            ready = await _ready_server(service, credentials.organization_id)
+            banner = development_banner(
+                credentials,
+                None if memory else place,
+                credentials_file if memory else place / "credentials.json",
+                ready,
+                link.url(base_url),
+                seeded=bool(seed),
+            )
             if fixtures is not None:
                 banner += loaded_keys(await development.load(fixtures))
-            answer = await development.application(proxy_id)
+            answer = await development.application(ready.auth_proxy_id)
             if credentials_file is not None:
                 write_credentials(credentials_file, credentials)
             print(banner, flush=True)
             return answer
 
         _serve(development.service, sockets, application)
-
-
-def _check_places(memory: bool, data: Path | None, credentials_file: Path | None) -> None:
-    """Raise Failure for options that contradict each other, and for a file that exists already."""
-    if memory and data is not None:
-        raise Failure("--memory and --data: give one of them")
-    if credentials_file is not None and credentials_file.exists():
-        raise Failure(f"--credentials {credentials_file}: this file exists already and is not overwritten")
-
-
-async def _banner(
-    service: Service,
-    credentials: Credentials,
-    files: tuple[Path | None, Path | None],
-    auth_proxy_id: str,
-    console_url: str,
-    *,
-    seeded: bool,
-) -> str:
-    """The text of the banner. `files`: the data folder and the credentials file; None if there is no such file."""
-    addresses = await _first_addresses(service, credentials.organization_id)
-    signer = await service.signer.bundle_signer()
-    return development_banner(
-        credentials, *files, addresses, signer, auth_proxy_id or "none", console_url, seeded=seeded
-    )
 
 
 def _serve(
@@ -209,6 +189,13 @@ def _remove_at_end(file: Path | None) -> Iterator[None]:
             file.unlink(missing_ok=True)
 
 
+def _check_places(memory: bool, data: Path | None, credentials_file: Path | None) -> None:
+    if memory and data is not None:
+        raise Failure("--memory and --data: give one of them")
+    if credentials_file is not None and credentials_file.exists():
+        raise Failure(f"--credentials {credentials_file}: this file exists already and is not overwritten")
+
+
 def _checked_hosts(host: str, allow_remote: bool) -> tuple[str, ...]:
     if not host:
         return LOOPBACK
@@ -226,17 +213,15 @@ def _checked_hosts(host: str, allow_remote: bool) -> tuple[str, ...]:
     return (host,)
 
 
-async def _auth_proxy_id(service: Service, organization_id: str) -> str:
-    """The configuration of the organization's first authentication proxy; "" without one."""
+async def _ready_server(service: Service, organization_id: str) -> ReadyServer:
+    """What the banner shows of the organization that was made first."""
     organization = await service.store.organization(organization_id)
-    return min(organization.auth_proxies, default="") if organization is not None else ""
-
-
-async def _first_addresses(service: Service, organization_id: str) -> list[str]:
-    """The addresses of the accounts of the organization's first wallet."""
-    organization = await service.store.organization(organization_id)
-    if organization is None or not organization.wallets:
-        return []
-    first = organization.wallets.in_order()[0]
-    accounts = await service.store.wallet_accounts(organization_id, first.wallet_id, Page(5))
-    return [account.address for account in accounts or ()]
+    signer = await service.signer.bundle_signer()
+    if organization is None:
+        return ReadyServer((), signer, "")
+    accounts: Sequence[WalletAccount] = ()
+    if organization.wallets:
+        first = organization.wallets.in_order()[0]
+        accounts = await service.store.wallet_accounts(organization_id, first.wallet_id, Page(5)) or ()
+    addresses = [account.address for account in accounts]
+    return ReadyServer(addresses, signer, min(organization.auth_proxies, default=""))

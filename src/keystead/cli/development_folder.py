@@ -115,7 +115,9 @@ class DevelopmentFolder:
         return seeded_source(seed, starts)
 
     def with_base_url(self, credentials: Credentials, base_url: str) -> Credentials:
-        """Write the same credentials for another address, and return them."""
+        """The same credentials for this address. They are written if the address is another one."""
+        if credentials.base_url == base_url:
+            return credentials
         changed = replace(credentials, base_url=base_url)
         write_credentials(self._credentials, changed)
         return changed

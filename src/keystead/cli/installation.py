@@ -16,6 +16,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from keystead.api.errors import DatabaseUnavailable, ServiceError
 from keystead.api.identifiers import new_id
 from keystead.cli.credentials import write_credentials
 from keystead.cli.database_failure import database_failures
@@ -36,7 +37,7 @@ from keystead.signer.master_keys import (
     open_master_key,
     parse_source,
 )
-from keystead.stamps.signing import generate_api_key
+from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage import schema
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
@@ -48,33 +49,40 @@ class Distribution(Enum):
     CITUS = "citus"
 
 
+OrganizationName = Annotated[str, typer.Option(envvar="KEYSTEAD_ORGANIZATION_NAME", help="Its name.")]
+MasterKeyOption = Annotated[
+    str,
+    typer.Option(
+        envvar="KEYSTEAD_MASTER_KEY_FILE",
+        help="The file of the master key. A file that does not exist is made, readable by its owner only. "
+        "Or the PKCS#11 URI of an existing key.",
+    ),
+]
+UserName = Annotated[str, typer.Option(help="Name of the root user.")]
+UserEmail = Annotated[str, typer.Option(help="E-mail address of the root user.")]
+PublicKeyOption = Annotated[
+    str, typer.Option(help="P-256 public key of the root user, compressed hex. If it is missing, a pair is made.")
+]
+NewCredentials = Annotated[
+    Path | None, typer.Option(help="Where to write the credentials of a key that is made here.")
+]
+BaseUrl = Annotated[str, typer.Option(help="The address to write into the credentials.")]
+Distribute = Annotated[
+    Distribution | None,
+    typer.Option(help="Distribute the tables over the nodes of a cluster: see the page on scaling."),
+]
+
+
 def init(
     database_url: DatabaseUrl,
-    organization_name: Annotated[str, typer.Option(envvar="KEYSTEAD_ORGANIZATION_NAME", help="Its name.")],
-    master_key_file: Annotated[
-        str,
-        typer.Option(
-            envvar="KEYSTEAD_MASTER_KEY_FILE",
-            help="The file of the master key. A file that does not exist is made, readable by its owner only. "
-            "Or the PKCS#11 URI of an existing key.",
-        ),
-    ],
-    user_name: Annotated[str, typer.Option(help="Name of the root user.")] = "Root user",
-    user_email: Annotated[str, typer.Option(help="E-mail address of the root user.")] = "",
-    api_public_key: Annotated[
-        str,
-        typer.Option(help="P-256 public key of the root user, compressed hex. If it is missing, a pair is made."),
-    ] = "",
-    credentials: Annotated[
-        Path | None, typer.Option(help="Where to write the credentials of a key that is made here.")
-    ] = None,
-    base_url: Annotated[
-        str, typer.Option(help="The address to write into the credentials.")
-    ] = "http://localhost:8080",
-    distribute: Annotated[
-        Distribution | None,
-        typer.Option(help="Distribute the tables over the nodes of a cluster: see the page on scaling."),
-    ] = None,
+    organization_name: OrganizationName,
+    master_key_file: MasterKeyOption,
+    user_name: UserName = "Root user",
+    user_email: UserEmail = "",
+    api_public_key: PublicKeyOption = "",
+    credentials: NewCredentials = None,
+    base_url: BaseUrl = "http://localhost:8080",
+    distribute: Distribute = None,
 ) -> None:
     """Migrate the database, and make the first organization and its root user unless there is one already.
 
@@ -87,14 +95,7 @@ def init(
     except UsageError as refused:
         raise typer.BadParameter(str(refused).removeprefix("base_url: "), param_hint="--base-url") from None
     os.umask(0o077)  # only the operator may read a SQLite file
-    with database_failures(database_url):
-        migrated = migrate(database_url)
-        distributed = distribute is not None and schema.distribute(database_url)
-        existing = asyncio.run(_first_organization(database_url))
-    if migrated:
-        print("The database is migrated.")
-    if distributed:
-        print("The tables are distributed over the nodes of the cluster.")
+    existing = _migrated(database_url, distribute is not None)
     if existing is not None:
         print(f"Nothing to do: this database is initialised already, with organization {existing.id}.")
         for line in _ignored_options(existing, organization_name, credentials):
@@ -111,36 +112,19 @@ def init(
         user_name=user_name,
         user_email=user_email or None,
         api_key_name="Root key",
-        api_public_key=pair.public_key if pair else api_public_key,
+        api_public_key=api_public_key if pair is None else pair.public_key,
     )
-    if pair is not None and credentials is not None:
+    written = None if pair is None else credentials
+    if pair is not None and written is not None:
         # They are written before the organization is made, so that its only key is never lost.
-        write_credentials(
-            credentials,
-            Credentials(
-                base_url=base_url,
-                organization_id=first.organization_id,
-                user_id=first.user_id,
-                api_public_key=pair.public_key,
-                api_private_key=pair.private_key,
-            ),
-        )
-    try:
-        with database_failures(database_url):
-            is_new = asyncio.run(_bootstrap(database_url, key, first))
-    except Failure:
-        if credentials is not None and pair is not None:
-            credentials.unlink(missing_ok=True)
-        raise
-    if not is_new:
-        if credentials is not None and pair is not None:
-            credentials.unlink(missing_ok=True)
+        write_credentials(written, _credentials(base_url, first, pair))
+    if not _is_made(database_url, key, first, written):
         print("Nothing to do: another process initialised this database at the same time.")
         return
     print(f"Organization {first.organization_id} ({organization_name}), root user {first.user_id}.")
     print(f"Master key: {master_key_file}. Without it no key in the database can be used: keep a copy elsewhere.")
-    if pair is not None:
-        print(f"Credentials of the root user: {credentials}.")
+    if written is not None:
+        print(f"Credentials of the root user: {written}.")
 
 
 class _Existing(NamedTuple):
@@ -148,6 +132,19 @@ class _Existing(NamedTuple):
 
     id: str
     name: str
+
+
+def _migrated(database_url: str, distribute: bool) -> _Existing | None:
+    """Bring the database's tables up to date, and say what changed. Returns the first organization."""
+    with database_failures(database_url):
+        migrated = migrate(database_url)
+        distributed = distribute and schema.distribute(database_url)
+        existing = asyncio.run(_first_organization(database_url))
+    if migrated:
+        print("The database is migrated.")
+    if distributed:
+        print("The tables are distributed over the nodes of the cluster.")
+    return existing
 
 
 async def _first_organization(database_url: str) -> _Existing | None:
@@ -171,6 +168,39 @@ def _ignored_options(existing: _Existing, organization_name: str, credentials: P
         yield f"--organization-name is ignored: the organization exists, and its name stays {name!r}."
     if credentials is not None and not credentials.exists():
         yield f"--credentials is ignored: no key was made, so {credentials} is not written."
+
+
+def _credentials(base_url: str, first: OrganizationParams, pair: ApiKeyPair) -> Credentials:
+    return Credentials(
+        base_url=base_url,
+        organization_id=first.organization_id,
+        user_id=first.user_id,
+        api_public_key=pair.public_key,
+        api_private_key=pair.private_key,
+    )
+
+
+def _is_made(database_url: str, key: Master, first: OrganizationParams, written: Path | None) -> bool:
+    """Make the first organization. Returns False if another process has made it at the same time. `written`: the
+    file with its credentials, which is removed if the organization is certainly not made."""
+    with database_failures(database_url):
+        try:
+            is_new = asyncio.run(_bootstrap(database_url, key, first))
+        except DatabaseUnavailable:  # the database may have committed
+            if written is not None:
+                print(f"{written} is kept: it has the only key of the organization, if the database has made it.")
+            raise
+        except (ServiceError, ValueError):
+            _remove(written)
+            raise
+    if not is_new:
+        _remove(written)
+    return is_new
+
+
+def _remove(file: Path | None) -> None:
+    if file is not None:
+        file.unlink(missing_ok=True)
 
 
 async def _bootstrap(database_url: str, key: Master, first: OrganizationParams) -> bool:

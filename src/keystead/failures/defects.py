@@ -20,6 +20,12 @@ TRACEBACK: Final = "traceback"
 _EXCEPTIONS_MAX: Final = 30
 """How many exceptions of a chain or group are logged."""
 
+_PLACES_MAX: Final = 100
+"""About how many places are logged of all exceptions together. A recursion that does not end has a thousand."""
+
+_PLACES_MIN: Final = 4
+"""How many places of each exception are logged at least."""
+
 
 def log_defect(
     logger: logging.Logger,
@@ -61,9 +67,11 @@ def is_defect(error: Exception) -> bool:
 
 def traceback_of(error: BaseException) -> str:
     """The exception, its causes and the members of groups, the outermost first: the type, then file, line and
-    function of each call, in the order of the calls."""
+    function of each call, in the order of the calls. Of many calls, those in the middle are left out."""
+    exceptions = list(_with_causes(error))
+    places_max = max(_PLACES_MIN, _PLACES_MAX // len(exceptions))
     return "\n".join(
-        f"{relation}{_described(each)}\n{_calls(each)}".rstrip() for relation, each in _with_causes(error)
+        f"{relation}{_described(each)}\n{_calls(each, places_max)}".rstrip() for relation, each in exceptions
     )
 
 
@@ -96,10 +104,15 @@ def _described(error: BaseException) -> str:
     return name
 
 
-def _calls(error: BaseException) -> str:
+def _calls(error: BaseException, places_max: int) -> str:
     places = [
         # The source line is left out: reading it would need the file, which the signer's process cannot open.
         (frame.f_code.co_filename, line, frame.f_code.co_name, "")
         for frame, line in traceback.walk_tb(error.__traceback__)
     ]
-    return "".join(traceback.StackSummary.from_list(places).format())
+    lines = traceback.StackSummary.from_list(places).format()
+    left_out = len(lines) - places_max
+    if left_out > 0:
+        first = places_max // 2
+        lines[first : first + left_out] = [f"  {left_out} places are left out\n"]
+    return "".join(lines)

@@ -174,11 +174,11 @@ async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[
     if view is None:
         return {}
     source = ContextSource(
-        reading.organization,
-        reading.caller.user.user_id,
-        reading.store,
-        environment.settings.transactions,
-        environment.signing_cache,
-        environment.long_work,
+        organization=reading.organization,
+        submitter_id=reading.caller.user.user_id,
+        store=reading.store,
+        transactions=environment.settings.transactions,
+        cache=environment.signing_cache,
+        long_work=environment.long_work,
     )
     return await interfaces_of(source, TransactionType(intent_of(activity)["type"]), view.contracts)

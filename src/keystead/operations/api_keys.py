@@ -12,6 +12,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, QueryRequest, RequestStruct, upgraded_api_key
 from keystead.api.records import ApiKey, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
+from keystead.operations.owners import named_user
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.api_keys import check_public_keys_free, new_api_key, with_api_keys
 from keystead.organizations.credential_removal import API_KEYS, without_credentials
@@ -19,9 +20,8 @@ from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import user_of_intent
 
 AT_ONCE = 20
 """Most API keys that one request may add or delete."""
@@ -45,15 +45,14 @@ def _from_v1(intent: CreateApiKeysIntent) -> CreateApiKeysIntentV2:
     return CreateApiKeysIntentV2(api_keys=tuple(map(upgraded_api_key, intent.api_keys)), user_id=intent.user_id)
 
 
-async def _held_by_siblings(source: ContextSource, intent: CreateApiKeysIntentV2) -> HeldBySiblings:
+async def _held_by_siblings(source: ForeignSource, intent: CreateApiKeysIntentV2) -> HeldBySiblings:
     return await held_by_siblings(source, api_keys=intent.api_keys)
 
 
 @activity(
     "ACTIVITY_TYPE_CREATE_API_KEYS_V2",
-    owner=user_of_intent,
+    owner=named_user,
     load_context=_held_by_siblings,
-    context_is_own=False,
     accepts=(older("ACTIVITY_TYPE_CREATE_API_KEYS", _from_v1),),
 )
 def create_api_keys(
@@ -84,7 +83,7 @@ class DeleteApiKeysResult(Wire, frozen=True):
     api_key_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_API_KEYS", owner=user_of_intent)
+@activity("ACTIVITY_TYPE_DELETE_API_KEYS", owner=named_user)
 def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> ExecutionOutput[DeleteApiKeysResult]:
     """Delete API keys of a user, who must keep a lasting credential."""
     user, removed = without_credentials(

@@ -18,6 +18,7 @@ from keystead.api.parameters import (
 )
 from keystead.api.records import Authenticator, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
+from keystead.operations.owners import named_user
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.authenticators import (
     check_credential_ids_free,
@@ -29,9 +30,8 @@ from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import user_of_intent
 
 AT_ONCE = 10
 """Most authenticators that one request may add or delete."""
@@ -57,15 +57,14 @@ def _from_v1(intent: CreateAuthenticatorsIntent) -> CreateAuthenticatorsIntentV2
     )
 
 
-async def _held_by_siblings(source: ContextSource, intent: CreateAuthenticatorsIntentV2) -> HeldBySiblings:
+async def _held_by_siblings(source: ForeignSource, intent: CreateAuthenticatorsIntentV2) -> HeldBySiblings:
     return await held_by_siblings(source, authenticators=intent.authenticators)
 
 
 @activity(
     "ACTIVITY_TYPE_CREATE_AUTHENTICATORS_V2",
-    owner=user_of_intent,
+    owner=named_user,
     load_context=_held_by_siblings,
-    context_is_own=False,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
 )
 def create_authenticators(
@@ -121,7 +120,7 @@ class DeleteAuthenticatorsResult(Wire, frozen=True):
     authenticator_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", owner=user_of_intent)
+@activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", owner=named_user)
 def delete_authenticators(
     execution: Execution, intent: DeleteAuthenticatorsIntent
 ) -> ExecutionOutput[DeleteAuthenticatorsResult]:

@@ -1,38 +1,39 @@
 """How an operation is declared: a decorated function; its type hints are the request and the answer.
 
-Here: `query`, `activity`, and the catalogue that they fill. Not here: any operation.
+Here: `query`, `activity`, `vote`, and the catalogue that they fill. Not here: how the type hints are read
+(`declared_types`), any operation.
 A function's name is its path; the first line of its docstring is its documentation.
 """
 
 from __future__ import annotations
 
-import inspect
 import typing
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.catalogue import Catalogue, Operation, OperationKind, activity_kind, wire_key
 from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import ActivityResponse, Wire
+from keystead.operations.declared_types import declared_types, signature
 from keystead.operations.docstrings import summary
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.operation import (
     ActivityOperation,
+    ByParent,
     IntentVersion,
     LoadContext,
     OidcTokens,
+    OwnerOf,
     Precondition,
     Resources,
-    UserLookup,
 )
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
@@ -88,7 +89,7 @@ def query(
     """
 
     def declare(answer: Declared) -> Declared:
-        _, request, response = _signature(answer)
+        _, request, response = signature(answer)
         CATALOGUE.add(
             QueryOperation(
                 name=answer.__name__,
@@ -136,79 +137,103 @@ def older(
 def activity(
     activity_type: str,
     *,
-    owner: Callable[[Any], str | None] | None = None,
-    vote: VoteSelection | None = None,
+    owner: OwnerOf | None = None,
     before_session: bool = False,
     for_recovery: bool = False,
-    by_parent: bool = False,
-    user_lookup: UserLookup | None = None,
+    by_parent: ByParent | None = None,
     accepts: tuple[Older, ...] = (),
     load_context: LoadContext | None = None,
-    context_is_own: bool = True,
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
-    asks_provider: bool = False,
-    changes_organization: bool = True,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
 
-    It may return a RefusalWithRows in place of the output. ActivityOperation describes the other parameters.
+    ActivityOperation describes the parameters. `load_context` is a coroutine (ContextSource, intent) -> T.
+    `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `load_context`.
+    `precondition` is a rule that no policy overrides, a function (id of the submitter, intent) that raises.
+    `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities` has what they prove.
 
-    With `load_context`, a coroutine (ContextSource, intent) -> T, the function takes ExecutionWith[T] in place of
-    Execution. `context_is_own=False`: `load_context` reads only rows of other organizations, so it need not wait
-    for the commits of this one. `resources` is a function (Organization, intent, T) -> keywords of policies; T is
-    None without `load_context`. `precondition` is a rule that no policy overrides, a function (id of the submitter,
-    intent) that raises. `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities`
-    has what they prove.
+    The types of the functions declare the rest:
+
+    - The function takes ExecutionWith[T] in place of Execution if `load_context` returns T, and
+      ExecutionWithOAuth2[T] if it also asks a provider of OAuth 2.0.
+    - It returns OutputWithoutChanges[result] if it never changes the organization. Then submissions do not queue.
+      It may return a RefusalWithRows in place of the output.
+    - `load_context` takes a ForeignSource in place of ContextSource if it reads rows of other organizations only.
+      Then it does not wait for the commits of its own organization.
     """
 
     def declare(execute: Declared) -> Declared:
-        execution, intent, output = _signature(execute)
-        _check_signatures(execution, intent, load_context, resources)
-        output, *_ = [hint for hint in (output, *typing.get_args(output)) if _is_output(hint)]
-        (result,) = typing.get_args(output)
-        current = IntentVersion(
-            activity_type=activity_type,
-            intent=intent,
-            result_key=wire_key(result),
-            result_struct=result,
-            upgrade=lambda unchanged: unchanged,
-            decoder=decoder(intent, within="parameters"),
+        operation = replace(
+            _operation(execute, activity_type, accepts, load_context, resources),
+            owner=owner,
+            before_session=before_session,
+            for_recovery=for_recovery,
+            by_parent=by_parent,
+            precondition=precondition,
+            oidc_tokens=oidc_tokens,
         )
-        versions = (current, *(_older_version(version, result) for version in accepts))
-        if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
-            raise ValueError(f"keystead.policies.resources does not list {activity_type}")
-        CATALOGUE.add(
-            ActivityOperation(
-                name=execute.__name__,
-                module=execute.__module__,
-                summary=summary(execute),
-                request_structs=tuple(version.intent for version in versions),
-                answer_struct=ActivityResponse,
-                activity_types=tuple(version.activity_type for version in versions),
-                results={version.result_key: version.result_struct for version in versions},
-                versions=versions,
-                result=result,
-                execute=execute,
-                owner=owner,
-                vote=vote,
-                before_session=before_session,
-                for_recovery=for_recovery,
-                by_parent=by_parent,
-                user_lookup=user_lookup,
-                load_context=load_context,
-                context_is_own=context_is_own,
-                resources=resources,
-                precondition=precondition,
-                oidc_tokens=oidc_tokens,
-                asks_provider=asks_provider,
-                changes_organization=changes_organization,
-            )
-        )
+        CATALOGUE.add(operation)
         return execute
 
     return declare
+
+
+def vote(
+    activity_type: str, selection: VoteSelection, *, before_session: bool = False
+) -> Callable[[Declared], Declared]:
+    """Declare a vote on another activity. Its function declares the types and never runs: `pipeline.vote` decides
+    votes."""
+
+    def declare(execute: Declared) -> Declared:
+        operation = _operation(execute, activity_type)
+        CATALOGUE.add(replace(operation, vote=selection, before_session=before_session))
+        return execute
+
+    return declare
+
+
+def _operation(
+    execute: Callable[..., Any],
+    activity_type: str,
+    accepts: tuple[Older, ...] = (),
+    load_context: LoadContext | None = None,
+    resources: Resources | None = None,
+) -> ActivityOperation:
+    """The operation as its functions declare it.
+
+    Raises TypeError if their types do not fit together, ValueError if policies do not know the activity type.
+    """
+    types = declared_types(execute, load_context, resources)
+    current = IntentVersion(
+        activity_type=activity_type,
+        intent=types.intent,
+        result_key=wire_key(types.result),
+        result_struct=types.result,
+        upgrade=lambda unchanged: unchanged,
+        decoder=decoder(types.intent, within="parameters"),
+    )
+    versions = (current, *(_older_version(version, types.result) for version in accepts))
+    if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
+        raise ValueError(f"keystead.policies.resources does not list {activity_type}")
+    return ActivityOperation(
+        name=execute.__name__,
+        module=execute.__module__,
+        summary=summary(execute),
+        request_structs=tuple(version.intent for version in versions),
+        answer_struct=ActivityResponse,
+        activity_types=tuple(version.activity_type for version in versions),
+        results={version.result_key: version.result_struct for version in versions},
+        versions=versions,
+        result=types.result,
+        execute=execute,
+        changes_organization=types.changes_organization,
+        asks_provider=types.asks_provider,
+        load_context=load_context,
+        context_is_own=types.context_is_own,
+        resources=resources,
+    )
 
 
 def _older_version(older: Older, result: type[Wire]) -> IntentVersion:
@@ -224,36 +249,3 @@ def _older_version(older: Older, result: type[Wire]) -> IntentVersion:
         decoder=decoder(intent, within="parameters"),
         result=older.result,
     )
-
-
-def _check_signatures(
-    execution: Any, intent: Any, load_context: LoadContext | None, resources: Resources | None
-) -> None:
-    """Raise TypeError unless the execution and `resources` take the intent and what `load_context` gives."""
-    context: Any = type(None)
-    expected: Any = Execution
-    if load_context is not None:
-        source, parameters, context = _signature(load_context)
-        expected = ExecutionWith[context]
-        if (source, parameters) != (ContextSource, intent):
-            raise TypeError(
-                f"{load_context.__name__} takes (ContextSource, {intent.__name__}), not ({source}, {parameters})"
-            )
-    if execution != expected:
-        raise TypeError(f"an execution of {intent.__name__} takes {expected}, not {execution}")
-    if resources is not None:
-        takes = [hint for name, hint in typing.get_type_hints(resources).items() if name != "return"]
-        if takes != [Organization, intent, context]:
-            raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {context}), not {takes}")
-
-
-def _is_output(hint: Any) -> bool:
-    """Whether the type is `ExecutionOutput[…]`. An execution may also return a RefusalWithRows."""
-    return typing.get_origin(hint) is ExecutionOutput
-
-
-def _signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
-    """The types of a function's two parameters and of what it returns."""
-    hints = typing.get_type_hints(function)
-    first, second = inspect.signature(function).parameters
-    return hints[first], hints[second], hints["return"]

@@ -22,6 +22,7 @@ from keystead.operations.outgoing_messages import (
     EmailCustomizationParams,
     named_customization,
 )
+from keystead.operations.owners import named_user
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.authenticators import (
     check_credential_ids_free,
@@ -31,9 +32,9 @@ from keystead.organizations.authenticators import (
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import user_of_intent
+from keystead.pipeline.operation import ByParent
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_RECOVERY,
@@ -84,7 +85,7 @@ def _from_v1(intent: InitUserEmailRecoveryIntent) -> InitUserEmailRecoveryIntent
 @activity(
     "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY_V2",
     accepts=(older("ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY", _from_v1),),
-    by_parent=True,
+    by_parent=ByParent(),
 )
 async def init_user_email_recovery(
     execution: Execution, intent: InitUserEmailRecoveryIntentV2
@@ -109,15 +110,14 @@ class RecoverUserResult(Wire, frozen=True):
     authenticator_id: tuple[str, ...]
 
 
-async def _held_by_siblings(source: ContextSource, intent: RecoverUserIntent) -> HeldBySiblings:
+async def _held_by_siblings(source: ForeignSource, intent: RecoverUserIntent) -> HeldBySiblings:
     return await held_by_siblings(source, authenticators=(intent.authenticator,))
 
 
 @activity(
     "ACTIVITY_TYPE_RECOVER_USER",
-    owner=user_of_intent,
+    owner=named_user,
     load_context=_held_by_siblings,
-    context_is_own=False,
     for_recovery=True,
 )
 def recover_user(

@@ -15,6 +15,7 @@ from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import User, Wire
 from keystead.identities.tokens import claimed_identity
 from keystead.operations.declare import activity
+from keystead.operations.owners import submitting_user
 from keystead.operations.session_keys import (
     SessionContext,
     begin_bundle_session,
@@ -26,7 +27,7 @@ from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_v
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import the_submitter
+from keystead.pipeline.operation import ByParent
 from keystead.sessions.key_binding import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
@@ -51,7 +52,9 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
     return await session_context(source, intent.public_key, intent.session_profile_id)
 
 
-@activity("ACTIVITY_TYPE_STAMP_LOGIN", owner=the_submitter, load_context=_stamp_login_context, before_session=True)
+@activity(
+    "ACTIVITY_TYPE_STAMP_LOGIN", owner=submitting_user, load_context=_stamp_login_context, before_session=True
+)
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
 ) -> ExecutionOutput[StampLoginResult]:
@@ -117,8 +120,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
     "ACTIVITY_TYPE_OAUTH_LOGIN",
     load_context=_oauth_login_context,
     oidc_tokens=_tokens,
-    by_parent=True,
-    user_lookup=_user_lookup,
+    by_parent=ByParent(_user_lookup),
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
@@ -136,7 +138,7 @@ async def oauth_login(
     return ExecutionOutput(result=OauthLoginResult(session=session.token), changes=(session.change,))
 
 
-@activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=True, user_lookup=_user_lookup)
+@activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=ByParent(_user_lookup))
 async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
     user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")

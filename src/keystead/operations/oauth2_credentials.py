@@ -24,7 +24,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWithOAuth2, OutputWithoutChanges
 from keystead.pipeline.ports import AuthorizationCode
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 
@@ -151,12 +151,10 @@ async def _used_credential(source: ContextSource, intent: Oauth2AuthenticateInte
 @activity(
     "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE",
     load_context=_used_credential,
-    asks_provider=True,
-    changes_organization=False,
 )
 async def oauth2_authenticate(
-    execution: ExecutionWith[Oauth2Credential], intent: Oauth2AuthenticateIntent
-) -> ExecutionOutput[Oauth2AuthenticateResult]:
+    execution: ExecutionWithOAuth2[Oauth2Credential], intent: Oauth2AuthenticateIntent
+) -> OutputWithoutChanges[Oauth2AuthenticateResult]:
     """Exchange an authorization code of an OAuth 2.0 provider for an ID token of the person."""
     credential, issuers = execution.context, execution.oauth2
     if _NONCE.fullmatch(intent.nonce) is None:
@@ -190,7 +188,7 @@ async def oauth2_authenticate(
     token = await execution.signer.sign_oauth_token(
         claims=claims, bearer_token=person.bearer_token.encode() if target else None, target=target
     )
-    return ExecutionOutput(result=Oauth2AuthenticateResult(oidc_token=token))
+    return OutputWithoutChanges(result=Oauth2AuthenticateResult(oidc_token=token))
 
 
 class GetOauth2CredentialRequest(QueryRequest, frozen=True):

@@ -18,6 +18,7 @@ from keystead.api.parameters import (
 )
 from keystead.api.records import OauthProvider, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
+from keystead.operations.owners import named_user
 from keystead.organizations.credential_removal import OAUTH_PROVIDERS, without_credentials
 from keystead.organizations.google_accounts import changes_for_google_email, client_ids_of, proves_email_of
 from keystead.organizations.kinds.users import Users
@@ -29,9 +30,9 @@ from keystead.organizations.oauth_providers import (
 )
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import user_of_intent
+from keystead.pipeline.operation import ByParent
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""
@@ -63,7 +64,7 @@ def _tokens(intent: CreateOauthProvidersIntentV2) -> dict[str, str]:
     return tokens_of(intent.oauth_providers, _FIELD)
 
 
-async def _client_ids(source: ContextSource, _: CreateOauthProvidersIntentV2) -> frozenset[str]:
+async def _client_ids(source: ForeignSource, _: CreateOauthProvidersIntentV2) -> frozenset[str]:
     """The client ids in the authentication proxies of the organization, or of its parent if it has one."""
     parent_id = source.organization.profile.parent_id
     parent = source.organization if parent_id is None else await source.store.organization(parent_id)
@@ -72,11 +73,10 @@ async def _client_ids(source: ContextSource, _: CreateOauthProvidersIntentV2) ->
 
 @activity(
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
-    owner=user_of_intent,
+    owner=named_user,
     oidc_tokens=_tokens,
     load_context=_client_ids,
-    context_is_own=False,
-    by_parent=True,
+    by_parent=ByParent(),
     accepts=(older("ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS", _from_v1, result_key="createOauthProvidersResult"),),
 )
 def create_oauth_providers(
@@ -129,7 +129,7 @@ class DeleteOauthProvidersResult(Wire, frozen=True):
     provider_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", owner=user_of_intent)
+@activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", owner=named_user)
 def delete_oauth_providers(
     execution: Execution, intent: DeleteOauthProvidersIntent
 ) -> ExecutionOutput[DeleteOauthProvidersResult]:

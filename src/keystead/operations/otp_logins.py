@@ -48,6 +48,7 @@ from keystead.organizations.verified_contacts import (
 )
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith, RefusalWithRows
+from keystead.pipeline.operation import ByParent
 from keystead.sessions.verification_tokens import claimed_contact
 
 
@@ -137,8 +138,7 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
     "ACTIVITY_TYPE_OTP_LOGIN_V2",
     accepts=(older("ACTIVITY_TYPE_OTP_LOGIN", _from_v1),),
     load_context=_login_context,
-    by_parent=True,
-    user_lookup=_user_lookup,
+    by_parent=ByParent(_user_lookup),
 )
 async def otp_login(
     execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2
@@ -169,7 +169,7 @@ async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode
     return await stored_code(source, intent.otp_id)
 
 
-@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=True)
+@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=ByParent())
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
 ) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations.declare import activity
+from keystead.operations.owners import submitting_user
 from keystead.organizations.kinds.read_only_sessions import READ_ONLY_SESSIONS, ReadOnlySession
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
-from keystead.pipeline.operation import the_submitter
 
 SESSION_SECONDS: Final = 3_600
 """How long a read-only session is valid."""
@@ -40,7 +40,7 @@ class CreateReadOnlySessionResult(Wire, frozen=True):
     session_expiry: str
 
 
-@activity("ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION", owner=the_submitter, before_session=True)
+@activity("ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION", owner=submitting_user, before_session=True)
 def create_read_only_session(
     execution: Execution, _: CreateReadOnlySessionIntent
 ) -> ExecutionOutput[CreateReadOnlySessionResult]:

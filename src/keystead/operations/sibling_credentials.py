@@ -12,14 +12,14 @@ from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2
 from keystead.organizations.api_keys import normalized_public_key
 from keystead.organizations.authenticators import normalized_credential_id
 from keystead.organizations.lookups import LookupKind
-from keystead.pipeline.context import ContextReads, ContextSource
+from keystead.pipeline.context import ForeignReads, ForeignSource
 
 HeldBySiblings = frozenset[str]
 """Public keys and credential ids that another sub-organization of the same parent holds."""
 
 
 async def held_by_siblings(
-    source: ContextSource,
+    source: ForeignSource,
     api_keys: Iterable[ApiKeyParamsV2] = (),
     authenticators: Iterable[AuthenticatorParamsV2] = (),
 ) -> HeldBySiblings:
@@ -32,7 +32,7 @@ async def held_by_siblings(
 
 
 async def held_by_suborganizations(
-    store: ContextReads,
+    store: ForeignReads,
     parent_id: str,
     api_keys: Iterable[ApiKeyParamsV2],
     authenticators: Iterable[AuthenticatorParamsV2],
@@ -42,7 +42,7 @@ async def held_by_suborganizations(
 
 
 async def _held(
-    store: ContextReads,
+    store: ForeignReads,
     parent_id: str,
     organization_id: str,
     api_keys: Iterable[ApiKeyParamsV2],

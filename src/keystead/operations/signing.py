@@ -22,7 +22,8 @@ from keystead.api.parameters import NotSupported, RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.contract_interfaces import ParsedInterface, read_interface
 from keystead.chains.parsers import parse_transaction
-from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload, scheme_of
+from keystead.chains.payload_schemes import scheme_of
+from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
@@ -31,7 +32,7 @@ from keystead.organizations.kinds.contract_interfaces import contract_key
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution_values import Execution, ExecutionWith, OutputWithoutChanges
 from keystead.policies.request import RAW_ENCODINGS, ResourceKeywords
 
 logger = logging.getLogger("keystead")
@@ -150,15 +151,14 @@ def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: Paylo
     accepts=(older("ACTIVITY_TYPE_SIGN_RAW_PAYLOAD", upgraded_payload),),
     load_context=load_payload,
     resources=payload_keywords,
-    changes_organization=False,
 )
 async def sign_raw_payload(
     execution: ExecutionWith[PayloadsToSign], _: SignRawPayloadIntentV2
-) -> ExecutionOutput[SignRawPayloadResult]:
+) -> OutputWithoutChanges[SignRawPayloadResult]:
     """Sign a raw payload with a wallet account or a private key."""
     (signature,) = await _payload_signatures(execution)
     _warn_of_empty_domain(execution)
-    return ExecutionOutput(result=_result(signature))
+    return OutputWithoutChanges(result=_result(signature))
 
 
 def _warn_of_empty_domain(execution: ExecutionWith[PayloadsToSign]) -> None:
@@ -221,15 +221,14 @@ def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: Paylo
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
     load_context=load_payloads,
     resources=payloads_keywords,
-    changes_organization=False,
 )
 async def sign_raw_payloads(
     execution: ExecutionWith[PayloadsToSign], _: SignRawPayloadsIntent
-) -> ExecutionOutput[SignRawPayloadsResult]:
+) -> OutputWithoutChanges[SignRawPayloadsResult]:
     """Sign several raw payloads with one wallet account or private key."""
     signatures = await _payload_signatures(execution)
     _warn_of_empty_domain(execution)
-    return ExecutionOutput(result=SignRawPayloadsResult(signatures=tuple(map(_result, signatures))))
+    return OutputWithoutChanges(result=SignRawPayloadsResult(signatures=tuple(map(_result, signatures))))
 
 
 # A transaction
@@ -338,15 +337,14 @@ def transaction_keywords(
     accepts=(older("ACTIVITY_TYPE_SIGN_TRANSACTION", upgraded_transaction),),
     load_context=load_transaction,
     resources=transaction_keywords,
-    changes_organization=False,
 )
 async def sign_transaction(
     execution: ExecutionWith[TransactionToSign], _: SignTransactionIntentV2
-) -> ExecutionOutput[SignTransactionResult]:
+) -> OutputWithoutChanges[SignTransactionResult]:
     """Sign a transaction with a wallet account or a private key."""
     transaction = execution.context.transaction
     signatures = await _signatures(execution, execution.context.named, transaction.scheme, transaction.messages)
     signed = await execution.long_work.run_chain_work(
         execution.organization.id, lambda: transaction.assemble(signatures)
     )
-    return ExecutionOutput(result=SignTransactionResult(signed_transaction=signed.hex()))
+    return OutputWithoutChanges(result=SignTransactionResult(signed_transaction=signed.hex()))

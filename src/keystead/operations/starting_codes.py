@@ -51,7 +51,8 @@ from keystead.organizations.one_time_codes import (
 from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.organizations.verified_contacts import check_logins_by_code
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution_values import ExecutionWith, OutputWithoutChanges
+from keystead.pipeline.operation import ByParent
 from keystead.sessions.one_time_codes import (
     LENGTH_DEFAULT,
     LENGTH_MAX,
@@ -94,17 +95,16 @@ async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> Co
         older("ACTIVITY_TYPE_INIT_OTP", from_v1, result=without_bundle),
     ),
     load_context=_counts,
-    changes_organization=False,
 )
 async def init_otp(
     execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
-) -> ExecutionOutput[InitOtpResultV2]:
+) -> OutputWithoutChanges[InitOtpResultV2]:
     """Send a one-time code to an e-mail address or a phone number."""
     if execution.organization.profile.parent_id is not None:
         check_logins_by_code(execution.organization, intent.otp_type)
     flow: Flow = "plain" if isinstance(intent, InitOtpIntentV2) else "encrypted"
     otp_id, bundle, rows = await _start_code(execution, intent, flow)
-    return ExecutionOutput(
+    return OutputWithoutChanges(
         result=InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle), attachments=rows
     )
 
@@ -116,16 +116,15 @@ async def init_otp(
         older("ACTIVITY_TYPE_INIT_OTP_AUTH", auth_from_v1, result=older_auth_result),
     ),
     load_context=_auth_counts,
-    by_parent=True,
-    changes_organization=False,
+    by_parent=ByParent(),
 )
 async def init_otp_auth(
     execution: ExecutionWith[CodeCounts], intent: InitOtpAuthIntentV3
-) -> ExecutionOutput[InitOtpAuthResultV2]:
+) -> OutputWithoutChanges[InitOtpAuthResultV2]:
     """Send a one-time code for otp_auth to a contact of a user of this organization."""
     check_logins_by_code(execution.organization, intent.otp_type)
     otp_id, _, rows = await _start_code(execution, intent, "auth")
-    return ExecutionOutput(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
+    return OutputWithoutChanges(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
 
 
 async def _start_code(

@@ -49,8 +49,14 @@ from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Put, Version, apply, from_records
 from keystead.organizations.root_quorum import new_quorum
 from keystead.organizations.verified_contacts import changes_for_verified_contact
-from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, NewOrganization
+from keystead.pipeline.context import ForeignSource
+from keystead.pipeline.execution_values import (
+    Execution,
+    ExecutionOutput,
+    ExecutionWith,
+    NewOrganization,
+    OutputWithoutChanges,
+)
 from keystead.sessions.verification_tokens import VerificationToken
 
 
@@ -92,14 +98,14 @@ class SignUpContext(msgspec.Struct, frozen=True):
     is_used_up: bool
 
 
-async def _sign_up_context(source: ContextSource, intent: CreateSubOrganizationIntentV8) -> SignUpContext:
+async def _sign_up_context(source: ForeignSource, intent: CreateSubOrganizationIntentV8) -> SignUpContext:
     return SignUpContext(
         held_by_siblings=await _held_by_others(source, intent),
         is_used_up=await is_used_up(source, intent.verification_token, intent.client_signature),
     )
 
 
-async def _held_by_others(source: ContextSource, intent: CreateSubOrganizationIntentV8) -> HeldBySiblings:
+async def _held_by_others(source: ForeignSource, intent: CreateSubOrganizationIntentV8) -> HeldBySiblings:
     """The credentials of the request that sub-organizations of the parent have already.
 
     Nothing is looked up if a user of the parent sent the request, because users of the parent may give one
@@ -124,8 +130,6 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
     oidc_tokens=_tokens,
     load_context=_sign_up_context,
-    context_is_own=False,
-    changes_organization=False,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", from_v7, result_key="createSubOrganizationResultV7"),
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6", from_v6, result_key="createSubOrganizationResultV6"),
@@ -138,7 +142,7 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
 )
 async def create_sub_organization(
     execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV8
-) -> ExecutionOutput[CreateSubOrganizationResultV8]:
+) -> OutputWithoutChanges[CreateSubOrganizationResultV8]:
     """Make a sub-organization with its root users, its root quorum and, if requested, a wallet."""
     parent = execution.organization
     if parent.profile.parent_id is not None:
@@ -171,7 +175,7 @@ async def create_sub_organization(
         result = ResultWithPrivateKeys(
             sub_organization_id=organization_id, root_user_ids=user_ids, private_keys=keys.private_keys
         )
-    return ExecutionOutput(
+    return OutputWithoutChanges(
         result=result,
         new_organization=NewOrganization(organization, keys.attachments, shares_credentials=not is_proxied),
         attachments=() if token is None else used_token_rows(token, intent.client_signature),

@@ -13,6 +13,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
+from keystead.operations.owners import named_user
 from keystead.operations.verification_tokens import check_own_contact, is_used_up, used_token_rows
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import check_email, check_phone_number
@@ -27,9 +28,8 @@ from keystead.organizations.verified_contacts import (
     changes_for_removed_user,
     changes_for_verified_contact,
 )
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import user_of_intent
 
 AT_ONCE = 1_000
 """Most users that one request may delete."""
@@ -50,7 +50,7 @@ class UpdateUserResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER", owner=user_of_intent)
+@activity("ACTIVITY_TYPE_UPDATE_USER", owner=named_user)
 def update_user(execution: Execution, intent: UpdateUserIntent) -> ExecutionOutput[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
     user = execution.organization.record(Users, intent.user_id)
@@ -96,13 +96,11 @@ class UpdateUserEmailResult(Wire, frozen=True):
     user_id: str
 
 
-async def _email_token_used_up(source: ContextSource, intent: UpdateUserEmailIntent) -> bool:
+async def _email_token_used_up(source: ForeignSource, intent: UpdateUserEmailIntent) -> bool:
     return await is_used_up(source, intent.verification_token)
 
 
-@activity(
-    "ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=user_of_intent, load_context=_email_token_used_up, context_is_own=False
-)
+@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=named_user, load_context=_email_token_used_up)
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
 ) -> ExecutionOutput[UpdateUserEmailResult]:
@@ -124,16 +122,11 @@ class UpdateUserPhoneNumberResult(Wire, frozen=True):
     user_id: str
 
 
-async def _phone_token_used_up(source: ContextSource, intent: UpdateUserPhoneNumberIntent) -> bool:
+async def _phone_token_used_up(source: ForeignSource, intent: UpdateUserPhoneNumberIntent) -> bool:
     return await is_used_up(source, intent.verification_token)
 
 
-@activity(
-    "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER",
-    owner=user_of_intent,
-    load_context=_phone_token_used_up,
-    context_is_own=False,
-)
+@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", owner=named_user, load_context=_phone_token_used_up)
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
 ) -> ExecutionOutput[UpdateUserPhoneNumberResult]:

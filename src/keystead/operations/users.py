@@ -20,7 +20,7 @@ from keystead.operations.user_intents import (
     from_v3,
 )
 from keystead.organizations.kinds.users import Users
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
 
 
@@ -35,7 +35,7 @@ def _tokens(intent: CreateUsersIntentV4) -> dict[str, str]:
     return tokens_of_users([user.oauth_providers for user in intent.users], _FIELD)
 
 
-async def _held_by_siblings(source: ContextSource, intent: CreateUsersIntentV4) -> HeldBySiblings:
+async def _held_by_siblings(source: ForeignSource, intent: CreateUsersIntentV4) -> HeldBySiblings:
     return await held_by_siblings(
         source,
         api_keys=[key for user in intent.users for key in user.api_keys],
@@ -47,7 +47,6 @@ async def _held_by_siblings(source: ContextSource, intent: CreateUsersIntentV4) 
     "ACTIVITY_TYPE_CREATE_USERS_V4",
     oidc_tokens=_tokens,
     load_context=_held_by_siblings,
-    context_is_own=False,
     accepts=(
         older("ACTIVITY_TYPE_CREATE_USERS_V3", from_v3),
         older("ACTIVITY_TYPE_CREATE_USERS_V2", from_v2),
@@ -68,12 +67,12 @@ class CreateApiOnlyUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-async def _api_keys_held_by_siblings(source: ContextSource, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
+async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
     keys = [upgraded_api_key(key) for user in intent.api_only_users for key in user.api_keys]
     return await held_by_siblings(source, api_keys=keys)
 
 
-@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings, context_is_own=False)
+@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings)
 async def create_api_only_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
 ) -> ExecutionOutput[CreateApiOnlyUsersResult]:

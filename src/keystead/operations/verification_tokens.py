@@ -17,7 +17,7 @@ from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import User
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.verified_contacts import has_contact
-from keystead.pipeline.context import ContextSource
+from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution
 from keystead.sessions import client_signatures
 from keystead.sessions.client_signatures import (
@@ -60,7 +60,7 @@ class RequestedUser(Protocol):
     def user_phone_number(self) -> str | None: ...
 
 
-async def is_used_up(source: ContextSource, text: str | None, signature: ClientSignature | None = None) -> bool:
+async def is_used_up(source: ForeignSource, text: str | None, signature: ClientSignature | None = None) -> bool:
     """Whether the token of a request names no key and was used before, or the signed message was used before.
 
     Neither the token nor the signature is verified yet.

@@ -25,7 +25,7 @@ from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode, contact_subject
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
+from keystead.pipeline.execution_values import Execution, ExecutionWith, OutputWithoutChanges, RefusalWithRows
 from keystead.pipeline.signer_values import ClientMessage
 from keystead.sessions.one_time_codes import ATTEMPTS_MAX, canonical_code
 from keystead.sessions.verification_tokens import VerificationToken
@@ -109,11 +109,10 @@ def _from_v1(intent: VerifyOtpIntent) -> VerifyOtpIntentV2:
     "ACTIVITY_TYPE_VERIFY_OTP_V2",
     accepts=(older("ACTIVITY_TYPE_VERIFY_OTP", _from_v1),),
     load_context=_load_code,
-    changes_organization=False,
 )
 async def verify_otp(
     execution: ExecutionWith[StoredCode], intent: VerifyOtpIntentV2
-) -> ExecutionOutput[VerifyOtpResult] | RefusalWithRows:
+) -> OutputWithoutChanges[VerifyOtpResult] | RefusalWithRows:
     """Exchange a one-time code for a verification token."""
     lasts_s = checked_seconds(
         intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
@@ -145,7 +144,7 @@ async def verify_otp(
             public_key=named_key,
         )
     )
-    return ExecutionOutput(
+    return OutputWithoutChanges(
         result=VerifyOtpResult(verification_token=token),
         # Anybody who knows a token without a key can use it. It is in this one answer, and nowhere on record.
         recorded_result=VerifyOtpResult(verification_token="") if named_key is None else None,

@@ -16,7 +16,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.activities import activity_named
-from keystead.operations.declare import Reading, activity, query
+from keystead.operations.declare import Reading, query, vote
 from keystead.pipeline import authorization
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
@@ -33,7 +33,7 @@ class ApproveActivityResult(Wire, frozen=True):
     """Has no members. The answer to a vote is the activity that was voted on."""
 
 
-@activity("ACTIVITY_TYPE_APPROVE_ACTIVITY", vote=VoteSelection.APPROVED, before_session=True)
+@vote("ACTIVITY_TYPE_APPROVE_ACTIVITY", VoteSelection.APPROVED, before_session=True)
 def approve_activity(_: Execution, __: ApproveActivityIntent) -> ExecutionOutput[ApproveActivityResult]:
     """Approve an activity that waits for consensus or for further proofs. The answer is that activity."""
     raise AssertionError("pipeline.vote decides votes; this function never runs")
@@ -47,7 +47,7 @@ class RejectActivityResult(Wire, frozen=True):
     """Has no members. The answer to a vote is the activity that was voted on."""
 
 
-@activity("ACTIVITY_TYPE_REJECT_ACTIVITY", vote=VoteSelection.REJECTED)
+@vote("ACTIVITY_TYPE_REJECT_ACTIVITY", VoteSelection.REJECTED)
 def reject_activity(_: Execution, __: RejectActivityIntent) -> ExecutionOutput[RejectActivityResult]:
     """Reject an activity that waits. One rejection is final. The answer is that activity."""
     raise AssertionError("pipeline.vote decides votes; this function never runs")

@@ -69,7 +69,7 @@ class WebhookDelivery(VersionedRow, frozen=True, kw_only=True):
     `id`: that of the event's row. `organization_id`: of the activity; `endpoint_organization_id`: the same, or its
     parent. `event_id`: as receivers see it, the same for every attempt. `due_ms`: when it may be attempted; None
     after it was delivered or given up. `body_bytes`: the length of the event. `failures`: attempts so far that
-    failed. `give_up_at_ms`: no attempt begins after it.
+    failed, at the receiver or in this server. `give_up_at_ms`: no attempt begins after it.
     """
 
     table = AttachedTable(

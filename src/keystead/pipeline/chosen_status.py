@@ -16,7 +16,7 @@ from keystead.pipeline.case import Case
 from keystead.pipeline.commit import PlannedCommit, commit_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import execute
-from keystead.pipeline.parent_users import check_no_mfa_is_avoided
+from keystead.pipeline.parent_users import check_chosen_waits_for_nobody, check_no_mfa_is_avoided
 from keystead.pipeline.states import Event, chosen_by_developer
 from keystead.pipeline.store import Commit
 
@@ -29,8 +29,13 @@ async def plan_in_chosen_status(
     evaluation: Evaluation,
     environment: Environment,
 ) -> PlannedCommit:
-    """The commit of a new activity in this status, whatever the policies decide. It is executed only if the status
-    is COMPLETED; in another status, an approval may still do that."""
+    """The commit of a new activity in this status, whatever the policies and the submitter's MFA policies ask for.
+    It is executed only if the status is COMPLETED; in another status, an approval may still do that.
+
+    Raises ServiceError if the execution is refused, and for what a user of the parent may not do.
+    """
+    if basis.authorized_by is not None:
+        check_chosen_waits_for_nobody(chosen, case)
     if chosen is ActivityStatus.COMPLETED:
         executed = await execute(Event.EXECUTED, activity, case, basis, environment)
         if basis.authorized_by is not None:

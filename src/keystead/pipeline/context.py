@@ -1,6 +1,6 @@
 """What a `load_context` function may read beyond the organization's value, before the activity is decided on.
 
-Here: the reads as a protocol, and the function's argument. Not here: their implementation (`storage`), when the
+Here: the reads as protocols, and the function's argument. Not here: their implementation (`storage`), when the
 function runs (`load_context`).
 """
 
@@ -22,12 +22,26 @@ from keystead.primitives.lru import Lru
 RowT = TypeVar("RowT", bound=AttachedRow)
 
 
-class ContextReads(Protocol):
-    """Reads of rows that belong to an organization and are not in its value. Each is a look-up in an index."""
+class ForeignReads(Protocol):
+    """Reads that do not depend on the rows of the organization itself. Each is a look-up in an index."""
 
     async def organization(self, organization_id: str) -> Organization | None:
         """The newest committed version."""
         ...
+
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        """The values among these that another sub-organization of this parent has."""
+        ...
+
+    async def is_token_used(self, token_id: str) -> bool:
+        """Whether a verification token that can be used once was used, in any organization."""
+        ...
+
+
+class ContextReads(ForeignReads, Protocol):
+    """Also reads of rows that belong to an organization and are not in its value. Each is a look-up in an index."""
 
     async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         """The oldest account of any wallet with this address, in any spelling (`chains.addresses.stored_forms`)."""
@@ -51,18 +65,8 @@ class ContextReads(Protocol):
         """The row of this kind and key, for example the secret of a wallet. None if it does not exist."""
         ...
 
-    async def held_by_siblings(
-        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
-    ) -> list[str]:
-        """The values among these that another sub-organization of this parent has."""
-        ...
-
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         """The texts of these contract interfaces, by id. Deleted interfaces are left out."""
-        ...
-
-    async def is_token_used(self, token_id: str) -> bool:
-        """Whether a verification token that can be used once was used, in any organization."""
         ...
 
 
@@ -93,12 +97,19 @@ class SigningCache(msgspec.Struct, frozen=True):
         return SigningCache(Lru(bytes_max // 2), Lru(bytes_max // 2))
 
 
-class ContextSource(msgspec.Struct, frozen=True):
-    """What a `load_context` function may read. `store` has everything that led to this version, and possibly later
-    commits. For an operation with `context_is_own=False`, some of it may be missing."""
+class ForeignSource(msgspec.Struct, frozen=True, kw_only=True):
+    """What a `load_context` function may read that reads rows of other organizations only. Such a function does not
+    wait for the commits that led to this version of its own organization."""
 
     organization: Organization
     submitter_id: str
+    store: ForeignReads
+
+
+class ContextSource(ForeignSource, frozen=True, kw_only=True):
+    """What a `load_context` function may read. `store` has everything that led to this version, and possibly later
+    commits."""
+
     store: ContextReads
     transactions: TransactionSettings
     cache: SigningCache

@@ -6,6 +6,7 @@ committed (`commit`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -19,7 +20,13 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
+from keystead.pipeline.execution_values import (
+    Execution,
+    ExecutionOutput,
+    ExecutionWith,
+    ExecutionWithOAuth2,
+    RefusalWithRows,
+)
 from keystead.pipeline.states import Event
 
 
@@ -72,7 +79,11 @@ def _failure(refused: ServiceError) -> Status:
 
 def execution_of(case: Case, organization: Organization, environment: Environment) -> Execution:
     """The argument of the operation's function, with the loaded context if the operation loads one."""
-    kind = Execution if case.operation.load_context is None else partial(ExecutionWith, context=case.context)
+    kind: Callable[..., Execution] = Execution
+    if case.operation.asks_provider:
+        kind = partial(ExecutionWithOAuth2, context=case.context, oauth2=environment.oauth2)
+    elif case.operation.load_context is not None:
+        kind = partial(ExecutionWith, context=case.context)
     return kind(
         organization=organization,
         submitter_id=case.submitter_id,
@@ -84,7 +95,6 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
         messages=environment.settings.messages,
         webhooks=environment.settings.webhooks,
         signer=environment.signer,
-        oauth2=environment.oauth2,
         new_id=environment.new_id,
         long_work=environment.long_work,
     )

@@ -55,6 +55,16 @@ class ExecutionOutput(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=Tru
     new_organization: NewOrganization | None = None
 
 
+class OutputWithoutChanges(ExecutionOutput[ResultT], Generic[ResultT], frozen=True, kw_only=True):
+    """The output of an execution that changes no record of the organization, such as a signature.
+
+    Submissions of an operation that always returns it do not queue.
+    """
+
+    changes: tuple[()] = ()
+    attachments: tuple[VersionedRow, ...] = ()
+
+
 class RefusalWithRows(msgspec.Struct, frozen=True, kw_only=True):
     """The output of an execution that is refused and still writes rows.
 
@@ -84,7 +94,6 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     messages: MessageSettings
     webhooks: WebhookSettings
     signer: Signer
-    oauth2: OAuth2
     new_id: Callable[[], str]
     long_work: LongWork
 
@@ -93,3 +102,9 @@ class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
     """An execution with the result of its operation's `load_context` function."""
 
     context: ContextT
+
+
+class ExecutionWithOAuth2(ExecutionWith[ContextT], Generic[ContextT], frozen=True, kw_only=True):
+    """An execution that may wait for a provider of OAuth 2.0."""
+
+    oauth2: OAuth2

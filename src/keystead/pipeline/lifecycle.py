@@ -154,7 +154,7 @@ class Lifecycle:
                         await queue.flush(request.activity_fingerprint)
                         activity = await activity_voted_on(request, self._environment.store)
                         operation = operation_of(activity, self._environment)
-                    if operation.load_context is not None and operation.context_is_own:
+                    if operation.context_is_own:
                         # The context is read from the database.
                         await queue.flush()
                     head_commit = queue.head_commit

@@ -138,11 +138,11 @@ async def _load_context(
     if operation.load_context is None:
         return None
     source = ContextSource(
-        organization,
-        submitter_id,
-        environment.store,
-        environment.settings.transactions,
-        environment.signing_cache,
-        environment.long_work,
+        organization=organization,
+        submitter_id=submitter_id,
+        store=environment.store,
+        transactions=environment.settings.transactions,
+        cache=environment.signing_cache,
+        long_work=environment.long_work,
     )
     return await operation.load_context(source, intent)

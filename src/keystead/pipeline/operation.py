@@ -6,7 +6,7 @@ Here: the declaration. Not here: how a function is declared as an operation (`op
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -24,29 +24,13 @@ from keystead.policies.request import ResourceKeywords
 THE_SUBMITTER: Final = ""
 """What `owner` returns for the user who submits the activity."""
 
-
-class _IntentAboutUser(Protocol):
-    @property
-    def user_id(self) -> str: ...
-
-
-def user_of_intent(intent: _IntentAboutUser) -> str:
-    """For `owner`: the intent names its user."""
-    return intent.user_id
-
-
-def the_submitter(_: RequestStruct) -> str:
-    """For `owner`: the intent is about the user who submits it."""
-    return THE_SUBMITTER
-
-
 Execute = Callable[
     [Any, Any], ExecutionOutput[Wire] | RefusalWithRows | Awaitable[ExecutionOutput[Wire] | RefusalWithRows]
 ]
+OwnerOf = Callable[[Any], str | None]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
-UserLookup = Callable[[Any], Lookup | None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
 
 
@@ -70,16 +54,24 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
         return wire_key(self.intent)
 
 
+class ByParent(msgspec.Struct, frozen=True):
+    """A user of the parent may submit the operation to a sub-organization, if the parent's policies allow it.
+
+    `user_lookup` returns the value that finds the sub-organization, if the submission names the parent. The value
+    is not proven yet: the execution proves it.
+    """
+
+    user_lookup: Callable[[Any], Lookup | None] | None = None
+
+
 class ActivityOperation(Operation, frozen=True, kw_only=True):
     """An operation that submits an activity.
 
     - `owner` returns the id of the user whose own credentials or session the intent is about. That user may do so
       without a policy. It returns THE_SUBMITTER for the user who submits it, and None if the user is not known.
     - `vote`: the operation is this vote on another activity. It executes nothing.
-    - `by_parent`: a user of the parent may submit it to a sub-organization, if the parent's policies allow it.
-    - `user_lookup` returns the value that finds the sub-organization, if the submission names the parent. The value
-      is not proven yet: the execution proves it.
-    - `asks_provider`: the execution waits for a provider of OAuth 2.0.
+    - `by_parent`: None if only the organization's own users may submit it.
+    - `asks_provider`: the execution may wait for a provider of OAuth 2.0.
     - `changes_organization` is False if no execution changes the organization. Then submissions do not queue.
 
     These functions take an intent of the current version:
@@ -87,8 +79,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     - `oidc_tokens` returns the intent's ID tokens by field. They are verified once, when it is submitted.
     - `precondition` gets the submitter's id and refuses a new submission before any policy is evaluated.
     - `load_context` runs before every decision. It looks up what `resources` and the execution need beyond the
-      organization. If it reads rows of the organization itself (`context_is_own`), the commits before the activity
-      are durable first.
+      organization. If it may read rows of the organization itself (`context_is_own`), the commits before the
+      activity are durable first.
     - `resources` returns the keywords besides `activity` that policies see, from the organization, the intent and
       the context (None without `load_context`).
     """
@@ -98,17 +90,16 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     versions: tuple[IntentVersion, ...]
     result: type[Wire]
     execute: Execute
-    owner: Callable[[Any], str | None] | None = None
+    changes_organization: bool
+    asks_provider: bool
+    load_context: LoadContext | None
+    context_is_own: bool
+    resources: Resources | None
+    owner: OwnerOf | None = None
     vote: VoteSelection | None = None
-    by_parent: bool = False
-    user_lookup: UserLookup | None = None
-    changes_organization: bool = True
-    load_context: LoadContext | None = None
-    context_is_own: bool = True
-    resources: Resources | None = None
+    by_parent: ByParent | None = None
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
-    asks_provider: bool = False
 
     def version_of(self, activity_type: str) -> IntentVersion | None:
         for version in self.versions:

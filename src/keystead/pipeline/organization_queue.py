@@ -27,7 +27,7 @@ UNQUEUED_MAX: Final = 64
 """The most submissions of one organization that are decided at the same time outside the queue. The others wait."""
 
 LOCKED_COMMITS_MAX: Final = 64
-"""The most commits under one lock. Other processes wait while it is held."""
+"""The most commits under one lock. Other processes wait while it lasts."""
 
 Committing = asyncio.Future[CommitResult]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import PermissionDenied
 from keystead.api.records import User
 from keystead.organizations.organization import Put
@@ -24,6 +25,16 @@ def check_waits_for_nobody(authorized: AuthorizationResult, case: Case) -> None:
         raise PermissionDenied(
             f"{case.version.activity_type} by a user of the parent organization cannot wait for approvals or "
             "proofs; write a policy of the parent that allows it with this user's approval alone"
+        )
+
+
+def check_chosen_waits_for_nobody(chosen: ActivityStatus, case: Case) -> None:
+    """The same for the status that a developer chose: votes on a waiting activity do not ask about MFA policies of
+    the user whom it changes."""
+    if chosen not in FINAL_STATUSES:
+        raise PermissionDenied(
+            f"{case.version.activity_type} by a user of the parent organization cannot wait for approvals or "
+            f"proofs: choose a final status for it, not {chosen}"
         )
 
 

@@ -67,8 +67,10 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     def user_lookup(self) -> Lookup | None:
         """The value that finds the sub-organization of the user whom the submission is about, if a user of the
         parent submits it."""
-        lookup = self.operation.user_lookup
-        return None if lookup is None else lookup(self.version.upgrade(self.intent))
+        by_parent = self.operation.by_parent
+        if by_parent is None or by_parent.user_lookup is None:
+            return None
+        return by_parent.user_lookup(self.version.upgrade(self.intent))
 
     def id_tokens(self) -> Mapping[str, str]:
         """The ID tokens in its intent, by field. They are not verified yet."""

@@ -1,8 +1,9 @@
 """From a request to its answer and its log line.
 
-Here: routing, the form of the answer, one answer and one log line for every outcome of every request. Not here:
-bytes of HTTP (`connection`, `request_parser`), requests to operations (`api_requests`), the console's files
-(`console_files`), the developer's controls (`development.application`), opening and closing the parts (`service`).
+Here: routing, one answer and one log line for every outcome of every request. Not here: bytes of HTTP
+(`connection`, `request_parser`), queries and submissions (`api_endpoints`), the console's files
+(`console_files`), the developer's controls (`development.application`), opening and closing the parts
+(`service`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from keystead.console import SECURITY_HEADERS
 from keystead.failures.defects import log_defect
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
-from keystead.server.api_requests import ApiRequests
+from keystead.server.api_endpoints import ApiEndpoints
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.console_files import ConsoleAnswers, is_console, without_secret
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
@@ -88,7 +89,7 @@ class Application:
         rates = rates or RateTable()
         self._failures = FailureLimit(settings.failures_per_address, rates)
         self._cors = CorsPolicy.of(settings.cors_origins)
-        self._api = ApiRequests(service, rates)
+        self._api = ApiEndpoints(service, rates)
         self._console: ConsoleAnswers | None = None
         if settings.console:
             logins = console_logins(settings, auth_proxy_id)

@@ -1,7 +1,7 @@
 """The authentication proxy over HTTP: it stamps the requests of browsers that have no key.
 
 Here: the configuration that a request names, the check of its origin, the stamp. Not here: the endpoints
-(`operations.auth_proxy_endpoints`), the stamped submission (`api_requests`).
+(`operations.auth_proxy_endpoints`), the stamped submission (`api_endpoints`).
 """
 
 from __future__ import annotations

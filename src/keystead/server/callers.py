@@ -88,13 +88,13 @@ async def submitter(
     operation, organization_id = submission.operation, submission.organization_id
     organization = await existing_organization(store, organization_id)
     if (principal := _allowed_principal(organization, proven, now_ms, source)) is not None:
-        if operation.by_parent and organization.profile.parent_id is None:
+        if operation.by_parent is not None and organization.profile.parent_id is None:
             organization = await _organization_of_user(store, organization, submission.user_lookup())
         return organization, principal
     if organization.profile.parent_id is not None:
         parent = await existing_organization(store, organization.profile.parent_id)
         if (principal := _allowed_principal(parent, proven, now_ms, source)) is not None:
-            if operation.by_parent:
+            if operation.by_parent is not None:
                 return organization, principal
             raise InvalidRequest(
                 f'organization mismatch: request is targeting organization ("{organization.id}"), '

@@ -18,12 +18,12 @@ from keystead.storage.write_set import (
     Purge,
     Row,
     RowSwap,
-    Swap,
     VersionSwap,
     WriteSet,
 )
 
-SwapT = TypeVar("SwapT", bound=Swap)
+KeyT = TypeVar("KeyT")
+SwapT = TypeVar("SwapT", ActivitySwap, RowSwap, InstanceValueSwap)
 
 _SORTED_BY = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1), "lookup": itemgetter(0, 1, 2)}
 """By table: the columns by which rows are sorted. An insert into these tables may wait for another transaction that
@@ -62,13 +62,15 @@ def merge(commits: Iterable[WriteSet], key_lengths: Mapping[str, int]) -> Batch 
 
     `key_lengths`: `tables.merged_key_lengths`; a later commit may replace or delete rows of these tables.
     """
-    merger = _Merger(key_lengths)
-    return merger.batch() if all(map(merger.add, commits)) else None
+    merging = _Merging(key_lengths)
+    for commit in commits:
+        if not merging.add(commit):
+            return None
+    return merging.batch()
 
 
-class _Merger:
-    """Collects write sets, which are added in their order. `last`: the last state of each row of a merged table, by
-    table and key; None for a deleted row. `rows`: those of the other tables."""
+class _Merging:
+    """The write sets that are merged so far."""
 
     def __init__(self, key_lengths: Mapping[str, int]) -> None:
         self._key_lengths = key_lengths
@@ -78,23 +80,50 @@ class _Merger:
         self._instance_value_swaps: dict[Row, InstanceValueSwap] = {}
         self._row_swaps: dict[tuple[str, Row], RowSwap] = {}
         self._rows: dict[str, list[Row]] = {}
-        self._last: dict[tuple[str, Row], Row | None] = {}
+        self._last: dict[tuple[str, Row], Row | None] = {}  # of the tables in `key_lengths`; None: deleted
         self._deleted_organizations: list[str] = []
         self._purges: list[Purge] = []
 
     def add(self, commit: WriteSet) -> bool:
-        """Add a write set. Returns False if it cannot succeed in one transaction with those before it."""
-        if not (
-            all(self._holds(organization_id, version) for organization_id, version in commit.version_checks)
-            and (commit.version_swap is None or self._add_version_swap(commit.version_swap))
-            and (commit.activity_swap is None or _add_new(self._activity_swaps, commit.activity_swap))
-            and (
-                commit.instance_value_swap is None
-                or _add_new(self._instance_value_swaps, commit.instance_value_swap)
-            )
-            and all(map(self._add_row_swap, commit.row_swaps))
+        """Add the next write set. Returns False if it cannot succeed after the others; then nothing follows."""
+        for organization_id, version in commit.version_checks:
+            if not self._add_version_check(organization_id, version):
+                return False
+        if commit.version_swap is not None and not self._add_version_swap(commit.version_swap):
+            return False
+        activity, instance_value = commit.activity_swap, commit.instance_value_swap
+        if activity is not None and not _add(self._activity_swaps, activity.key(), activity):
+            return False
+        if instance_value is not None and not _add(
+            self._instance_value_swaps, instance_value.key(), instance_value
         ):
             return False
+        for swap in commit.row_swaps:
+            if not _add(self._row_swaps, (swap.table, swap.key()), swap):
+                return False
+        self._add_rows(commit)
+        self._deleted_organizations.extend(commit.deleted_organizations)
+        self._purges.extend(commit.purges)
+        return True
+
+    def _add_version_check(self, organization_id: str, version: Version) -> bool:
+        """Returns False if the organization has another version after the write sets so far."""
+        swap = self._version_swaps.get((organization_id,))
+        newest = swap.after if swap is not None else self._version_checks.setdefault(organization_id, version)
+        return newest == version
+
+    def _add_version_swap(self, swap: VersionSwap) -> bool:
+        organization_id = swap.organization_id
+        if (earlier := self._version_swaps.get(swap.key())) is not None:
+            if earlier.after != swap.before or organization_id in self._deleted_organizations:
+                return False
+            swap = VersionSwap(organization_id, earlier.before, swap.after)
+        elif self._version_checks.pop(organization_id, swap.before) != swap.before:
+            return False
+        self._version_swaps[swap.key()] = swap
+        return True
+
+    def _add_rows(self, commit: WriteSet) -> None:
         for place in commit.deleted:
             self._last[place] = None
         for table, row in commit.rows:
@@ -102,33 +131,9 @@ class _Merger:
                 self._last[table, row[: self._key_lengths[table]]] = row
             else:
                 self._rows.setdefault(table, []).append(row)
-        self._deleted_organizations.extend(commit.deleted_organizations)
-        self._purges.extend(commit.purges)
-        return True
-
-    def _holds(self, organization_id: str, version: Version) -> bool:
-        """Whether the organization has this version after the swaps so far. Without a swap it is checked in the
-        database."""
-        swap = self._version_swaps.get((organization_id,))
-        newest = swap.after if swap is not None else self._version_checks.setdefault(organization_id, version)
-        return newest == version
-
-    def _add_version_swap(self, swap: VersionSwap) -> bool:
-        earlier = self._version_swaps.get(swap.key())
-        if earlier is None:
-            checked = self._version_checks.pop(swap.organization_id, swap.before)
-            self._version_swaps[swap.key()] = swap
-            return checked == swap.before
-        self._version_swaps[swap.key()] = VersionSwap(swap.organization_id, earlier.before, swap.after)
-        return earlier.after == swap.before and swap.organization_id not in self._deleted_organizations
-
-    def _add_row_swap(self, swap: RowSwap) -> bool:
-        place = swap.table, swap.key()
-        is_new = place not in self._row_swaps
-        self._row_swaps[place] = swap
-        return is_new
 
     def batch(self) -> Batch:
+        """The batch of all write sets. Called once, after the last one."""
         rows, deleted = self._rows, dict[str, list[Row]]()
         for (table, key), last_row in self._last.items():
             if last_row is None:
@@ -139,27 +144,21 @@ class _Merger:
             if table in rows:
                 rows[table].sort(key=key_of)
         return Batch(
-            version_checks=dict(sorted(self._version_checks.items())),
-            version_swaps=_in_order(self._version_swaps),
-            activity_swaps=_in_order(self._activity_swaps),
-            row_swaps=_by_table(self._row_swaps),
-            rows=rows,
-            deleted=deleted,
-            deleted_organizations=self._deleted_organizations,
-            instance_value_swaps=_in_order(self._instance_value_swaps),
-            purges=self._purges,
+            dict(sorted(self._version_checks.items())),
+            [self._version_swaps[key] for key in sorted(self._version_swaps)],
+            [self._activity_swaps[key] for key in sorted(self._activity_swaps)],
+            _by_table(self._row_swaps),
+            rows,
+            deleted,
+            self._deleted_organizations,
+            [self._instance_value_swaps[key] for key in sorted(self._instance_value_swaps)],
+            self._purges,
         )
 
 
-def _add_new(swaps: dict[Row, SwapT], swap: SwapT) -> bool:
-    """Add a swap. Returns False if there is one of the same row already."""
-    is_new = swap.key() not in swaps
-    swaps[swap.key()] = swap
-    return is_new
-
-
-def _in_order(swaps: Mapping[Row, SwapT]) -> list[SwapT]:
-    return [swaps[key] for key in sorted(swaps)]
+def _add(swaps: dict[KeyT, SwapT], key: KeyT, swap: SwapT) -> bool:
+    """Add the swap. Returns False if there is one of the same key: each is decided on what was read."""
+    return swaps.setdefault(key, swap) is swap
 
 
 def _by_table(swaps: dict[tuple[str, Row], RowSwap]) -> dict[str, list[RowSwap]]:

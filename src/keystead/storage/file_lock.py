@@ -1,7 +1,7 @@
 """An advisory lock between the processes that use one SQLite file.
 
 SQLite has no row locks. A process that lost a race for an organization takes this lock before it decides again.
-While the lock is held, commits of other processes that change an organization end in a conflict. Compare-and-swap
+While the file is locked, commits of other processes that change an organization end in a conflict. Compare-and-swap
 keeps every commit correct with or without it. Not here: when it is taken (`pipeline.organization_queue`), what is
 written under it (`sqlite`).
 """
@@ -30,8 +30,8 @@ class FileLock:
         self._owners = 0
 
     @asynccontextmanager
-    async def held(self, wait_s: float) -> AsyncIterator[None]:
-        """Hold the lock, or continue without it after `wait_s` seconds, because its owner may be suspended.
+    async def lock(self, wait_s: float) -> AsyncIterator[None]:
+        """Lock the file. After `wait_s` seconds continue without the lock, because its owner may be suspended.
 
         Raises Unavailable if there is no database, or if the lock file cannot be created.
         """
@@ -47,8 +47,8 @@ class FileLock:
             finally:
                 self._owners -= 1
 
-    def is_held_by_another_process(self) -> bool:
-        """Whether another process holds the lock now. Any thread may call this."""
+    def is_locked_by_another_process(self) -> bool:
+        """Whether another process has locked the file now. Any thread may call this."""
         if self._owners:
             return False
         try:

@@ -90,7 +90,7 @@ class PostgresLocks:
     async def _lock_and_read(
         self, connection: Any, organization_id: str, known_version: int | None
     ) -> Sequence[Sequence[Any]]:
-        """The rows of `changed_since` after the known version, as they are while the lock is held."""
+        """The rows of `changed_since` after the known version, as they are under the lock."""
         sql, values = self.statements, {"id": organization_id, "version": known_version}
         read = sql.lock_and_read
         if sql.is_distributed:  # the function may be missing on some nodes

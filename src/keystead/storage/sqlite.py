@@ -128,7 +128,7 @@ class SqliteStore(DatabaseStore):
 
     async def _serve_lock(self, request: LockRequest) -> None:
         try:
-            async with self._contention_lock.held(LOCK_S):
+            async with self._contention_lock.lock(LOCK_S):
                 request.grant(await self._select_changes(request.organization_id, request.known_version))
                 commits = await request.released
                 for pending in commits:

@@ -61,7 +61,7 @@ class SqliteWriter:
             return failed_write_error(error)
 
     def _transact(self, batch: Batch) -> CommitResult:
-        if batch.version_swaps and self._lock.is_held_by_another_process():
+        if batch.version_swaps and self._lock.is_locked_by_another_process():
             return CommitResult.CONFLICT  # the other process has lost a race before, and is next
         connection = self._open_connection()
         self._file.begin(connection)

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from keystead.api.errors import Internal, Unavailable
-from keystead.delivery.webhooks.attempts import DeliveryAttempt
-from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
+from keystead.api.errors import Internal, TooLarge, Unavailable
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
+from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, WebhookDispatcher
+from keystead.delivery.webhooks.pacing import Pace
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
 from tests.delivery.webhooks.test_dispatcher import (
     ACCEPTED,
+    LATER,
     Clock,
     Receivers,
     Rows,
@@ -23,13 +25,21 @@ from tests.delivery.webhooks.test_dispatcher import (
 )
 from tests.support.virtual_time import run_in_virtual_time
 
+DEFECTS = {
+    "a defect": KeyError("a defect of the server"),
+    "a defect that the signer logged": Internal("this server has no key that signs webhooks"),
+    "an event that the signer refuses": TooLarge("a message of the signer is too long"),
+}
+DEFECT = DeliveryAttempt(result=AttemptResult.DEFECT, defect=DEFECTS["a defect"])
 
-def test_a_defect_with_one_event_delays_no_other() -> None:
-    """It counts as an attempt that failed, so it has the plan of such attempts."""
+
+@pytest.mark.parametrize("defect", DEFECTS.values(), ids=DEFECTS)
+def test_a_defect_with_one_event_delays_no_other(defect: Exception) -> None:
+    """The event itself has the plan of attempts that failed."""
 
     def answer(_: str, event: str) -> DeliveryAttempt:
         if event.startswith("a0") and not clock.ms:
-            raise KeyError("a defect of the server")
+            raise defect
         return ACCEPTED
 
     deliveries = [waiting("e", f"a{number}") for number in range(20)]
@@ -47,6 +57,84 @@ def test_a_defect_with_one_event_delays_no_other() -> None:
 
     asyncio.run(run())
     assert running.results == {DeliveryResult.DELAYED: 1, DeliveryResult.DELIVERED: 20}
+
+
+@pytest.mark.parametrize("defect", DEFECTS.values(), ids=DEFECTS)
+def test_a_defect_with_every_event_is_no_failure_of_the_endpoint(
+    defect: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its pauses grow, and each round logs once. Afterwards as many events are sent at once as before."""
+    lasts_ms = 60_000
+    rows, clock, tries_ms = Rows(an_organization("e"), waiting("e", "first")), Clock(), list[int]()
+
+    def answer(*_: str) -> DeliveryAttempt:
+        if 0 < clock.ms < lasts_ms:
+            tries_ms.append(clock.ms)
+            raise defect
+        return ACCEPTED
+
+    receivers = Receivers(answer)
+    running = dispatcher(rows, receivers, clock)
+
+    async def run() -> None:
+        await settled(running)
+        for clock.ms in range(1_000, lasts_ms, 1_000):
+            delivery = waiting("e", f"b{clock.ms:06}", due_ms=clock.ms)
+            rows.deliveries["e", delivery.id] = delivery
+            await settled(running)
+        receivers.most_at_once.clear()
+        clock.ms = lasts_ms + 5_000
+        await settled(running)
+
+    asyncio.run(run())
+    assert list(dict.fromkeys(tries_ms)) == [1_000, 2_000, 4_000, 8_000, 16_000, 32_000]
+    logged = [line for line in caplog.messages if line.startswith(("webhooks of endpoint", "1 webhooks of"))]
+    assert len(logged) == 6
+    assert receivers.most_at_once["e"] == AT_ONCE_MAX
+    assert all(one.due_ms is None for one in rows.deliveries.values())
+
+
+def test_events_that_always_fail_are_not_ahead_of_the_others() -> None:
+    def answer(_: str, event: str) -> DeliveryAttempt:
+        if event.startswith("a"):
+            raise DEFECTS["a defect"]
+        return ACCEPTED
+
+    always = [waiting("e", f"a{number}") for number in range(4)]
+    rows, receivers, clock = Rows(an_organization("e"), *always), Receivers(answer), Clock()
+    running = dispatcher(rows, receivers, clock)
+    sound = waiting("e", "b", due_ms=6_000)
+
+    async def run() -> None:
+        for clock.ms in range(0, 16_000, 1_000):
+            if clock.ms == sound.due_ms:
+                rows.deliveries["e", sound.id] = sound
+            await settled(running)
+
+    asyncio.run(run())
+    assert rows.deliveries["e", sound.id].due_ms is None
+
+
+PROVEN, SLOW, FAILING = Pace(is_proven=True), Pace(is_slow=True), Pace(is_slow=True, failures=2)
+
+
+@pytest.mark.parametrize(
+    ("before", "attempts", "took_ms", "after"),
+    [
+        (Pace(), [DEFECT], 0, Pace()),
+        (PROVEN, [DEFECT, DEFECT], 0, PROVEN),
+        (PROVEN, [DEFECT], 3_000, Pace(is_proven=True, is_slow=True)),
+        (SLOW, [DEFECT], 0, SLOW),
+        (FAILING, [DEFECT], 0, FAILING),
+        (FAILING, [DEFECT, ACCEPTED], 0, PROVEN),
+        (PROVEN, [DEFECT, LATER], 0, Pace(is_slow=True, failures=1, not_before_ms=1_000)),
+        (PROVEN, [ACCEPTED, LATER], 0, PROVEN),
+    ],
+)
+def test_what_attempts_say_about_an_endpoint(
+    before: Pace, attempts: list[DeliveryAttempt], took_ms: int, after: Pace
+) -> None:
+    assert before.after_round(attempts, 0, took_ms) == after
 
 
 @pytest.mark.parametrize(

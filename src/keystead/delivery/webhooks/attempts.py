@@ -8,20 +8,23 @@ import msgspec
 
 
 class AttemptResult(Enum):
-    """LATER: another attempt may succeed. The other results are final."""
+    """After LATER and DEFECT another attempt may succeed. DEFECT: this server failed, not the receiver. The other
+    results are final."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
     LATER = "another attempt may succeed"
+    DEFECT = "a defect of this server"
 
 
 class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt that was made. `status`: the HTTP status of the answer, 0 if there was none. `reason` does not
-    quote the receiver."""
+    quote the receiver. `defect`: the error of this server, if the result is DEFECT."""
 
     result: AttemptResult
     status: int = 0
     reason: str = ""
+    defect: Exception | None = None
 
 
 class SeenWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -216,7 +216,11 @@ class WebhookDispatcher:
             self._paces[endpoint_id] = pace.after_error(self._now_ms(), is_defect=is_defect(failed))
 
     async def serve_round(self, endpoint_id: str) -> bool:
-        """Attempt the deliveries that are due now. Returns whether to begin another round at once."""
+        """Attempt the deliveries that are due now. Returns whether to begin another round at once.
+
+        Raises the error if the database or the signer does not answer, and if every attempt ended in a defect of
+        this server.
+        """
         window = await self._store.waiting_deliveries(endpoint_id, WINDOW)
         if not window:
             return False
@@ -239,7 +243,8 @@ class WebhookDispatcher:
             first_due_ms = min(delivery.due_ms or 0 for delivery in firsts)
             self._paces[endpoint_id] = replace(pace, not_before_ms=first_due_ms)
             return False
-        chosen = sorted(due, key=lambda delivery: delivery.id)[: AT_ONCE_MAX if pace.is_proven else 1]
+        # Those that are due longest come first: an event that keeps failing would otherwise be ahead of all others.
+        chosen = sorted(due, key=lambda one: (one.due_ms or 0, one.id))[: AT_ONCE_MAX if pace.is_proven else 1]
         if self._is_closing:
             return False
         results = await asyncio.gather(
@@ -249,6 +254,10 @@ class WebhookDispatcher:
             raise failures[0]
         attempts = [result for result in results if isinstance(result, DeliveryAttempt)]
         self._paces[endpoint_id] = after = pace.after_round(attempts, now_ms, self._now_ms())
+        if defects := [attempt.defect for attempt in attempts if attempt.defect is not None]:
+            if len(defects) == len(attempts):
+                raise defects[0]  # every event may have it, so the next round waits
+            log_failure(logger, defects[0], "%d webhooks of endpoint %s wait", len(defects), endpoint_id)
         # An endpoint that became slow gives its slot back and gets a slot for slow endpoints.
         return not after.failures and after.is_slow == pace.is_slow
 

@@ -44,12 +44,17 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         return now_ms >= self.not_before_ms or (has_new_deliveries and not self.failures and not self.has_defect)
 
     def after_round(self, attempts: list[DeliveryAttempt], began_ms: int, ended_ms: int) -> Pace:
-        """The pace after attempts that were made together."""
-        if all(attempt.result is AttemptResult.LATER for attempt in attempts):
+        """The pace after attempts that were made together. Those that ended in a defect of this server say nothing
+        about the endpoint, except how long they took."""
+        took_long = ended_ms - began_ms > _SLOW_MS
+        results = [attempt.result for attempt in attempts if attempt.result is not AttemptResult.DEFECT]
+        if not results:
+            return replace(self, is_slow=self.is_slow or took_long)
+        if all(result is AttemptResult.LATER for result in results):
             failures = self.failures + 1
             pause_ms = pause_after(failures, _FIRST_PAUSE_MS, PROBE_EVERY_MS)
             return Pace(is_slow=True, failures=failures, not_before_ms=ended_ms + pause_ms)
-        return Pace(is_proven=True, is_slow=ended_ms - began_ms > _SLOW_MS)
+        return Pace(is_proven=True, is_slow=took_long)
 
     def after_error(self, now_ms: int, *, is_defect: bool) -> Pace:
         """The pace after a round that ended in an error of this server or of its database."""

@@ -11,11 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, assert_never
 
-from keystead.api.errors import ServiceError
+from keystead.api.errors import Unavailable
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.store import WebhookStore
-from keystead.failures.defects import log_defect
 from keystead.organizations.webhook_targets import Target
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
 
@@ -47,7 +46,11 @@ class RecordedAttempts:
         """The number of attempts, by result. GIVEN_UP also counts deliveries without an attempt."""
 
     async def attempt(self, delivery: WebhookDelivery, target: Target) -> DeliveryAttempt:
-        """Attempt a delivery, and record it. Raises ServiceError if the database or the signer does not answer."""
+        """Attempt a delivery, and record it.
+
+        Raises Unavailable if the database or the signer does not answer, and another error of the store if the
+        attempt could not be recorded. Any other error delays this event alone: it is the `defect` of the attempt.
+        """
         if delivery.body_bytes > LARGE_BYTES:
             async with self._large:
                 attempt = await self._send_event(delivery, target)
@@ -72,11 +75,10 @@ class RecordedAttempts:
             if body is None:
                 return DeliveryAttempt(result=AttemptResult.REFUSED, reason="its event has expired")
             return await self._send(delivery, target, body)
-        except ServiceError:
+        except Unavailable:
             raise
-        except Exception as defect:  # noqa: BLE001 - it delays this event, and no other of the endpoint
-            log_defect(logger, defect, "webhook %s to endpoint %s failed", delivery.event_id, delivery.endpoint_id)
-            return DeliveryAttempt(result=AttemptResult.LATER, reason="a defect of the server")
+        except Exception as defect:  # noqa: BLE001 - `dispatcher` logs it
+            return DeliveryAttempt(result=AttemptResult.DEFECT, reason="a defect of this server", defect=defect)
 
     def _row_after(
         self, delivery: WebhookDelivery, attempt: DeliveryAttempt
@@ -88,7 +90,7 @@ class RecordedAttempts:
                 return DeliveryResult.DELIVERED, delivery.done(now_ms)
             case AttemptResult.REFUSED:
                 return DeliveryResult.FAILED, delivery.done(now_ms)
-            case AttemptResult.LATER:
+            case AttemptResult.LATER | AttemptResult.DEFECT:
                 again_ms = next_attempt_ms(now_ms, delivery.failures + 1, self._random_fraction)
                 if again_ms >= delivery.give_up_at_ms:
                     return DeliveryResult.GIVEN_UP, delivery.done(now_ms)

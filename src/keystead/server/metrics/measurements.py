@@ -16,22 +16,21 @@ _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 _COMMITS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
-class _Metrics:
-    """Makes metrics of this process. The names of all begin with `keystead_`."""
+class _NewMetric:
+    """Makes the metrics of one object. What is served is read from the files of all processes."""
 
     def __init__(self) -> None:
-        # A registry for each object: tests make several. `serving` reads the files of all processes instead.
         self._registry = CollectorRegistry()
 
     def counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"keystead_{name}", text, labels, registry=self._registry)
 
     def gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        """A gauge whose values are added up over the processes."""
+        """The values of all processes are added up."""
         return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode="livesum")
 
-    def gauge_of_installation(self, name: str, text: str, *labels: str) -> Gauge:
-        """A gauge that has the same value in every process; the newest one is served."""
+    def shared_gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        """A gauge of the installation: every process knows the same value."""
         return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode="livemostrecent")
 
     def histogram(self, name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
@@ -42,57 +41,58 @@ class Measurements:
     """The metrics of one process."""
 
     def __init__(self) -> None:
-        metrics = _Metrics()
-        counter, gauge, histogram = metrics.counter, metrics.gauge, metrics.histogram
-        self._requests = counter("requests", "Requests, by operation and HTTP status.", "operation", "status")
-        self._request_seconds = histogram(
+        new = _NewMetric()
+        self._requests = new.counter("requests", "Requests, by operation and HTTP status.", "operation", "status")
+        self._request_seconds = new.histogram(
             "request_seconds", "Seconds from a complete request to its answer.", _SECONDS, "operation"
         )
-        self._activities = counter(
+        self._activities = new.counter(
             "activities", "Answered submissions, by the type of the activity and its status.", "type", "status"
         )
-        self._transaction_seconds = histogram(
+        self._transaction_seconds = new.histogram(
             "transaction_seconds", "Seconds of a transaction that writes.", _SECONDS
         )
-        self._transaction_commits = histogram("transaction_commits", "Commits in a transaction.", _COMMITS)
-        self.decisions = counter(
+        self._transaction_commits = new.histogram("transaction_commits", "Commits in a transaction.", _COMMITS)
+        self.decisions = new.counter(
             "decisions", "Decisions on record, by verdict and by the rule that decided.", "verdict", "rule"
         )
-        self.cache_hits = counter("cache_hits", "Values that a cache had.", "cache")
-        self.cache_misses = counter("cache_misses", "Values that a cache lacked.", "cache")
-        self.messages = counter("messages", "Attempts to send an e-mail or SMS, by their result.", "result")
-        self.webhooks = counter("webhooks", "Attempts to deliver a webhook, by their result.", "result")
-        self._rate_limited = counter("rate_limited", "Requests that a rate limit refused, by limit.", "limit")
-        self.cpu_seconds = counter("cpu_seconds", "Processor time of the processes that serve.")
-        self.resident_bytes = gauge("resident_bytes", "Memory of the processes that serve.")
-        self.queued_requests = gauge(
+        self.cache_hits = new.counter("cache_hits", "Values that a cache had.", "cache")
+        self.cache_misses = new.counter("cache_misses", "Values that a cache lacked.", "cache")
+        self.messages = new.counter("messages", "Attempts to send an e-mail or SMS, by their result.", "result")
+        self.webhooks = new.counter("webhooks", "Attempts to deliver a webhook, by their result.", "result")
+        self._rate_limited = new.counter("rate_limited", "Requests that a rate limit refused, by limit.", "limit")
+        self.cpu_seconds = new.counter("cpu_seconds", "Processor time of the processes that serve.")
+        self.resident_bytes = new.gauge("resident_bytes", "Memory of the processes that serve.")
+        self.queued_requests = new.gauge(
             "queued_requests", "Requests that wait because their organization has enough under way."
         )
-        self.queued_submissions = gauge(
+        self.queued_submissions = new.gauge(
             "queued_submissions", "Submissions that wait in the queues of their organizations."
         )
-        self.queued_commits = gauge("queued_commits", "Commits that wait for the next transaction.")
-        self.connections_used = gauge(
+        self.queued_commits = new.gauge("queued_commits", "Commits that wait for the next transaction.")
+        self.connections_used = new.gauge(
             "database_connections_used", "Database connections in use, by purpose.", "pool"
         )
-        self.connections_max = gauge("database_connections_max", "Most database connections, by purpose.", "pool")
-        self.processes = gauge("processes", "Processes that serve.")
-
-        newest = metrics.gauge_of_installation
-        self.due_messages = newest("due_messages", "Messages that are not sent yet, of all organizations.")
-        self.last_backup_seconds = newest(
+        self.connections_max = new.gauge(
+            "database_connections_max", "Most database connections, by purpose.", "pool"
+        )
+        self.processes = new.gauge("processes", "Processes that serve.")
+        self.due_messages = new.shared_gauge(
+            "due_messages", "Messages that are not sent yet, of all organizations."
+        )
+        self.last_backup_seconds = new.shared_gauge(
             "last_backup_timestamp_seconds", "When the newest backup on record began; 0 without a backup."
         )
-        self.master_key_seconds = newest(
+        self.master_key_seconds = new.shared_gauge(
             "master_key_timestamp_seconds", "Since when the master key is in use; 0 if that is unknown."
         )
-        self.certificate_seconds = newest(
+        self.certificate_seconds = new.shared_gauge(
             "certificate_end_timestamp_seconds", "When the TLS certificate ends; 0 without one."
         )
-        self.build = newest(
+        self.build = new.shared_gauge(
             "build_info", "1, with the version of the program and of the tables it knows.", "version", "tables"
         )
-        self.waiting_webhooks = newest(
+        self.waiting_webhooks = new.shared_gauge(
             "waiting_webhooks", "Webhooks that are not delivered yet, of all organizations; counted up to 100,000."
         )
 

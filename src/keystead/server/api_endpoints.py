@@ -1,7 +1,7 @@
-"""Requests to the operations of the API: authentication, limits, then the query or the submission.
+"""The paths of the API: from a stamped request to the answer of its query or its submission.
 
-Here: the order of these steps. Not here: the steps themselves (`authentication`, `callers`, `rate_limits`,
-`concurrency_limit`), the steps of a write (`pipeline.lifecycle`), refusals as answers (`application`).
+Here: the order of decoding, authentication, limits and the operation. Not here: routing, refusals and log lines
+(`application`), the steps of a write (`pipeline`), requests that the server stamps itself (`auth_proxy`).
 """
 
 from __future__ import annotations
@@ -40,14 +40,11 @@ from keystead.server.service import Service
 from keystead.stamps.attested import read_attested_stamp
 
 
-class ApiRequests:
-    """Carries out the requests of one process. Every method raises ServiceError to refuse a request.
-
-    `auth_proxy`: the endpoints of authentication proxies, which submit through this object. `rates`: the table of
-    the rate limits.
-    """
+class ApiEndpoints:
+    """Answers queries and submissions. `auth_proxy` answers the requests that it stamps itself."""
 
     def __init__(self, service: Service, rates: RateTable) -> None:
+        """`rates`: shared by the processes of this machine."""
         settings = service.settings
         self._service = service
         self._limits = CallerLimits(settings.rate_limit, settings.credential_rate_limit, rates)
@@ -56,8 +53,8 @@ class ApiRequests:
         self.auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
 
     async def answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
-        """The encoded answer to a query. Sets fields of the log line."""
-        service, body, form = self._service, request.body, self._form_of(request)
+        """The encoded answer to a query. Sets fields of the log line. Raises ServiceError."""
+        service, body, form = self._service, request.body, self._form(request)
         async with self._large_requests.turn(body):
             proven = await authenticate(_stamps(request), body, operation, service.verifiers)
             query = operation.decoder.decode_request(body)
@@ -71,7 +68,7 @@ class ApiRequests:
                 service.clock.now_ms(),
                 before_session=operation.before_session,
                 of_caller=operation.of_caller,
-                source=self._source_of(request),
+                source=self._source(request),
             )
 
         organization, caller = await find_caller()
@@ -102,11 +99,12 @@ class ApiRequests:
     async def answer_submission(
         self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
     ) -> bytes:
-        """Carry out a submission. Returns the encoded answer, with the activity. Sets fields of the log line."""
-        source = self._source_of(request)
+        """Carry out a submission. Returns the encoded answer, with the activity. Sets fields of the log line.
+        Raises ServiceError."""
+        source = self._source(request)
         activity, submission, reading = await self._submit(operation, _stamps(request), request.body, line, source)
         shown = await shown_activity(reading, activity, submission)
-        return answer(ActivityResponse(activity=shown), self._form_of(request))
+        return answer(ActivityResponse(activity=shown), self._form(request))
 
     async def _submit(
         self,
@@ -153,10 +151,10 @@ class ApiRequests:
         activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, of_proxy=True)
         return activity
 
-    def _source_of(self, request: HttpRequest) -> SourceAddress:
+    def _source(self, request: HttpRequest) -> SourceAddress:
         return SourceAddress(request.client.address) if self._service.settings.ip_allowlists else EXEMPT
 
-    def _form_of(self, request: HttpRequest) -> Form:
+    def _form(self, request: HttpRequest) -> Form:
         return form_of(request, self._service.settings.answer_form)
 
 
