@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import coverage
 import httpx
 
 from keystead.api.enums import CredentialType
@@ -269,7 +270,10 @@ class Server:
 
     def close(self) -> None:
         if self._process is not None:
-            self.kill()
+            if coverage.Coverage.current() is None:
+                self.kill()  # that is fast
+            else:
+                self.stop()  # a killed process writes no coverage
         self.http.close()
 
 
