@@ -9,7 +9,7 @@ import pytest
 
 from fuzz.__main__ import server_to_attack
 from fuzz.decoders import fuzz_decoders
-from fuzz.delays import measured
+from fuzz.delays import CONNECTIONS, measuring, of_crowd, of_one
 from fuzz.findings import Findings
 from fuzz.mutating import mutated_bytes, mutated_json
 from fuzz.requests import fuzz_requests
@@ -24,7 +24,7 @@ NEVER = float("inf")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_requests(seed: int, tmp_path: Path) -> None:
     findings = Findings(tmp_path)
-    with server_to_attack() as server:
+    with server_to_attack("sqlite") as server:
         fuzz_requests(server, findings, random.Random(seed), until=NEVER, limit=250)
     assert findings.tried >= 250
     assert findings.found == []
@@ -45,15 +45,21 @@ def test_worst_requests_are_answered(case: Case, sqlite_server: Server) -> None:
 
 
 def test_delays_are_measured(sqlite_server: Server) -> None:
-    delays = list(measured(sqlite_server, every_case()[:2], each_s=0))
-    assert [delay.statuses for delay in delays] == [frozenset({case.status}) for case in CASES[:2]]
-    assert all(delay.sent >= 1 and delay.longest.whole_ms > 0 for delay in delays)
+    with measuring(sqlite_server) as measure:
+        for make, case in zip(every_case()[:2], CASES[:2], strict=True):
+            delay = measure(make.name, of_one(sqlite_server, make), 0)
+            assert delay.statuses == {case.status}
+            assert delay.sent >= CONNECTIONS
+            assert delay.longest.whole_ms > 0
+        crowd = measure("crowd", of_crowd(sqlite_server, CASES[:3]), 0)
+    assert crowd.statuses == {case.status for case in CASES[:3]}
 
 
 def test_a_case_that_deletes_its_organization_leaves_the_others_theirs(sqlite_server: Server) -> None:
     every = {make.name: make for make in every_case()}
     deletes = every["ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION: long texts and large numbers"]
-    first, second = measured(sqlite_server, [deletes, every_case()[0]], each_s=0)
+    with measuring(sqlite_server) as measure:
+        first, second = (measure(make.name, of_one(sqlite_server, make), 0) for make in (deletes, every_case()[0]))
     assert 200 in first.statuses
     assert second.statuses == {200}
 

@@ -23,7 +23,7 @@ for largest in largest_requests():
 
 @pytest.fixture(scope="module")
 def attacked() -> Iterator[Server]:
-    with server_to_attack() as server:
+    with server_to_attack("sqlite") as server:
         yield server
 
 

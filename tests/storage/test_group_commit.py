@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch
-from keystead.storage.group_commit import ROWS_MAX, GroupCommit
-from keystead.storage.pending import pending_write
+from keystead.storage.group_commit import ARRIVAL_S, ROWS_MAX, GroupCommit
+from keystead.storage.pending import PendingCommit, pending_write
 from keystead.storage.write_set import VersionSwap, WriteSet
 
 
@@ -47,3 +48,29 @@ def test_long_commits_are_written_one_at_a_time_and_small_ones_overtake_them() -
 
 def test_a_commit_does_not_overtake_one_of_its_organization() -> None:
     assert written([("a", ROWS_MAX), ("b", ROWS_MAX), ("b", 1), ("c", 1)]) == [["a", "c"], ["b"]]
+
+
+def test_a_commit_does_not_wait_for_all_that_arrive_while_the_event_loop_is_busy() -> None:
+    """Each iteration of the event loop takes long, and adds a commit."""
+    transactions: list[int] = []
+
+    async def write(batch: Batch) -> CommitResult:
+        transactions.append(len(batch.version_swaps))
+        return CommitResult.COMMITTED
+
+    async def run() -> None:
+        queue = GroupCommit(write, lambda _: None, {})
+        for number in range(5):
+            queue.add(_commit(f"{number}"))
+            time.sleep(ARRIVAL_S)  # noqa: ASYNC251 (work on the event loop)
+            await asyncio.sleep(0)
+        await queue.close()
+
+    asyncio.run(run())
+    assert len(transactions) > 1
+    assert sum(transactions) == 5
+
+
+def _commit(organization_id: str) -> PendingCommit:
+    swap = VersionSwap(organization_id, Version(0, ""), Version(1, ""))
+    return pending_write(organization_id, WriteSet(version_swap=swap), ())
