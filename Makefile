@@ -89,7 +89,7 @@ coverage:
 	@rm -rf build/coverage && mkdir -p build/coverage
 	$(BIN)/coverage run $(PYTEST) $(SERVING)
 	@$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report --include "src/keystead/*"
+	$(BIN)/coverage report --include "src/keystead/*" --fail-under 97
 
 docs: .venv/.installed-dev $(SITE)/node_modules/.package-lock.json
 	@$(BIN)/python -m tools.site

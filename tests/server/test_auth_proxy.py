@@ -304,6 +304,21 @@ def test_other_policies_deny_a_proxy_more(caller: Caller) -> None:
     assert ask(caller, config_id, "signup_v2", **sign_up(authenticators=[passkey])).status_code == 200
 
 
+def test_a_sign_up_that_needs_another_approval_is_refused_with_what_to_change(caller: Caller) -> None:
+    config_id = new_proxy(caller)
+    (shown,) = [one for one in configurations(caller) if one["configId"] == config_id]
+    caller.result("update_policy", {"policyId": shown["policyId"], "policyConsensus": "approvers.count() >= 2"})
+    status, message = refusal(
+        ask(caller, config_id, "signup_v2", **sign_up(authenticators=[SoftPasskey().params()]))
+    )
+    assert (status, "must allow it without further approvals" in message) == (403, True), message
+
+
+def test_endpoints_accept_post_only(caller: Caller) -> None:
+    headers = {"X-Auth-Proxy-Config-ID": new_proxy(caller)}
+    assert caller.http.get("/auth-proxy/v1/wallet_kit_config", headers=headers).status_code == 405
+
+
 def test_a_sub_organization_has_no_proxy(caller: Caller) -> None:
     key = generate_api_key()
     config_id = new_proxy(caller)

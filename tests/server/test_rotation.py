@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -25,6 +28,8 @@ from keystead.stamps.signing import generate_api_key
 from keystead.storage.base import DatabaseStore
 from tests.support.callers import now_ms
 from tests.support.servers import Installation, user_with_key
+
+COMMITTED = CommitResult.COMMITTED
 
 
 @pytest.fixture
@@ -186,34 +191,32 @@ def put(organization: Organization, record: Profile | SealedDataKey) -> Commit:
     return Commit(organization_id=organization.id, decided_on=organization.version, activity=None, write=write)
 
 
-def test_an_organization_that_changes_meanwhile(
-    installation: Installation, organization_ids: list[str], monkeypatch: pytest.MonkeyPatch
+def test_an_organization_that_another_process_changes_all_the_time(
+    installation: Installation, organization_ids: list[str]
 ) -> None:
-    """Its changes are kept, and its data key moves with a later try."""
-    new, busy = MasterKey.generate(), organization_ids[3]
+    """Its changes are kept, and its data key is replaced under the organization's lock."""
+    new, busy, is_done = MasterKey.generate(), organization_ids[3], threading.Event()
+    names: list[str] = []
 
-    async def run(store: DatabaseStore) -> Progress:
-        commit, names = store.commit, iter(("one", "two", "three"))
+    async def change(store: DatabaseStore) -> None:
+        while not is_done.is_set():
+            organization = await store.organization(busy)
+            assert organization is not None
+            name = f"name {len(names)}"
+            if await store.commit(put(organization, replace(organization.profile, name=name))) is COMMITTED:
+                names.append(name)
 
-        def others_first(handed_in: Commit) -> asyncio.Future[CommitResult]:
-            async def both() -> CommitResult:
-                organization = await store.organization(busy)
-                assert organization is not None
-                if handed_in.organization_id == busy and (name := next(names, "")):
-                    profile = replace(organization.profile, name=name)
-                    assert await commit(put(organization, profile)) is CommitResult.COMMITTED
-                return await commit(handed_in)
-
-            return asyncio.ensure_future(both())
-
-        monkeypatch.setattr(store, "commit", others_first)
-        return await rotate_master(
-            store, old=installation.master_key, new=new, new_id=new_id, now_ms=now_ms(), report=lambda _: None
-        )
-
-    assert installation.database.with_store(run).resealed == 5
+    with ThreadPoolExecutor(1) as others:
+        changing = others.submit(installation.database.with_store, change)
+        while len(names) < 10:
+            time.sleep(0.01)
+        try:
+            assert rotated(installation, new).resealed == 5
+        finally:
+            is_done.set()
+        changing.result()
     organization = installation.database.organization(busy)
-    assert (organization.version.number, organization.profile.name) == (5, "three")
+    assert organization.profile.name == names[-1]
     new.open_data_key(organization.data_key.sealed, busy)
 
 

@@ -24,7 +24,7 @@ import msgspec
 
 from keystead.api.rendering import encode
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
-from keystead.organizations.organization import Put, Version, apply
+from keystead.organizations.organization import Organization, Put, Version, apply
 from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
 from keystead.server.installation_dates import record_master_key
 from keystead.server.processes import GONE_AFTER_MS, serving_processes
@@ -36,7 +36,7 @@ from keystead.storage.base import DatabaseStore
 _PAGE = 500
 _AT_ONCE: Final = 32
 _PASSES_MAX: Final = 5
-_ATTEMPTS: Final = 200
+_ATTEMPTS: Final = 10
 _SHOWN_MAX: Final = 5
 
 
@@ -151,35 +151,45 @@ class _Rotation:
         return self.progress.resealed - before
 
     async def _replace_data_key(self, organization_id: str) -> str:
-        """Replace one data key. Returns "", or why it does not open."""
-        for _ in range(_ATTEMPTS):
-            organization = await self._store.organization(organization_id)
-            assert organization is not None, organization_id
-            sealed = organization.data_key.sealed
-            if self._resealer.is_current(sealed):
-                return ""
+        """Replace one data key. Returns "", or why it does not open.
+
+        After a conflict the organization is locked, because servers may change it all the time.
+        """
+        for attempt in range(_ATTEMPTS):
+            lock = await self._store.lock(organization_id) if attempt else None
             try:
-                resealed = self._resealer.data_key(sealed, organization_id)
+                organization = lock.organization if lock else await self._store.organization(organization_id)
+                assert organization is not None, organization_id
+                if self._resealer.is_current(organization.data_key.sealed):
+                    return ""
+                committing = (lock or self._store).commit(self._commit_of(organization))
             except SealBroken as broken:
                 return str(broken)
-            change = Put(SealedDataKey(resealed))
-            version = Version(organization.version.number + 1, self._new_id())
-            commit = Commit(
-                organization_id=organization_id,
-                decided_on=organization.version,
-                activity=None,
-                write=OrganizationWrite(
-                    after=apply(organization, [change], version),
-                    changes=(change,),
-                    attachments=(),
-                    lookups_added=frozenset(),
-                ),
-            )
-            if await self._store.commit(commit) is CommitResult.COMMITTED:
+            finally:
+                if lock is not None:
+                    lock.release()
+            if await committing is CommitResult.COMMITTED:
                 self.progress.resealed += 1
                 return ""
         raise RotationRefused(
             f"organization {organization_id} changed {_ATTEMPTS} times during the rotation; run this command again"
+        )
+
+    def _commit_of(self, organization: Organization) -> Commit:
+        """The commit that replaces the data key. Raises SealBroken if neither master key opens it."""
+        resealed = self._resealer.data_key(organization.data_key.sealed, organization.id)
+        change = Put(SealedDataKey(resealed))
+        version = Version(organization.version.number + 1, self._new_id())
+        return Commit(
+            organization_id=organization.id,
+            decided_on=organization.version,
+            activity=None,
+            write=OrganizationWrite(
+                after=apply(organization, [change], version),
+                changes=(change,),
+                attachments=(),
+                lookups_added=frozenset(),
+            ),
         )
 
     async def replace_instance_value(self, name: str) -> None:
