@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.enums import OnEvaluationError
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.api.records import IpAllowlistRule
-from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress, check_source, networks_of
+from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress, check_source, networks_of_rules
 from keystead.organizations.kinds.ip_allowlists import IpAllowlist, IpAllowlists
 from keystead.organizations.organization import Organization, Put, Remove, apply
 from tests.support.commit_samples import an_organization
@@ -34,11 +34,11 @@ ACCEPTED: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize(("cidrs", "expected"), ACCEPTED.values(), ids=ACCEPTED)
 def test_accepted(cidrs: list[str], expected: list[str]) -> None:
-    assert [str(network) for network in networks_of(cidrs, "rules")] == expected
+    assert [str(network) for network in networks_of_rules(cidrs, "rules")] == expected
 
 
 def test_the_first_of_two_equal_rules_counts() -> None:
-    assert list(networks_of(["192.0.2.0/24", "10.0.0.0/24", "192.0.2.1/24"], "rules").values()) == [0, 1]
+    assert list(networks_of_rules(["192.0.2.0/24", "10.0.0.0/24", "192.0.2.1/24"], "rules").values()) == [0, 1]
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 @pytest.mark.parametrize(("cidrs", "message"), REFUSED.values(), ids=REFUSED)
 def test_refused(cidrs: list[str], message: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        networks_of(cidrs, "rules")
+        networks_of_rules(cidrs, "rules")
     assert message in refused.value.message
 
 

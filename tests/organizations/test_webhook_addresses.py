@@ -7,7 +7,7 @@ from ipaddress import ip_address
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.organizations.webhook_addresses import check_url, may_be_dialled, networks_of
+from keystead.organizations.webhook_addresses import check_url, may_connect_to, read_networks
 
 PUBLIC = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "2a00:1450:4001:812::200e", "::ffff:1.1.1.1"]
 
@@ -50,13 +50,13 @@ NOT_PUBLIC = {
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_public_addresses_may_be_dialled(address: str) -> None:
-    assert may_be_dialled(ip_address(address), ())
+def test_public_addresses_may_connect_to(address: str) -> None:
+    assert may_connect_to(ip_address(address), ())
 
 
 @pytest.mark.parametrize("address", NOT_PUBLIC.values(), ids=NOT_PUBLIC)
 def test_other_addresses_may_not(address: str) -> None:
-    assert not may_be_dialled(ip_address(address), ())
+    assert not may_connect_to(ip_address(address), ())
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_other_addresses_may_not(address: str) -> None:
     ],
 )
 def test_what_the_operator_allows(address: str, allowed: str, expected: bool) -> None:
-    assert may_be_dialled(ip_address(address), networks_of(allowed)) is expected
+    assert may_connect_to(ip_address(address), read_networks(allowed)) is expected
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1/8", "x", "10.0.0.0/33", "10.0.0.0/8;"])
 def test_malformed_networks(text: str) -> None:
     with pytest.raises(ValueError):
-        networks_of(text)
+        read_networks(text)
 
 
 GOOD = [
@@ -139,7 +139,7 @@ def test_urls_that_may_not(url: str) -> None:
         check_url(url, (), "parameters.url")
 
 
-LOOPBACK = networks_of("127.0.0.0/8, ::1/128")
+LOOPBACK = read_networks("127.0.0.0/8, ::1/128")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_no_more_than_loopback(url: str) -> None:
 
 
 def test_a_private_network_does_not_allow_plain_http() -> None:
-    private = networks_of("10.0.0.0/8")
+    private = read_networks("10.0.0.0/8")
     check_url("https://10.0.0.1/", private, "url")
     with pytest.raises(InvalidRequest, match="https"):
         check_url("http://10.0.0.1/", private, "url")

@@ -16,7 +16,7 @@ from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
 from keystead.api.records import IpAllowlistRule, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.api_keys import normalized_public_key
-from keystead.organizations.ip_allowlists import RULES_MAX, networks_of
+from keystead.organizations.ip_allowlists import RULES_MAX, networks_of_rules
 from keystead.organizations.kinds.ip_allowlists import IP_ALLOWLISTS, IpAllowlist, IpAllowlists
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Organization, Put, Remove
@@ -68,7 +68,7 @@ def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> Exec
     keys = organization.users.by_public_key
     of_deleted_keys = [key for key in lists if key and key not in keys]
     check_limit(len(lists) - len(of_deleted_keys), 0 if public_key in lists else 1, IP_ALLOWLISTS, execution.limits)
-    networks = networks_of((rule.cidr for rule in intent.rules), "parameters.rules")
+    networks = networks_of_rules((rule.cidr for rule in intent.rules), "parameters.rules")
     record = IpAllowlist(
         public_key=public_key,
         enabled=intent.enabled is not False,

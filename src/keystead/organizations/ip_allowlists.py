@@ -14,10 +14,9 @@ import msgspec
 
 from keystead.api.enums import OnEvaluationError
 from keystead.api.errors import InvalidRequest, PermissionDenied
-from keystead.organizations.kinds.ip_allowlists import IpAllowlists, IpNetwork
+from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.organization import Organization
-
-IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 
 RULES_MAX: Final = 10
 """The most rules of a list for each version of IP."""
@@ -42,7 +41,7 @@ class SourceAddress(msgspec.Struct, frozen=True):
 EXEMPT: Final = SourceAddress(None, is_exempt=True)
 
 
-def networks_of(cidrs: Iterable[str], field: str) -> dict[IpNetwork, int]:
+def networks_of_rules(cidrs: Iterable[str], field: str) -> dict[IpNetwork, int]:
     """The networks of these rules, each with the position of its first rule.
 
     `field` is the path of the rules in the request. Raises InvalidRequest for a text that is not a network, for a

@@ -1,20 +1,18 @@
 """Which addresses webhooks may be sent to. Pure.
 
 Here: the rules for a URL, and for an address before a connection to it. Not here: resolving names and connecting
-(`delivery.webhooks.dialling`). A URL is checked when it is registered, and again before each attempt, because the
+(`delivery.webhooks.connecting`). A URL is checked when it is registered, and again before each attempt, because the
 operator may have changed the settings.
 """
 
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from keystead.api.errors import InvalidRequest
-
-DialledAddress = IPv4Address | IPv6Address
-DialledNetwork = IPv4Network | IPv6Network
+from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 
 URL_MAX = 2_048
 
@@ -26,12 +24,12 @@ _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _LOOPBACK_NAME = "localhost"
 
 
-def networks_of(text: str) -> tuple[DialledNetwork, ...]:
+def read_networks(text: str) -> tuple[IpNetwork, ...]:
     """The networks in a text that separates them with commas. Raises ValueError, which names a malformed one."""
     return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
-def may_be_dialled(address: DialledAddress, allowed: tuple[DialledNetwork, ...]) -> bool:
+def may_connect_to(address: IpAddress, allowed: tuple[IpNetwork, ...]) -> bool:
     """Whether the address is public, or in one of the networks that the operator allows.
 
     An IPv4 address in IPv6 (`::ffff:10.0.0.1`) is judged as the IPv4 address.
@@ -50,7 +48,7 @@ def may_be_dialled(address: DialledAddress, allowed: tuple[DialledNetwork, ...])
     )
 
 
-def check_url(url: str, allowed: tuple[DialledNetwork, ...], field: str) -> None:
+def check_url(url: str, allowed: tuple[IpNetwork, ...], field: str) -> None:
     """Raise InvalidRequest unless webhooks may be sent to this URL.
 
     It must begin with https://, and have a host and no user. It may begin with http:// if its host is a loopback
@@ -68,10 +66,10 @@ def check_url(url: str, allowed: tuple[DialledNetwork, ...], field: str) -> None
     if not host or port == 0:
         raise _refusal(field, "expected https://HOST/PATH")
     literal = _literal(host)
-    if literal is not None and not may_be_dialled(literal, allowed):
+    if literal is not None and not may_connect_to(literal, allowed):
         raise _refusal(field, f"{host} is not a public address, and the settings of this server do not allow it")
     is_loopback = _is_loopback_name(host) or (literal is not None and literal.is_loopback)
-    allows_loopback = may_be_dialled(literal or ip_address("127.0.0.1"), allowed)
+    allows_loopback = may_connect_to(literal or ip_address("127.0.0.1"), allowed)
     if is_loopback and not allows_loopback:
         raise _refusal(field, f"{host} is not a public address, and the settings of this server do not allow it")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback):
@@ -83,7 +81,7 @@ def _is_loopback_name(host: str) -> bool:
     return name == _LOOPBACK_NAME or name.endswith(f".{_LOOPBACK_NAME}")
 
 
-def _literal(host: str) -> DialledAddress | None:
+def _literal(host: str) -> IpAddress | None:
     """The address, if the host is an address in its usual form. Other forms (0x7f.1) are checked before a
     connection."""
     try:

@@ -9,7 +9,7 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.webhooks import FEATURE
 
 
-class Target(msgspec.Struct, frozen=True):
+class WebhookTarget(msgspec.Struct, frozen=True):
     """The receiver of deliveries: an endpoint, or the URL of the older feature."""
 
     endpoint_id: str
@@ -17,12 +17,12 @@ class Target(msgspec.Struct, frozen=True):
     url: str
 
 
-def target_of(organization: Organization, endpoint_id: str) -> Target | None:
+def target_of(organization: Organization, endpoint_id: str) -> WebhookTarget | None:
     """Where this endpoint's deliveries go now; None if it was deleted or is paused."""
     if endpoint_id == organization.id:
         url = organization.profile.features.get(FEATURE)
-        return Target(endpoint_id, organization.id, url) if url else None
+        return WebhookTarget(endpoint_id, organization.id, url) if url else None
     endpoint = organization.of(WebhookEndpoints).get(endpoint_id)
     if endpoint is None or not endpoint.is_active:
         return None
-    return Target(endpoint_id, organization.id, endpoint.url)
+    return WebhookTarget(endpoint_id, organization.id, endpoint.url)

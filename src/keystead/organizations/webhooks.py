@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.organizations.attached_rows import EXPIRY, AttachedTable, VersionedRow
-from keystead.organizations.webhook_addresses import DialledNetwork
+from keystead.primitives.ip_addresses import IpNetwork
 
 ACTIVITY_UPDATES = "ACTIVITY_UPDATES"
 """The event type of new activities, and of those whose status has changed."""
@@ -29,7 +29,7 @@ class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     last_ms: int = 3_600_000
-    networks: tuple[DialledNetwork, ...] = ()
+    networks: tuple[IpNetwork, ...] = ()
     documented_form: bool = False
 
 

@@ -18,8 +18,7 @@ from typing import Final
 
 import msgspec
 
-from keystead.organizations.ip_allowlists import IpAddress
-from keystead.organizations.kinds.ip_allowlists import IpNetwork
+from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 from keystead.server.http_messages import CallerAddress, Header
 from keystead.server.settings import ForwardedHeader
 

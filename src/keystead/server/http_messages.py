@@ -11,7 +11,7 @@ import msgspec
 
 from keystead.api.errors import ServiceError
 from keystead.api.secret_fields import repr_without_contents
-from keystead.organizations.ip_allowlists import IpAddress
+from keystead.primitives.ip_addresses import IpAddress
 
 Header = tuple[bytes, bytes]
 """A name in lower case and a value, both without surrounding white space."""

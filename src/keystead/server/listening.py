@@ -11,7 +11,7 @@ import resource
 import socket
 from collections.abc import Sequence
 
-from keystead.organizations.kinds.ip_allowlists import IpNetwork
+from keystead.primitives.ip_addresses import IpNetwork
 from keystead.server.caller_address import CallerAddresses
 from keystead.server.connections import ConnectionLimits
 from keystead.server.logs import logger

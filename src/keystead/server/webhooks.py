@@ -14,11 +14,12 @@ from keystead.api.identifiers import new_id
 from keystead.api.rendering import encode
 from keystead.delivery.webhooks.attempts import DeliveryAttempt, SeenWebhook
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
-from keystead.organizations.webhook_addresses import DialledNetwork, networks_of
-from keystead.organizations.webhook_targets import Target
+from keystead.organizations.webhook_addresses import read_networks
+from keystead.organizations.webhook_targets import WebhookTarget
 from keystead.organizations.webhooks import WebhookDelivery, WebhookSettings
 from keystead.pipeline.ports import Clock
 from keystead.pipeline.signer_port import Signer
+from keystead.primitives.ip_addresses import IpNetwork
 from keystead.server.settings import Settings, SettingsError
 from keystead.sessions import webhook_signatures
 from keystead.signer.installation_keys import WEBHOOK_KEY
@@ -65,10 +66,10 @@ class Webhooks:
         if self._sender is not None:
             await self._sender.close()
 
-    async def _send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> DeliveryAttempt:
+    async def _send(self, delivery: WebhookDelivery, target: WebhookTarget, body: bytes) -> DeliveryAttempt:
         if self._sender is None:
             kid = webhook_signatures.key_id(await _public_key(self._signer))
-            from keystead.delivery.webhooks.dialling import tls_context
+            from keystead.delivery.webhooks.connecting import tls_context
             from keystead.delivery.webhooks.sending import WebhookSender
 
             self._sender = self._sender or WebhookSender(
@@ -106,11 +107,11 @@ async def _public_key(signer: Signer) -> bytes:
     return bytes.fromhex(key.public_key)
 
 
-def _networks(settings: Settings) -> tuple[DialledNetwork, ...]:
+def _networks(settings: Settings) -> tuple[IpNetwork, ...]:
     text = settings.webhook_networks
     if settings.mode == "dev":
         text = f"{text}, {_LOOPBACK}"
     try:
-        return networks_of(text)
+        return read_networks(text)
     except ValueError as refused:
         raise SettingsError(f"setting KEYSTEAD_WEBHOOK_NETWORKS: {refused}") from None

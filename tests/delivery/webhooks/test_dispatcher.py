@@ -19,7 +19,7 @@ from keystead.delivery.webhooks.pacing import PROBE_EVERY_MS
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records
-from keystead.organizations.webhook_targets import Target
+from keystead.organizations.webhook_targets import WebhookTarget
 from keystead.organizations.webhooks import (
     DeliveryResult,
     WebhookDelivery,
@@ -128,7 +128,7 @@ class Receivers:
         self.at_once: Counter[str] = Counter()
         self.most_at_once: Counter[str] = Counter()
 
-    async def send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> DeliveryAttempt:
+    async def send(self, delivery: WebhookDelivery, target: WebhookTarget, body: bytes) -> DeliveryAttempt:
         assert target.url == f"https://{target.endpoint_id}.example/"
         assert body.decode() == delivery.id
         endpoint_id = target.endpoint_id

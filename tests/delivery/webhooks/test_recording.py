@@ -6,7 +6,7 @@ import asyncio
 
 from keystead.delivery.webhooks.attempts import DeliveryAttempt
 from keystead.delivery.webhooks.recording import LARGE_BYTES, RecordedAttempts
-from keystead.organizations.webhook_targets import Target
+from keystead.organizations.webhook_targets import WebhookTarget
 from keystead.organizations.webhooks import WebhookDelivery
 from tests.delivery.webhooks.test_dispatcher import ACCEPTED, Rows, an_organization, waiting
 
@@ -22,7 +22,7 @@ def test_few_large_events_are_in_memory_at_once() -> None:
     async def run() -> None:
         go_on, is_full = asyncio.Event(), asyncio.Event()
 
-        async def send(delivery: WebhookDelivery, _target: Target, body: bytes) -> DeliveryAttempt:
+        async def send(delivery: WebhookDelivery, _target: WebhookTarget, body: bytes) -> DeliveryAttempt:
             nonlocal most
             assert body.decode() == delivery.id
             in_memory.append(delivery.id)
@@ -37,7 +37,7 @@ def test_few_large_events_are_in_memory_at_once() -> None:
 
         rows = Rows(an_organization("e"), *large, *small)
         attempts = RecordedAttempts(rows, send, lambda: 0, lambda: 0.5)
-        target = Target(endpoint_id="e", organization_id="o", url="https://e.example/")
+        target = WebhookTarget(endpoint_id="e", organization_id="o", url="https://e.example/")
         running = [asyncio.create_task(attempts.attempt(delivery, target)) for delivery in (*large, *small)]
         await is_full.wait()
         go_on.set()

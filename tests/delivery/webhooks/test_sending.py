@@ -1,4 +1,4 @@
-"""One attempt: what is sent, what each answer means, and which addresses are not dialled."""
+"""One attempt: what is sent, what each answer means, and which addresses are not connected to."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from keystead.delivery.webhooks import sending
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, SeenWebhook
-from keystead.delivery.webhooks.dialling import Resolve, SystemResolver
+from keystead.delivery.webhooks.connecting import Resolve, SystemResolver
 from keystead.delivery.webhooks.sending import WebhookSender
 from keystead.keys.webhook_key import WebhookKey
-from keystead.organizations.webhook_addresses import DialledAddress, DialledNetwork, networks_of
-from keystead.organizations.webhook_targets import Target
+from keystead.organizations.webhook_addresses import read_networks
+from keystead.organizations.webhook_targets import WebhookTarget
 from keystead.organizations.webhooks import WebhookDelivery
+from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 from keystead.sessions.webhook_signatures import key_id
 from tests.support.webhook_receiver import is_genuine, receiving
 
 SEED = bytes(range(32))
 PUBLIC_KEY = Ed25519PrivateKey.from_private_bytes(SEED).public_key().public_bytes_raw()
 NOW_MS = 1_766_000_000_000
-LOOPBACK = networks_of("127.0.0.0/8, ::1/128")
+LOOPBACK = read_networks("127.0.0.0/8, ::1/128")
 BODY = b'{"id":"activity"}'
 DELIVERY = WebhookDelivery(
     endpoint_id="endpoint",
@@ -48,7 +49,7 @@ async def sign(*, timestamp_ms: int, event_id: str, body: bytes) -> bytes:
 
 def attempt(
     url: str,
-    allowed: tuple[DialledNetwork, ...] = LOOPBACK,
+    allowed: tuple[IpNetwork, ...] = LOOPBACK,
     *,
     resolve: Resolve | None = None,
     tls: ssl.SSLContext | None = None,
@@ -67,7 +68,7 @@ def attempt(
         )
         try:
             for _ in range(times):
-                made = await sender.send(DELIVERY, Target("endpoint", "parent", url), BODY)
+                made = await sender.send(DELIVERY, WebhookTarget("endpoint", "parent", url), BODY)
         finally:
             await sender.close()
         return made
@@ -79,7 +80,7 @@ def names(**addresses: Sequence[str]) -> tuple[Resolve, list[str]]:
     """A name server, and the names that were asked for."""
     asked: list[str] = []
 
-    async def resolve(host: str, _: int) -> Sequence[DialledAddress]:
+    async def resolve(host: str, _: int) -> Sequence[IpAddress]:
         asked.append(host)
         return [ip_address(each) for each in addresses[host.partition(".")[0]]]
 
@@ -158,7 +159,7 @@ async def hostile(answer: Callable[[asyncio.StreamWriter], Any]) -> DeliveryAtte
         sign=sign, kid="k", allowed=LOOPBACK, tls=ssl.create_default_context(), now_ms=lambda: NOW_MS
     )
     try:
-        return await sender.send(DELIVERY, Target("endpoint", "parent", url), BODY)
+        return await sender.send(DELIVERY, WebhookTarget("endpoint", "parent", url), BODY)
     finally:
         await sender.close()
         listening.close()
@@ -215,7 +216,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("addresses", NAMES.values(), ids=NAMES)
-def test_names_that_lead_inside_are_not_dialled(addresses: list[str]) -> None:
+def test_names_that_lead_inside_are_not_connected_to(addresses: list[str]) -> None:
     resolve, asked = names(hooks=addresses)
     with receiving() as receiver:
         port = receiver.url.partition("127.0.0.1:")[2]
@@ -227,7 +228,7 @@ def test_names_that_lead_inside_are_not_dialled(addresses: list[str]) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.1", "0x7f.1", "2130706433", "017700000001", "0"])
-def test_odd_spellings_of_addresses_are_not_dialled(host: str) -> None:
+def test_odd_spellings_of_addresses_are_not_connected_to(host: str) -> None:
     with receiving() as receiver:
         port = receiver.url.partition("127.0.0.1:")[2].partition("/")[0]
         made = attempt(f"https://{host}:{port}/", ())
@@ -235,11 +236,11 @@ def test_odd_spellings_of_addresses_are_not_dialled(host: str) -> None:
     assert receiver.received == []
 
 
-def test_the_address_that_was_checked_is_dialled() -> None:
+def test_the_address_that_was_checked_is_connected_to() -> None:
     """A name server that answers differently the second time is not asked a second time."""
     answers = [["127.0.0.1"], ["10.0.0.1"]]
 
-    async def resolve(_: str, __: int) -> Sequence[DialledAddress]:
+    async def resolve(_: str, __: int) -> Sequence[IpAddress]:
         return [ip_address(each) for each in answers.pop(0)]
 
     with receiving() as receiver:
@@ -256,7 +257,7 @@ def test_private_addresses_of_a_name_are_left_out() -> None:
 
 
 def test_a_name_without_an_address() -> None:
-    async def resolve(_: str, __: int) -> Sequence[DialledAddress]:
+    async def resolve(_: str, __: int) -> Sequence[IpAddress]:
         raise OSError("no such name")
 
     made = attempt("https://hooks.example/", resolve=resolve)
@@ -308,7 +309,7 @@ def test_certificates_are_verified(authority: trustme.CA, name: str, trusted: bo
 
 
 def test_the_system_resolves_literals() -> None:
-    async def run() -> Sequence[DialledAddress]:
+    async def run() -> Sequence[IpAddress]:
         resolver = SystemResolver()
         try:
             return await resolver("127.0.0.1", 80)

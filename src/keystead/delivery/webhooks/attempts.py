@@ -28,7 +28,7 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeenWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An attempt, for developers. `status` and `reason`: see Attempt. `body`: the JSON that was sent."""
+    """An attempt, for developers. `status` and `reason`: see DeliveryAttempt. `body`: the JSON that was sent."""
 
     sent_at_ms: int
     endpoint_id: str

@@ -26,7 +26,7 @@ from keystead.delivery.webhooks.recording import RecordedAttempts, Send
 from keystead.delivery.webhooks.store import WebhookStore
 from keystead.failures.defects import is_defect, log_failure
 from keystead.failures.rounds import Rounds
-from keystead.organizations.webhook_targets import Target, target_of
+from keystead.organizations.webhook_targets import WebhookTarget, target_of
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
 
 logger = logging.getLogger("keystead.delivery")
@@ -261,7 +261,7 @@ class WebhookDispatcher:
         # An endpoint that became slow gives its slot back and gets a slot for slow endpoints.
         return not after.failures and after.is_slow == pace.is_slow
 
-    async def _target(self, delivery: WebhookDelivery) -> Target | None:
+    async def _target(self, delivery: WebhookDelivery) -> WebhookTarget | None:
         organization = await self._store.organization(delivery.endpoint_organization_id)
         if organization is None or organization.profile.deleted:
             return None

@@ -15,7 +15,7 @@ from keystead.api.errors import Unavailable
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.store import WebhookStore
-from keystead.organizations.webhook_targets import Target
+from keystead.organizations.webhook_targets import WebhookTarget
 from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
 
 logger = logging.getLogger("keystead.delivery")
@@ -24,7 +24,7 @@ LARGE_BYTES: Final = 262_144
 _LARGE_AT_ONCE: Final = 4
 """Events longer than LARGE_BYTES that are in memory at the same time."""
 
-Send = Callable[[WebhookDelivery, Target, bytes], Awaitable[DeliveryAttempt]]
+Send = Callable[[WebhookDelivery, WebhookTarget, bytes], Awaitable[DeliveryAttempt]]
 
 
 class RecordedAttempts:
@@ -45,7 +45,7 @@ class RecordedAttempts:
         self.results: Counter[DeliveryResult] = Counter()
         """The number of attempts, by result. GIVEN_UP also counts deliveries without an attempt."""
 
-    async def attempt(self, delivery: WebhookDelivery, target: Target) -> DeliveryAttempt:
+    async def attempt(self, delivery: WebhookDelivery, target: WebhookTarget) -> DeliveryAttempt:
         """Attempt a delivery, and record it.
 
         Raises Unavailable if the database or the signer does not answer, and another error of the store if the
@@ -69,7 +69,7 @@ class RecordedAttempts:
         await self._store.record_deliveries([after])
         return attempt
 
-    async def _send_event(self, delivery: WebhookDelivery, target: Target) -> DeliveryAttempt:
+    async def _send_event(self, delivery: WebhookDelivery, target: WebhookTarget) -> DeliveryAttempt:
         try:
             body = await self._store.webhook_event(delivery.organization_id, delivery.id)
             if body is None:

@@ -1,6 +1,6 @@
 """One attempt to deliver an event: a signed POST request, and what its answer means.
 
-Not here: when there is another attempt (`dispatcher`), dialling (`dialling`), the signed bytes (`sessions`).
+Not here: when there is another attempt (`dispatcher`), connecting (`connecting`), the signed bytes (`sessions`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import httpcore
 
 from keystead.api.errors import InvalidRequest
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, SeenWebhook, result_of_status
-from keystead.delivery.webhooks.dialling import AddressRefused, CheckedNetwork, Resolve, SystemResolver
-from keystead.organizations.webhook_addresses import DialledNetwork, check_url
-from keystead.organizations.webhook_targets import Target
+from keystead.delivery.webhooks.connecting import AddressRefused, CheckedNetwork, Resolve, SystemResolver
+from keystead.organizations.webhook_addresses import check_url
+from keystead.organizations.webhook_targets import WebhookTarget
 from keystead.organizations.webhooks import WebhookDelivery
+from keystead.primitives.ip_addresses import IpNetwork
 from keystead.sessions import webhook_signatures
 
 ATTEMPT_WITHIN_S: Final = 10.0
@@ -46,7 +47,7 @@ class WebhookSender:
         *,
         sign: SignWebhook,
         kid: str,
-        allowed: tuple[DialledNetwork, ...],
+        allowed: tuple[IpNetwork, ...],
         tls: ssl.SSLContext,
         now_ms: Callable[[], int],
         resolve: Resolve | None = None,
@@ -70,7 +71,7 @@ class WebhookSender:
         await self._connections.aclose()
         self._names.close()
 
-    async def send(self, delivery: WebhookDelivery, target: Target, body: bytes) -> DeliveryAttempt:
+    async def send(self, delivery: WebhookDelivery, target: WebhookTarget, body: bytes) -> DeliveryAttempt:
         """Make one attempt, with a signature of its own. Raises ServiceError if the signer does not sign."""
         timestamp_ms = self._now_ms()
         signature = await self._sign(timestamp_ms=timestamp_ms, event_id=delivery.event_id, body=body)
@@ -99,7 +100,9 @@ class WebhookSender:
             )
         return attempt
 
-    async def _attempt(self, target: Target, headers: webhook_signatures.Headers, body: bytes) -> DeliveryAttempt:
+    async def _attempt(
+        self, target: WebhookTarget, headers: webhook_signatures.Headers, body: bytes
+    ) -> DeliveryAttempt:
         try:
             check_url(target.url, self._allowed, "url")
         except InvalidRequest as refused:

@@ -14,8 +14,7 @@ from keystead.api.records import IpAllowlistRule
 from keystead.organizations.limits import Limit
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
-
-IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+from keystead.primitives.ip_addresses import IpNetwork
 
 IP_ALLOWLISTS = Limit(
     name="ip_allowlists",

@@ -17,19 +17,20 @@ from typing import Any, Final
 
 import httpcore
 
-from keystead.organizations.webhook_addresses import DialledAddress, DialledNetwork, may_be_dialled
+from keystead.organizations.webhook_addresses import may_connect_to
+from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 
-Resolve = Callable[[str, int], Awaitable[Sequence[DialledAddress]]]
+Resolve = Callable[[str, int], Awaitable[Sequence[IpAddress]]]
 
 RESOLVING_MAX: Final = 64
 """Threads that resolve names. A name server may be slow, and must not delay other work of this process."""
 
-_DIALLED_MAX: Final = 4
-"""Addresses of one name that are dialled, one after another, until one accepts."""
+_ADDRESSES_TRIED_MAX: Final = 4
+"""Addresses of one name that are tried, one after another, until one accepts."""
 
 
 class AddressRefused(httpcore.ConnectError):
-    """No address of the host may be dialled."""
+    """This server may not connect to any address of the host."""
 
 
 class SystemResolver:
@@ -38,7 +39,7 @@ class SystemResolver:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(RESOLVING_MAX, thread_name_prefix="webhook-names")
 
-    async def __call__(self, host: str, port: int) -> Sequence[DialledAddress]:
+    async def __call__(self, host: str, port: int) -> Sequence[IpAddress]:
         """The addresses of a host. Raises OSError if it has none."""
         loop = asyncio.get_running_loop()
         entries = await loop.run_in_executor(self._threads, _resolve, host, port)
@@ -55,7 +56,7 @@ def _resolve(host: str, port: int) -> list[Any]:
 class CheckedNetwork(httpcore.AsyncNetworkBackend):
     """Connections to public addresses, and to those in the `allowed` networks."""
 
-    def __init__(self, allowed: tuple[DialledNetwork, ...], resolve: Resolve) -> None:
+    def __init__(self, allowed: tuple[IpNetwork, ...], resolve: Resolve) -> None:
         self._allowed = allowed
         self._resolve = resolve
         self._network = httpcore.AnyIOBackend()
@@ -73,11 +74,11 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError, ValueError):
             raise httpcore.ConnectError("its name has no address") from None
-        dialled = [address for address in addresses if may_be_dialled(address, self._allowed)]
-        if not dialled:
+        allowed = [address for address in addresses if may_connect_to(address, self._allowed)]
+        if not allowed:
             raise AddressRefused("its address is not public, and the settings of this server do not allow it")
         failed: Exception | None = None
-        for address in dialled[:_DIALLED_MAX]:
+        for address in allowed[:_ADDRESSES_TRIED_MAX]:
             try:
                 return await self._network.connect_tcp(
                     str(address), port, timeout, local_address=local_address, socket_options=socket_options
