@@ -57,7 +57,7 @@ class DatabaseStore(DatabaseReads):
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
-        self._group_commit = GroupCommit(self._write, self._settle, key_lengths)
+        self._group_commit = GroupCommit(self._write, self._settle, key_lengths, self._cache.known_version)
         self.cleaner = Cleaner(reads, self._select, self._write_set)
         """Deletes the rows of deleted wallets and organizations in steps."""
         self.decisions: Counter[tuple[str, str]] = Counter()

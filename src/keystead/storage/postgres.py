@@ -55,7 +55,9 @@ class PostgresStore(DatabaseStore):
         self._tables = statements.tables
         self._statements = statements
         key_lengths = merged_key_lengths(statements.tables)
-        self._group_commit = DistributedCommits(self._write, self._settle, key_lengths, self._is_distributed)
+        self._group_commit = DistributedCommits(
+            self._write, self._settle, key_lengths, self._cache.known_version, self._is_distributed
+        )
         self._locks = PostgresLocks(self._lockers, statements, self._settle, self._group_commit)
         self._version_requests: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._version_task: asyncio.Task[None] | None = None

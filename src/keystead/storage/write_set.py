@@ -5,6 +5,7 @@ Here: the values. Not here: what each row holds (`rows`), which commits share a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -178,6 +179,13 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     deleted_organizations: list[str] = []
     setting_swap: SettingSwap | None = None
     cleanings: list[Cleaning] = []
+
+    @property
+    def versions_before(self) -> Iterator[tuple[str, Version]]:
+        """The organizations whose version must be the newest, with that version."""
+        yield from self.version_checks
+        if self.version_swap is not None:
+            yield self.version_swap.organization_id, self.version_swap.before
 
     @property
     def size(self) -> int:
