@@ -105,7 +105,7 @@ class Commits:
         self._distributed = distributed
 
     async def run(self) -> None:
-        commits = DistributedCommits(self._write, self._settle, {}, self._ask)
+        commits = DistributedCommits(self._write, self._settle, {}, lambda _: None, self._ask)
         sizes: list[int] = []
         commits.on_transaction = lambda count, _: sizes.append(count)
         pending = [pending_write(organization_id, WriteSet(), ()) for organization_id in "abcabc"]

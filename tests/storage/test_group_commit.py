@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch
 from keystead.storage.group_commit import ARRIVAL_S, ROWS_MAX, GroupCommit
-from keystead.storage.pending import PendingCommit, pending_write
+from keystead.storage.pending import PendingCommit, Settled, pending_write
 from keystead.storage.write_set import VersionSwap, WriteSet
+
+COMMITTED, CONFLICT, *_ = CommitResult
 
 
 def written(commits: Sequence[tuple[str, int]]) -> list[list[str]]:
@@ -52,25 +54,80 @@ def test_a_commit_does_not_overtake_one_of_its_organization() -> None:
 
 def test_a_commit_does_not_wait_for_all_that_arrive_while_the_event_loop_is_busy() -> None:
     """Each iteration of the event loop takes long, and adds a commit."""
-    transactions: list[int] = []
-
-    async def write(batch: Batch) -> CommitResult:
-        transactions.append(len(batch.version_swaps))
-        return CommitResult.COMMITTED
-
-    async def run() -> None:
-        queue = GroupCommit(write, lambda _: None, {})
-        for number in range(5):
-            queue.add(_commit(f"{number}"))
-            time.sleep(ARRIVAL_S)  # noqa: ASYNC251 (work on the event loop)
-            await asyncio.sleep(0)
-        await queue.close()
-
-    asyncio.run(run())
-    assert len(transactions) > 1
-    assert sum(transactions) == 5
+    database = _Database()
+    database.hand_in([_change(f"{number}", 0) for number in range(5)], each_s=ARRIVAL_S)
+    assert len(database.transactions) > 1
+    assert sum(database.transactions) == 5
 
 
-def _commit(organization_id: str) -> PendingCommit:
-    swap = VersionSwap(organization_id, Version(0, ""), Version(1, ""))
-    return pending_write(organization_id, WriteSet(version_swap=swap), ())
+def test_commits_that_lost_a_race_cost_the_others_no_transaction() -> None:
+    """Signatures that were decided on before their organization changed, in the same batch or in the one before."""
+    database = _Database()
+    others = [_change(f"other {number}", 0) for number in range(20)]
+    late, on_time = [_signature("a", 0)] * 2, [_signature("a", 1)] * 3
+    results = database.hand_in([_signature("a", 0), _change("a", 0), *late, *others, *on_time])
+    assert results == [COMMITTED, COMMITTED, CONFLICT, CONFLICT, *[COMMITTED] * 23]
+    assert database.transactions == [22, 3]
+
+
+def test_a_conflict_with_another_process_costs_few_transactions() -> None:
+    """Which commit fails is not known, so those of half of the organizations are written together."""
+    database = _Database({"17": Version(9, "")})
+    results = database.hand_in([_change(f"{number}", 0) for number in range(32)])
+    assert [number for number, result in enumerate(results) if result is not COMMITTED] == [17]
+    assert len(database.transactions) == 11
+
+
+class _Database:
+    """Transactions that swap and check versions. `elsewhere`: versions that another process has written."""
+
+    def __init__(self, elsewhere: Mapping[str, Version] | None = None) -> None:
+        self._elsewhere = elsewhere or {}
+        self._versions: dict[str, Version] = {}
+        self._results: dict[int, CommitResult | Exception] = {}
+        self.transactions: list[int] = []
+        """How many commits each transaction had."""
+
+    def hand_in(self, write_sets: Sequence[WriteSet], each_s: float = 0) -> list[CommitResult | Exception]:
+        """The results of commits. `each_s`: how long the event loop is busy after each."""
+
+        async def run() -> list[PendingCommit]:
+            queue = GroupCommit(self._write, self._settle, {}, self._versions.get)
+            commits = []
+            for write_set in write_sets:
+                ((organization_id, _),) = write_set.versions_before
+                commits.append(pending_write(organization_id, write_set, ()))
+                queue.add(commits[-1])
+                if each_s:
+                    time.sleep(each_s)  # noqa: ASYNC251 (work on the event loop)
+                    await asyncio.sleep(0)
+            await queue.close()
+            return commits
+
+        return [self._results[id(pending)] for pending in asyncio.run(run())]
+
+    async def _write(self, batch: Batch) -> CommitResult:
+        self.transactions.append(len(batch.rows["lookup"]))
+        expected = batch.version_checks | {swap.organization_id: swap.before for swap in batch.version_swaps}
+        stored = {**self._versions, **self._elsewhere}
+        holds = all(stored.get(id_, Version(0, "")) == version for id_, version in expected.items())
+        return COMMITTED if holds else CONFLICT
+
+    def _settle(self, settled: Settled) -> None:
+        for pending, result in settled:
+            self._results[id(pending)] = result
+            swap = pending.write_set.version_swap
+            if result is COMMITTED and swap is not None:
+                self._versions[swap.organization_id] = swap.after
+
+
+_ROW = ("lookup", ("", 0, ""))
+
+
+def _change(organization_id: str, before: int) -> WriteSet:
+    swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""))
+    return WriteSet(rows=[_ROW], version_swap=swap)
+
+
+def _signature(organization_id: str, decided_on: int) -> WriteSet:
+    return WriteSet(rows=[_ROW], version_checks=[(organization_id, Version(decided_on, ""))])

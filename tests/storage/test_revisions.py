@@ -145,10 +145,9 @@ def test_one_odd_revision_among_good_ones(database: str) -> None:
             commits = [of(one, history.head) for one in (revisions[0], late, revisions[1])]
             results = await asyncio.gather(*map(store.commit, commits))
             assert results == [COMMITTED, CONFLICT, COMMITTED]
+            step = history.step()
             known = history.signing(fingerprint=opened_ones[0].fingerprint)
-            results = await asyncio.gather(
-                *map(store.commit, [history.step(), known, of(revisions[2], history.head)])
-            )
+            results = await asyncio.gather(*map(store.commit, [step, known, of(revisions[2], history.head)]))
             assert results == [COMMITTED, DUPLICATE, COMMITTED]
             for place in (store, other):
                 assert await place.organization(history.head.id) == history.head

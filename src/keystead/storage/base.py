@@ -62,7 +62,7 @@ class DatabaseStore(ServerRows):
         """How many decisions were handed in, by verdict and rule."""
 
     def _new_group_commit(self, key_lengths: Mapping[str, int]) -> GroupCommit:
-        return GroupCommit(self._write, self._settle, key_lengths)
+        return GroupCommit(self._write, self._settle, key_lengths, self._cache.known_version)
 
     # What each database adds.
 

@@ -174,6 +174,11 @@ class OrganizationCache:
         entry = self.entries.peek(organization_id)
         return Known(entry.organization if entry is not None else None, self._clearings)
 
+    def known_version(self, organization_id: str) -> Version | None:
+        """The version that is cached; None if the organization is not."""
+        entry = self.entries.peek(organization_id)
+        return None if entry is None else entry.organization.version
+
     async def after(self, organization_id: str, known: Known, changed: ChangedSince | None) -> Organization | None:
         """The newest version: `known` with the changes that were just read. None if the organization does not
         exist."""

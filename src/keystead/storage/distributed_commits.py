@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from keystead.api.errors import ServiceError
+from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch
 from keystead.storage.group_commit import GroupCommit, Write
@@ -34,9 +35,10 @@ class DistributedCommits(GroupCommit):
         write: Write,
         settle: Callable[[Settled], None],
         key_lengths: Mapping[str, int],
+        newest: Callable[[str], Version | None],
         is_distributed: Callable[[], Awaitable[bool]],
     ) -> None:
-        super().__init__(write, settle, key_lengths)
+        super().__init__(write, settle, key_lengths, newest)
         self._is_distributed = is_distributed
         self._has_distributed_tables: bool | None = None
         self._unqueued: list[PendingCommit] = []
@@ -82,7 +84,7 @@ class DistributedCommits(GroupCommit):
         if queue is None:
             for idle_id in [id_ for id_, queue in self._queues.items() if not queue.is_busy]:
                 del self._queues[idle_id]
-            queue = GroupCommit(self._write_in_turn, self._settle, self._key_lengths)
+            queue = GroupCommit(self._write_in_turn, self._settle, self._key_lengths, self._newest)
             queue.on_transaction = lambda commits, seconds: self.on_transaction(commits, seconds)
             self._queues[organization_id] = queue
         return queue

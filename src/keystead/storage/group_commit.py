@@ -12,13 +12,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from keystead.api.errors import Unavailable
+from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch, merge
 from keystead.storage.pending import PendingCommit, Settled
+from keystead.storage.write_set import WriteSet
 
 BATCH_MAX: Final = 256
 """Most commits in one transaction. The first of them waits for all."""
@@ -39,14 +41,21 @@ Write = Callable[[Batch], Awaitable[CommitResult | Exception]]
 class GroupCommit:
     """Belongs to one event loop. `write` runs a transaction; `settle` gets the results, in order.
 
-    `key_lengths`: see `merge`. `on_transaction` is called after each transaction, with the number of its commits
-    and the seconds that it took.
+    `key_lengths`: see `merge`. `newest`: the newest version of an organization that this process knows.
+    `on_transaction` is called after each transaction, with the number of its commits and the seconds that it took.
     """
 
-    def __init__(self, write: Write, settle: Callable[[Settled], None], key_lengths: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        write: Write,
+        settle: Callable[[Settled], None],
+        key_lengths: Mapping[str, int],
+        newest: Callable[[str], Version | None] = lambda _: None,
+    ) -> None:
         self._write = write
         self._key_lengths = key_lengths
         self._settle = settle
+        self._newest = newest
         self._queue: deque[PendingCommit] = deque()
         self._writer: asyncio.Task[None] | None = None
         self.on_transaction: Callable[[int, float], None] = lambda _commits, _seconds: None
@@ -75,7 +84,8 @@ class GroupCommit:
         try:
             while self._queue:
                 await self._let_commits_arrive()
-                self._settle(await self._results(self._next_batch()))
+                batch, lost = self._next_batch()
+                self._settle([*await self._results(batch), *((pending, CommitResult.CONFLICT) for pending in lost)])
         finally:
             self._writer = None
 
@@ -87,24 +97,42 @@ class GroupCommit:
             count = len(self._queue)
             await asyncio.sleep(0)
 
-    def _next_batch(self) -> Sequence[PendingCommit]:
-        """Take the oldest commit out of the queue, and with it the others that fit. A commit does not overtake
-        others of its organization, because it may start from their results."""
-        batch = [self._queue.popleft()]
-        rows = batch[0].write_set.size
+    def _next_batch(self) -> tuple[Sequence[PendingCommit], Sequence[PendingCommit]]:
+        """Take the oldest commits out of the queue that can be written together, and those that have lost a race. A
+        commit does not overtake others of its organization, because it may start from their results."""
+        batch: list[PendingCommit] = []
+        lost: list[PendingCommit] = []
         left: list[PendingCommit] = []
-        overtaken: set[str] = set()
+        rows, overtaken, versions = 0, set[str](), dict[str, Version]()
         while self._queue and len(batch) < BATCH_MAX:
             pending = self._queue.popleft()
             size = pending.write_set.size
-            if pending.organization_id in overtaken or (size > SMALL_ROWS and rows + size > ROWS_MAX):
+            if pending.organization_id not in overtaken and self._has_lost(pending.write_set):
+                lost.append(pending)
+            elif (
+                pending.organization_id in overtaken
+                or (batch and size > SMALL_ROWS and rows + size > ROWS_MAX)
+                or any(versions.get(id_, version) != version for id_, version in pending.write_set.versions_before)
+            ):
                 overtaken.add(pending.organization_id)
                 left.append(pending)
             else:
                 batch.append(pending)
                 rows += size
+                versions.update(pending.write_set.versions_before)
+                if (swap := pending.write_set.version_swap) is not None:
+                    versions[swap.organization_id] = swap.after
         self._queue.extendleft(reversed(left))
-        return batch
+        return batch, lost
+
+    def _has_lost(self, write_set: WriteSet) -> bool:
+        """Whether another commit has changed an organization since this one was decided on. It would end in a
+        conflict, and all commits of its transaction would be written again."""
+        for organization_id, version in write_set.versions_before:
+            newest = self._newest(organization_id)
+            if newest is not None and newest != version and newest.number >= version.number:
+                return True
+        return False
 
     async def _write_timed(self, batch: Batch, commits: int) -> CommitResult | Exception:
         began_s = time.perf_counter()
@@ -113,14 +141,16 @@ class GroupCommit:
         return result
 
     async def _results(self, batch: Sequence[PendingCommit]) -> Settled:
-        """Write the commits together. If that fails, write those of each organization together; if that fails, one
-        by one."""
+        """Write the commits together. If that fails, write each half together, until the commits that fail are
+        alone: an organization whose commits fail must not cost the others a transaction each."""
+        if not batch:
+            return []
         merged = merge((pending.write_set for pending in batch), self._key_lengths)
         result = CommitResult.CONFLICT if merged is None else await self._write_timed(merged, len(batch))
         if result is CommitResult.COMMITTED or isinstance(result, Unavailable) or len(batch) == 1:
             return [(pending, result) for pending in batch]
         settled: list[tuple[PendingCommit, CommitResult | Exception]] = []
-        for part in _parts(batch):
+        for part in _halves(batch):
             # While the database does not answer, each part would wait for the whole time limit.
             if isinstance(result, Unavailable):
                 settled += [(pending, result) for pending in part]
@@ -130,12 +160,14 @@ class GroupCommit:
         return settled
 
 
-def _parts(batch: Sequence[PendingCommit]) -> Iterator[Sequence[PendingCommit]]:
-    """The commits of each organization, in their order. If all are of one organization: each commit alone."""
-    by_organization: dict[str, list[PendingCommit]] = {}
-    for pending in batch:
-        by_organization.setdefault(pending.organization_id, []).append(pending)
-    if len(by_organization) > 1:
-        yield from by_organization.values()
-    else:
-        yield from ([pending] for pending in batch)
+def _halves(batch: Sequence[PendingCommit]) -> tuple[Sequence[PendingCommit], Sequence[PendingCommit]]:
+    """The commits of half of the organizations, and the others. If all are of one organization: the first half, and
+    the others."""
+    organization_ids = list(dict.fromkeys(pending.organization_id for pending in batch))
+    if len(organization_ids) == 1:
+        return batch[: len(batch) // 2], batch[len(batch) // 2 :]
+    first = set(organization_ids[: len(organization_ids) // 2])
+    return (
+        [pending for pending in batch if pending.organization_id in first],
+        [pending for pending in batch if pending.organization_id not in first],
+    )

@@ -60,7 +60,9 @@ class PostgresStore(DatabaseStore):
         self._version_task: asyncio.Task[None] | None = None
 
     def _new_group_commit(self, key_lengths: Mapping[str, int]) -> GroupCommit:
-        return DistributedCommits(self._write, self._settle, key_lengths, self._is_distributed)
+        return DistributedCommits(
+            self._write, self._settle, key_lengths, self._cache.known_version, self._is_distributed
+        )
 
     def _pool(self, size: int) -> ConnectionPool:
         return ConnectionPool(self._reconnection, size=size, timeout_s=self._timeout_s, lost=self._lost)

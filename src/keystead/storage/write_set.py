@@ -5,6 +5,7 @@ Here: the values. Not here: what each row holds (`rows`), which commits share a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -186,6 +187,13 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     deleted_organizations: list[str] = []
     instance_value_swap: InstanceValueSwap | None = None
     purges: list[Purge] = []
+
+    @property
+    def versions_before(self) -> Iterator[tuple[str, Version]]:
+        """The organizations whose version must be the newest, with that version."""
+        yield from self.version_checks
+        if self.version_swap is not None:
+            yield self.version_swap.organization_id, self.version_swap.before
 
     @property
     def size(self) -> int:
