@@ -216,7 +216,7 @@ class Application:
 
     async def _answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         service, body, form = self._service, request.body, self._form(request)
-        async with self._large_requests.turn(body):
+        async with self._large_requests.turn(body, request.client.limit_key):
             proven = await prove(_stamps(request), body, operation, service.verifiers)
             query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
@@ -250,7 +250,7 @@ class Application:
                 reading = service.reading(organization, caller)
                 response = await _await_if_needed(operation.answer(reading, query))
                 if is_large(response):
-                    answer_body = await large_answer(response, form, self._rendering)
+                    answer_body = await large_answer(organization.id, response, form, self._rendering)
                 else:
                     answer_body = answer(response, form)
                 if cached_answers is not None:
@@ -260,8 +260,10 @@ class Application:
     async def _answer_submission(
         self, operation: ActivityOperation, request: HttpRequest, line: RequestLine
     ) -> bytes:
-        source = self._source(request)
-        activity, submission, reading = await self._submit(operation, _stamps(request), request.body, line, source)
+        source, limit_key = self._source(request), request.client.limit_key
+        activity, submission, reading = await self._submit(
+            operation, _stamps(request), request.body, line, source, limit_key
+        )
         shown = await shown_activity(reading, activity, submission)
         return answer(ActivityResponse(activity=shown), self._form(request))
 
@@ -272,13 +274,14 @@ class Application:
         body: bytes,
         line: RequestLine,
         source: SourceAddress,
+        limit_key: str,
         *,
         of_proxy: bool = False,
     ) -> tuple[RecordedActivity, Submission, Reading]:
         """Carry out a submission. Returns the activity that the body made or voted on, the decoded body, and what
-        its sender may read."""
+        its sender may read. `limit_key`: of the sender's address."""
         service = self._service
-        async with self._large_requests.turn(body):
+        async with self._large_requests.turn(body, limit_key):
             proven = await prove(stamps, body, operation, service.verifiers)
             submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
@@ -307,7 +310,7 @@ class Application:
     async def _submit_for_proxy(
         self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
     ) -> RecordedActivity:
-        activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, of_proxy=True)
+        activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, line.client, of_proxy=True)
         return activity
 
     async def _answer_auth_proxy(self, path: str, request: HttpRequest, line: RequestLine) -> bytes:
