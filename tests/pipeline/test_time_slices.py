@@ -11,8 +11,8 @@ from keystead.pipeline.time_slices import SLICE_S, TimeSlices
 
 
 def test_results_are_in_order() -> None:
-    assert asyncio.run(TimeSlices().each(str, range(20_000))) == [str(number) for number in range(20_000)]
-    assert asyncio.run(TimeSlices().each(str, ())) == []
+    assert asyncio.run(TimeSlices().each("", str, range(20_000))) == [str(number) for number in range(20_000)]
+    assert asyncio.run(TimeSlices().each("", str, ())) == []
 
 
 def test_others_run_between_slices() -> None:
@@ -20,15 +20,13 @@ def test_others_run_between_slices() -> None:
         slices, seen = TimeSlices(), list[str]()
 
         def take(name: str) -> None:
-            ends_s = time.perf_counter() + 1.5 * SLICE_S
-            while time.perf_counter() < ends_s:
-                pass
+            _take()
             seen.append(name)
 
         async def other() -> None:
             seen.append("other")
 
-        works = [slices.each(take, [f"{name}{number}" for number in range(4)]) for name in "ab"]
+        works = [slices.each(name, take, [f"{name}{number}" for number in range(4)]) for name in "ab"]
         await asyncio.gather(*works, other())
         return seen
 
@@ -37,11 +35,27 @@ def test_others_run_between_slices() -> None:
     assert seen.index("b1") < seen.index("a3")
 
 
+def test_organizations_take_turns() -> None:
+    async def run() -> list[str]:
+        slices, seen = TimeSlices(), list[str]()
+
+        def take(name: str) -> None:
+            _take()
+            seen.append(name)
+
+        flood = [slices.each("attacker", take, ["attacker"] * 4) for _ in range(5)]
+        await asyncio.gather(*flood, slices.each("other", take, ["other"] * 4))
+        return seen
+
+    seen = asyncio.run(run())
+    first, *_, last = [place for place, name in enumerate(seen) if name == "other"]
+    assert len(seen) == 24
+    assert last - first <= 7  # a slice of the attacker between two of the other's
+
+
 def test_a_failure_does_not_hold_others_up() -> None:
     def fail(number: int) -> None:
-        ends_s = time.perf_counter() + SLICE_S
-        while time.perf_counter() < ends_s:
-            pass
+        _take()
         if number == 2:
             raise ValueError
 
@@ -49,6 +63,12 @@ def test_a_failure_does_not_hold_others_up() -> None:
         slices = TimeSlices()
         for _ in range(2):
             with pytest.raises(ValueError):
-                await slices.each(fail, range(3))
+                await slices.each("", fail, range(3))
 
     asyncio.run(asyncio.wait_for(run(), 10))
+
+
+def _take() -> None:
+    ends_s = time.perf_counter() + 1.5 * SLICE_S
+    while time.perf_counter() < ends_s:
+        pass

@@ -42,7 +42,7 @@ def test_the_same_bytes(form: Form) -> None:
         Nested(names=(), part=Part(users=users, note="d"), last=""),
     ]
     for response in responses:
-        rendered = asyncio.run(large_answer(response, form, TimeSlices()))
+        rendered = asyncio.run(large_answer("", response, form, TimeSlices()))
         assert rendered == answer(response, form)
 
 

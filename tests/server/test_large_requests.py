@@ -12,7 +12,7 @@ LARGE, SMALL = b" " * LARGE_BYTES, b" " * (LARGE_BYTES - 1)
 
 
 async def _read(large_requests: LargeRequests, body: bytes, name: str, events: list[str]) -> None:
-    async with large_requests.turn(body):
+    async with large_requests.turn(body, name):
         events.append(f"{name} begins")
         await asyncio.sleep(0)
         events.append(f"{name} ends")
@@ -27,10 +27,20 @@ def test_large_bodies_are_read_one_after_the_other() -> None:
     assert asyncio.run(events()) == [f"{name} {what}" for name in "abc" for what in ("begins", "ends")]
 
 
+def test_addresses_take_turns() -> None:
+    async def events() -> list[str]:
+        large_requests, seen = LargeRequests(), list[str]()
+        flood = [_read(large_requests, LARGE, "attacker", seen) for _ in range(5)]
+        await asyncio.gather(*flood, _read(large_requests, LARGE, "other", seen))
+        return seen
+
+    assert asyncio.run(events()).index("other begins") <= 4
+
+
 def test_a_small_body_waits_for_no_large_one() -> None:
     async def read() -> list[str]:
         large_requests, seen = LargeRequests(), list[str]()
-        async with large_requests.turn(LARGE):
+        async with large_requests.turn(LARGE, ""):
             await asyncio.wait_for(_read(large_requests, SMALL, "small", seen), 60)
         return seen
 
@@ -42,7 +52,7 @@ def test_who_fails_or_gives_up_holds_nobody_up(ends: type[BaseException]) -> Non
     async def read() -> list[str]:
         large_requests, seen = LargeRequests(), list[str]()
         with pytest.raises(ends):
-            async with large_requests.turn(LARGE):
+            async with large_requests.turn(LARGE, ""):
                 raise ends
         waiting = asyncio.create_task(_read(large_requests, LARGE, "cancelled", seen))
         await asyncio.sleep(0)

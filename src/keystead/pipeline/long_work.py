@@ -1,9 +1,8 @@
 """Work that occupies the event loop for tens of milliseconds. One piece is done after the other, the organizations
 take turns, and other requests run in between.
 
-Each piece has its own limit (docs/limits.md). Without this order, a caller could request many pieces over several
-connections, and all other callers would wait for them. Here: the order of the pieces. Not here: large bodies
-(`server.large_requests`), the signer's work (`signer.fair_queue`).
+Each piece has its own limit (docs/limits.md). Here: which pieces wait for a turn. Not here: the order (`turns`),
+work that can be divided (`time_slices`).
 """
 
 from __future__ import annotations
@@ -11,19 +10,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final, TypeVar
-from weakref import WeakValueDictionary
 
+from keystead.pipeline.turns import Turns
 from keystead.primitives.lru import Lru
 
 T = TypeVar("T")
 
 LONG_S: Final = 0.01
 """A piece is long if it takes more processor time than this, in seconds."""
-
-PAUSE_MAX_S: Final = 0.1
-"""The longest pause after a piece, in seconds."""
 
 CHARACTERS_WITHOUT_TURN_MAX: Final = 2_000
 """The most characters of expressions that are compiled without a turn. To compile more takes longer than 10 ms."""
@@ -46,24 +42,12 @@ class LongWork:
 
     def __init__(self, processor_s: Callable[[], float] = time.thread_time) -> None:
         self._processor_s = processor_s
-        self._free = asyncio.Lock()
-        # One piece of each organization waits for its turn. The others wait for that one.
-        self._of_organization: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._turns = Turns(processor_s)
         self._turns_until_s = Lru[tuple[str, str], float](_LONG_MAX)
 
-    @asynccontextmanager
-    async def turn(self, organization_id: str) -> AsyncIterator[None]:
-        """For a block that does one piece of work for this organization, and awaits nothing. A pause follows it, as
-        long as the piece, but at most PAUSE_MAX_S."""
-        own = self._of_organization.setdefault(organization_id, asyncio.Lock())
-        async with own:
-            await self._free.acquire()
-            began_s = self._processor_s()
-            try:
-                yield
-            finally:
-                pause_s = min(self._processor_s() - began_s, PAUSE_MAX_S)
-                asyncio.get_running_loop().call_later(pause_s, self._free.release)
+    def turn(self, organization_id: str) -> AbstractAsyncContextManager[None]:
+        """For a block that does one piece of work for this organization, and awaits nothing."""
+        return self._turns.turn(organization_id)
 
     @asynccontextmanager
     async def compiling(self, organization_id: str, characters: int) -> AsyncIterator[None]:

@@ -1,14 +1,15 @@
-"""Long work on the event loop in slices of time. Other tasks run between two slices.
+"""Long work on the event loop in slices of time. Organizations take turns, and other tasks run between two slices.
 
-Not here: work whose organizations take turns (`long_work`).
+Not here: the order of the slices (`turns`), work that cannot be divided (`long_work`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
+
+from keystead.pipeline.turns import Turns
 
 T = TypeVar("T")
 ResultT = TypeVar("ResultT")
@@ -24,19 +25,21 @@ class TimeSlices:
     """The slices of one kind of work. They belong to one event loop; one slice is done after the other."""
 
     def __init__(self) -> None:
-        self._free = asyncio.Lock()
+        self._turns = Turns(time.perf_counter)
 
-    async def each(self, work: Callable[[T], ResultT], items: Iterable[T]) -> list[ResultT]:
-        """What `work` returns for each item. A pause follows each slice, as long as the slice."""
+    async def each(self, organization_id: str, work: Callable[[T], ResultT], items: Iterable[T]) -> list[ResultT]:
+        """What `work` returns for each item. A pause follows each slice, as long as the slice.
+
+        After the first slice, the works of an organization wait for each other. Otherwise the incomplete results of
+        all of them would be in memory at the same time.
+        """
         left, results = iter(items), list[ResultT]()
-        is_over = _one_slice(work, left, results, FIRST_SLICE_S)
-        while not is_over:
-            await self._free.acquire()
-            began_s = time.perf_counter()
-            try:
-                is_over = _one_slice(work, left, results, SLICE_S)
-            finally:
-                asyncio.get_running_loop().call_later(time.perf_counter() - began_s, self._free.release)
+        if not _one_slice(work, left, results, FIRST_SLICE_S):
+            async with self._turns.alone(organization_id):
+                is_over = False
+                while not is_over:
+                    async with self._turns.piece():
+                        is_over = _one_slice(work, left, results, SLICE_S)
         return results
 
 

@@ -55,7 +55,7 @@ class ApiEndpoints:
     async def answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         """The encoded answer to a query. Sets fields of the log line. Raises ServiceError."""
         service, body, form = self._service, request.body, self._form(request)
-        async with self._large_requests.turn(body):
+        async with self._large_requests.turn(body, request.client.limit_key):
             proven = await authenticate(_stamps(request), body, operation, service.verifiers)
             query = operation.decoder.decode_request(body)
         line.organization_id = query.organization_id
@@ -89,7 +89,7 @@ class ApiEndpoints:
                 reading = service.reading(organization, caller)
                 response = await _await_if_needed(operation.answer(reading, query))
                 if is_large(response):
-                    answer_body = await large_answer(response, form, self._rendering)
+                    answer_body = await large_answer(organization.id, response, form, self._rendering)
                 else:
                     answer_body = answer(response, form)
                 if cached_answers is not None:
@@ -101,8 +101,10 @@ class ApiEndpoints:
     ) -> bytes:
         """Carry out a submission. Returns the encoded answer, with the activity. Sets fields of the log line.
         Raises ServiceError."""
-        source = self._source(request)
-        activity, submission, reading = await self._submit(operation, _stamps(request), request.body, line, source)
+        source, limit_key = self._source(request), request.client.limit_key
+        activity, submission, reading = await self._submit(
+            operation, _stamps(request), request.body, line, source, limit_key
+        )
         shown = await shown_activity(reading, activity, submission)
         return answer(ActivityResponse(activity=shown), self._form(request))
 
@@ -113,13 +115,14 @@ class ApiEndpoints:
         body: bytes,
         line: RequestLine,
         source: SourceAddress,
+        limit_key: str,
         *,
         of_proxy: bool = False,
     ) -> tuple[RecordedActivity, Submission, Reading]:
         """Carry out a submission. Returns the activity that the body made or voted on, the decoded body, and what
-        its sender may read."""
+        its sender may read. `limit_key`: of the sender's address."""
         service = self._service
-        async with self._large_requests.turn(body):
+        async with self._large_requests.turn(body, limit_key):
             proven = await authenticate(stamps, body, operation, service.verifiers)
             submission = read_submission(operation, body)
         line.organization_id = submission.envelope.organization_id
@@ -148,7 +151,7 @@ class ApiEndpoints:
     async def _submit_for_proxy(
         self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
     ) -> RecordedActivity:
-        activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, of_proxy=True)
+        activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, line.client, of_proxy=True)
         return activity
 
     def _source(self, request: HttpRequest) -> SourceAddress:

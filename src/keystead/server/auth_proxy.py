@@ -71,7 +71,7 @@ class AuthProxyEndpoints:
         line.organization_id, line.user_id = organization.id, proxy.user_id
         _check_origin(proxy, headers.get(b"origin"))
         body = b"{}" if endpoint.is_empty_allowed and not request.body.strip() else request.body
-        async with self._large_requests.turn(body):
+        async with self._large_requests.turn(body, request.client.limit_key):
             decoded = endpoint.decoder.decode_request(body)
         return await endpoint.answer(_EndpointCall(self, self._service, organization, proxy, line), decoded)
 

@@ -39,7 +39,7 @@ def _records(struct: msgspec.Struct) -> Iterator[None]:
             yield from _records(value)
 
 
-async def large_answer(response: Wire, form: Form, slices: TimeSlices) -> bytes:
+async def large_answer(organization_id: str, response: Wire, form: Form, slices: TimeSlices) -> bytes:
     """The same bytes as `rendering.answer`."""
 
     def encoded(item: Any) -> bytes:
@@ -49,7 +49,7 @@ async def large_answer(response: Wire, form: Form, slices: TimeSlices) -> bytes:
     first, *others = answer(_without_lists(response, lists), form).split(_LIST)
     parts = [first]
     for items, after in zip(lists, others, strict=True):
-        parts += [b"[", b",".join(await slices.each(encoded, items)), b"]", after]
+        parts += [b"[", b",".join(await slices.each(organization_id, encoded, items)), b"]", after]
     return b"".join(parts)
 
 

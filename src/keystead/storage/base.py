@@ -100,7 +100,8 @@ class DatabaseStore(ServerRows):
         """The changes after this version, all of one moment. The result has every record if the version is None, or
         if tombstones of later removals were purged. None if the organization does not exist."""
         if version_number is None:
-            return await self._read_changes(await self._select_whole(organization_id), is_whole=True)
+            selected = await self._select_whole(organization_id)
+            return await self._read_changes(organization_id, selected, is_whole=True)
         return await self._changed_since(
             organization_id, await self._select_changes(organization_id, version_number)
         )
@@ -118,14 +119,16 @@ class DatabaseStore(ServerRows):
         """`selected`: the rows of the statement `changed_since`."""
         if any(kind == rows.PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
             return await self.changed_since(organization_id, None)
-        return await self._read_changes(selected, is_whole=False)
+        return await self._read_changes(organization_id, selected, is_whole=False)
 
-    async def _read_changes(self, selected: Sequence[Sequence[Any]], *, is_whole: bool) -> ChangedSince | None:
+    async def _read_changes(
+        self, organization_id: str, selected: Sequence[Sequence[Any]], *, is_whole: bool
+    ) -> ChangedSince | None:
         if not selected:
             return None
         number, changed_by = selected[0][:2]
         stated = (row[2:] for row in selected if row[2] is not None)
-        changes = await self._loading.each(lambda row: self._records.change(*row), stated)
+        changes = await self._loading.each(organization_id, lambda row: self._records.change(*row), stated)
         return ChangedSince(Version(number, changed_by), changes, is_whole=is_whole)
 
     # What metrics read.

@@ -199,7 +199,7 @@ class OrganizationCache:
             return self.keep(apply_unordered(known.organization, changed.changes, changed.version))
         builder = OrganizationBuilder(self._kinds)
         records = (change.record for change in changed.changes if isinstance(change, Put))
-        await self._loading.each(builder.add, records)
+        await self._loading.each(organization_id, builder.add, records)
         if known.clearings != self._clearings:
             return None
         return self.keep(builder.organization(organization_id, changed.version))

@@ -94,7 +94,8 @@ class SqliteStore(DatabaseStore):
                 with contextlib.closing(self._whole_reads_file.connect()) as connection:
                     if not self._file.is_same_file():
                         self._reset()  # the second connection is to another file, and the cache is of the first
-                    rows = await self._loading.each(tuple, connection.execute(whole.sql, arguments))
+                    selected = connection.execute(whole.sql, arguments)
+                    rows = await self._loading.each(organization_id, tuple, selected)
         return rows
 
     @contextlib.contextmanager
