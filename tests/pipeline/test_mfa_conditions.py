@@ -1,16 +1,18 @@
-"""Which MFA policy of a user is enforced: what its condition reads, and what it cannot read."""
+"""Which MFA policy of a user is enforced: what its condition reads, what it cannot read, and what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from keystead.api.records import MfaPolicy, Timestamp, User
-from keystead.pipeline.mfa import enforced_policy
-from keystead.policies.expression import compile_stored
+from keystead.pipeline.mfa import enforced_policies
+from keystead.pipeline.mfa_conditions import CHARACTERS_MAX, STEPS_MAX, MfaConditions, evaluated_conditions
+from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.expression import CompiledExpression, Expression, compile_stored
 from keystead.policies.policy import mfa_condition_source
 from tests.support.policy_fixtures import ANA
 
@@ -35,6 +37,17 @@ def user_with(*conditions: str) -> User:
     return replace(ANA, mfa_policies=tuple(policies))
 
 
+def compiled(*texts: str) -> dict[str, CompiledExpression]:
+    return {text: compile_stored(mfa_condition_source(text)) for text in texts if text}
+
+
+def enforced(user: User, items: Sequence[Mapping[str, Any]], **given: bool) -> list[int]:
+    """The orders of the user's policies that are enforced."""
+    texts = [policy.condition for policy in user.mfa_policies]
+    policies = enforced_policies(user, MfaConditions(compiled(*texts), items, **given))
+    return [policy.order for policy in policies]
+
+
 CASES: list[tuple[str, str, Mapping[str, Any], bool, bool]] = [
     ("no condition", "", {}, False, True),
     ("true", "wallet.id == 'W'", {"wallet": {"id": "W"}}, False, True),
@@ -53,22 +66,16 @@ CASES: list[tuple[str, str, Mapping[str, Any], bool, bool]] = [
     ("condition", "values", "unreadable", "holds"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
 )
 def test_enforced(condition: str, values: Mapping[str, Any], unreadable: bool, holds: bool) -> None:
-    conditions = {condition: compile_stored(mfa_condition_source(condition))}
-    found = enforced_policy(
-        user_with(condition), conditions, values, has_unreadable_call=unreadable, may_be_transaction=False
-    )
-    assert (found is not None) is holds
+    found = enforced(user_with(condition), [values], has_unreadable_call=unreadable)
+    assert found == ([0] if holds else [])
 
 
-def test_the_lowest_order_whose_condition_holds() -> None:
-    texts = ("wallet.id == 'V'", "wallet.id == 'W'", "")
-    conditions = {text: compile_stored(mfa_condition_source(text)) for text in texts if text}
-    values = {"wallet": {"id": "W"}}
-    found = enforced_policy(
-        user_with(*texts), conditions, values, has_unreadable_call=False, may_be_transaction=False
-    )
-    assert found is not None
-    assert found.order == 1
+@pytest.mark.parametrize(
+    ("wallets", "orders"), [("W", [1]), ("V", [0]), ("VW", [0, 1]), ("WVWV", [0, 1]), ("U", [2]), ("UV", [0, 2])]
+)
+def test_the_lowest_order_whose_condition_holds_for_each_item(wallets: str, orders: list[int]) -> None:
+    user = user_with("wallet.id == 'V'", "wallet.id == 'W'", "")
+    assert enforced(user, [{"wallet": {"id": id_}} for id_ in wallets]) == orders
 
 
 @pytest.mark.parametrize(
@@ -82,9 +89,38 @@ def test_the_lowest_order_whose_condition_holds() -> None:
     ],
 )
 def test_a_payload_that_may_be_a_transaction(condition: str, *, holds: bool) -> None:
-    conditions = {condition: compile_stored(mfa_condition_source(condition))}
     values = {"wallet": {"id": "W"}, "activity": {"kind": "SIGN_RAW_PAYLOAD"}}
-    found = enforced_policy(
-        user_with(condition), conditions, values, has_unreadable_call=False, may_be_transaction=True
-    )
-    assert (found is not None) is holds
+    assert enforced(user_with(condition), [values], may_be_transaction=True) == ([0] if holds else [])
+
+
+@pytest.mark.parametrize(
+    ("conditions", "items"), [(2, 1), (300, 1), (3_000, 1), (10, 100), (10_001, 1), (200, 100)]
+)
+def test_conditions_and_items_share_the_steps(conditions: int, items: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+
+    def counted(self: Expression, context: EvaluationContext, steps: int) -> object:
+        given.append(steps)
+        return evaluate(self, context, steps)
+
+    evaluate = Expression.evaluate
+    monkeypatch.setattr(Expression, "evaluate", counted)
+    expression, texts = compile_stored(mfa_condition_source("wallet.id == 'W'")), list(map(str, range(conditions)))
+    found = MfaConditions(dict.fromkeys(texts, expression), [{"wallet": {"id": "V"}}] * items)
+    for _ in range(2):
+        where = {found.where(text) for text in texts}
+    assert sum(given) <= STEPS_MAX
+    if conditions * items > STEPS_MAX // 10:
+        assert (where, given) == ({found.everywhere}, [])
+    else:
+        assert (where, len(given)) == ({0}, conditions * items)
+
+
+def test_conditions_beyond_a_number_of_characters_hold() -> None:
+    long = [f"wallet.id == '{number:010}{'x' * 9_000}'" for number in range(30)]
+    users = [user_with("", text, "wallet.id == 'V'") for text in long]
+    texts = evaluated_conditions(users)
+    assert (texts[0], texts[1]) == (long[0], "wallet.id == 'V'")
+    assert CHARACTERS_MAX - 10_000 < sum(map(len, texts)) <= CHARACTERS_MAX
+    conditions = MfaConditions(compiled(*texts), [{"wallet": {"id": "W"}}])
+    assert [conditions.where(text) for text in long] == [0] * (len(texts) - 1) + [1] * (31 - len(texts))

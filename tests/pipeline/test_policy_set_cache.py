@@ -16,6 +16,7 @@ from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records
 from keystead.pipeline import policy_set_cache
+from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
 from tests.support.policy_fixtures import ANA, allow
@@ -158,6 +159,19 @@ async def test_others_run_while_policies_are_compiled() -> None:
     compiling: asyncio.Task[Any] = asyncio.ensure_future(PolicySetCache().of(one))
     await other()
     assert turns >= 10
+
+
+@in_event_loop
+@pytest.mark.parametrize(("policies", "waits"), [(100, False), (300, True)])
+async def test_many_short_policies_wait_for_a_turn(compiled: list[str], policies: int, waits: bool) -> None:
+    short = [replace(about(str(number)), policy_id=str(number)) for number in range(policies)]
+    work = LongWork()
+    async with work.turn("another"):
+        compiling = asyncio.ensure_future(PolicySetCache(long_work=work).of(organization(*short)))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert len(compiled) == (0 if waits else policies)
+    assert len((await compiling).policy_set.policies) == len(compiled) == policies
 
 
 @in_event_loop

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from keystead.api.enums import ActivityStatus, VoteSelection
-from keystead.api.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated
+from keystead.api.errors import InvalidRequest, LimitReached, NotFound, PermissionDenied, Unauthenticated
+from keystead.pipeline import vote
 from keystead.pipeline.activity import RecordedActivity
 from tests.support.approval_flows import new_user
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key
@@ -37,9 +38,9 @@ def test_a_fingerprint_that_no_activity_has() -> None:
     harness = quorum_of_two()
     activity = asked(harness, "R1")
     for fingerprint in ("sha256:" + "0" * 64, activity.id, activity.fingerprint.upper(), "x"):
-        for vote in ("approve_activity", "reject_activity"):
+        for name in ("approve_activity", "reject_activity"):
             with pytest.raises(NotFound, match="No activity found with fingerprint"):
-                harness.submit("R2", vote, {"fingerprint": fingerprint})
+                harness.submit("R2", name, {"fingerprint": fingerprint})
     assert harness.activities() == [activity]
 
 
@@ -76,6 +77,29 @@ def test_each_user_counts_once() -> None:
 
 def _key(label: str) -> dict[str, str]:
     return {"apiKeyName": label, "publicKey": public_key(label), "curveType": "API_KEY_CURVE_P256"}
+
+
+def test_an_activity_takes_a_limited_number_of_approvals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vote, "APPROVALS_MAX", 2)
+    harness = three_by_policy()
+    activity = harness.approve("Ben", asked(harness, "Ana"))
+    with pytest.raises(LimitReached, match=f"activity {activity.id} has 2 approvals"):
+        harness.approve("Cy", activity)
+    assert harness.activities()[-1] == activity
+    assert harness.approve("Ben", activity) == activity, "an approval that adds nothing"
+    assert harness.reject("Cy", activity).status is REJECTED
+
+
+@pytest.mark.parametrize("name", ["approve_activity", "reject_activity"])
+def test_the_body_of_a_vote_is_short(name: str) -> None:
+    harness = quorum_of_two()
+    activity = asked(harness, "R1")
+    body = harness.body(name, {"fingerprint": activity.fingerprint})
+    padded = body[:-1] + b" " * (vote.VOTE_BYTES_MAX - len(body)) + b"}"
+    with pytest.raises(InvalidRequest, match="at most 4096 bytes, and this one has 4097"):
+        harness.send("R2", name, padded[:-1] + b" }")
+    assert harness.activities() == [activity]
+    assert harness.send("R2", name, padded).status in (COMPLETED, REJECTED)
 
 
 def test_the_same_bytes_again() -> None:

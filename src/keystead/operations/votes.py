@@ -6,6 +6,7 @@ functions of votes are declarations that never run: `pipeline.vote` decides a vo
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta
@@ -17,8 +18,8 @@ from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, query, vote
-from keystead.pipeline import authorization
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.mfa_statuses import MfaStatuses
 
 Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
 
@@ -93,7 +94,9 @@ async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetM
     voted_on = await activity_named(reading, request.activity_id)
     user_ids = () if request.user_id is None else (request.user_id,)
     case = await reading.open_activities.case_of(voted_on, organization, user_ids)
-    if request.user_id is None:
-        return GetMfaStatusResponse(mfa_statuses=tuple(authorization.mfa_statuses(case, organization)))
-    statuses = authorization.mfa_statuses_of(case, organization, request.user_id)
-    return GetMfaStatusResponse(mfa_statuses=tuple(statuses))
+    statuses = MfaStatuses(case, organization, user_ids)
+    user_id = request.user_id
+    found = await reading.environment.long_work.run_decision(
+        organization.id, statuses.of_voters if user_id is None else partial(statuses.of, user_id)
+    )
+    return GetMfaStatusResponse(mfa_statuses=tuple(found))

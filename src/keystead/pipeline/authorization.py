@@ -1,19 +1,18 @@
-"""The step that authorizes an activity: builds the authorization request, and finds whose MFA proofs are missing.
+"""The step that authorizes an activity: builds the authorization request, and waits for missing MFA proofs.
 
 Here: pure functions of the organization, its compiled policies and the activity. Not here: the rules
-(`policies.authorize`), the next status (`states`).
+(`policies.authorize`), whose proofs are missing (`mfa_statuses`), the next status (`states`).
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from keystead.api.catalogue import activity_kind
-from keystead.api.records import Evaluation, MfaStatus, PolicyOutcome, Timestamp, Vote
+from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
 from keystead.organizations.organization import Organization
-from keystead.pipeline import mfa
 from keystead.pipeline.activity import Proof, RecordedActivity
-from keystead.pipeline.case import Case
+from keystead.pipeline.case import Case, requested_activity, resource_keywords
+from keystead.pipeline.mfa_statuses import MfaStatuses
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import (
     ALLOWED_BY_ROOT_QUORUM,
@@ -28,13 +27,8 @@ from keystead.policies.request import (
     Approval,
     AuthorizationRequest,
     CredentialUsed,
-    RequestedActivity,
-    ResourceKeywords,
-    condition_values,
     may_sign_transaction_unseen,
-    visible_params,
 )
-from keystead.policies.resources import ADDS_CREDENTIALS
 
 
 class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,36 +84,43 @@ def authorize_activity(
 
     A denied activity on record waits for other approvals.
     """
-    decision = decision_on(case, organization, settings)
-    if _lacks_proofs(case, organization, decision):
+    statuses = MfaStatuses(case, organization)
+    decision = _decision(case, organization, settings, statuses)
+    if _lacks_proofs(case, statuses, decision):
         return AuthorizationResult(decision, Event.LACKS_AUTHENTICATORS)
     allowed = decision.verdict is Verdict.ALLOW
     return AuthorizationResult(decision, Event.EXECUTED if allowed else Event.LACKS_CONSENSUS)
 
 
 def decision_on(case: Case, organization: Organization, settings: AuthorizationSettings) -> Decision:
-    """The decision by the rules, without regard to the MFA proofs that it may lack.
+    """The decision by the rules, without regard to the MFA proofs that it may lack."""
+    return _decision(case, organization, settings, MfaStatuses(case, organization))
 
-    If the root quorum allows the activity, no authorization request is built.
-    """
+
+def _decision(
+    case: Case, organization: Organization, settings: AuthorizationSettings, statuses: MfaStatuses
+) -> Decision:
+    # If the root quorum allows the activity, no authorization request is built.
     quorum = organization.profile.root_quorum
     if case.scope is None and any(proof.user_id in quorum.user_ids for proof in case.proofs):
-        approving = {proof.user_id for proof in _approvals(case, organization)}
+        approving = {proof.user_id for proof in _approvals(case, statuses)}
         if is_quorum_met(quorum, approving):
             return ALLOWED_BY_ROOT_QUORUM
-    return authorize(authorization_request(case, organization, settings), case.policies.policy_set)
+    return authorize(authorization_request(case, organization, settings, statuses), case.policies.policy_set)
 
 
 def authorization_request(
-    case: Case, organization: Organization, settings: AuthorizationSettings
+    case: Case, organization: Organization, settings: AuthorizationSettings, statuses: MfaStatuses | None = None
 ) -> AuthorizationRequest:
-    """Everything that the decision depends on besides the policies."""
-    resources = _resources(case, organization)
-    activity = _requested_activity(case)
+    """Everything that the decision depends on besides the policies. `statuses`: of this case, if they are computed
+    already."""
+    resources = resource_keywords(case, organization)
+    activity = requested_activity(case)
+    approvals = _approvals(case, statuses or MfaStatuses(case, organization))
     return AuthorizationRequest(
         root_quorum=organization.profile.root_quorum,
         users=organization.users.by_id,
-        approvals=list(map(_approval, _approvals(case, organization))),
+        approvals=list(map(_approval, approvals)),
         submitter_id=case.submitter_id,
         activity=activity,
         now_ms=case.now_ms,
@@ -135,16 +136,14 @@ def authorization_request(
     )
 
 
-def _approvals(case: Case, organization: Organization) -> list[Proof]:
-    return [proof for proof in case.proofs if not _approver_lacks_proofs(case, organization, proof)]
-
-
-def _approver_lacks_proofs(case: Case, organization: Organization, proof: Proof) -> bool:
-    """Whether the approval waits for MFA proofs of the approver. The MFA of the submitter is checked after the
+def _approvals(case: Case, statuses: MfaStatuses) -> list[Proof]:
+    """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
-    if proof.user_id == case.submitter_id:
-        return False
-    return lacks_mfa_proofs(case, organization, proof.user_id)
+    return [
+        proof
+        for proof in case.proofs
+        if proof.user_id == case.submitter_id or not statuses.lacks_proofs(proof.user_id)
+    ]
 
 
 def _approval(proof: Proof) -> Approval:
@@ -159,69 +158,13 @@ def _approval(proof: Proof) -> Approval:
     )
 
 
-def _requested_activity(case: Case) -> RequestedActivity:
-    """The activity as policies see it. Its parameters are always those of the current version, as values of the
-    policy language: text, numbers and lists."""
-    intent, type_ = case.intent, case.version.activity_type
-    given = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name in intent.__struct_fields__
-        if (value := getattr(intent, name)) is not None and not isinstance(value, msgspec.Struct)
-    }
-    return RequestedActivity(type=type_, params=visible_params(type_, given))
-
-
-def _resources(case: Case, organization: Organization) -> ResourceKeywords:
-    resources = case.operation.resources
-    if resources is None or case.missing is not None:
-        return ResourceKeywords()
-    return resources(organization, case.intent, case.context)
-
-
-def mfa_statuses_of(case: Case, organization: Organization, user_id: str) -> list[MfaStatus]:
-    """How far this user has met each MFA policy that applies to the activity; empty if no policy applies."""
-    user = organization.users.get(user_id)
-    if user is None or not user.mfa_policies:
-        return []
-    if case.owner_id == user_id and activity_kind(case.version.activity_type) in ADDS_CREDENTIALS:
-        # With one stolen credential, nobody must be able to add the credentials that prove the other steps.
-        applying = sorted(user.mfa_policies, key=lambda policy: policy.order)
-    else:
-        resources, activity = _resources(case, organization), _requested_activity(case)
-        enforced = [
-            mfa.enforced_policy(
-                user,
-                case.policies.mfa_conditions,
-                condition_values(activity, item),
-                has_unreadable_call=resources.unreadable_call is not None,
-                may_be_transaction=case.refuses_raw_payloads and may_sign_transaction_unseen(activity),
-            )
-            for item in resources.items
-        ]
-        applying = list({policy.mfa_policy_id: policy for policy in enforced if policy is not None}.values())
-    proofs = tuple(mfa.proofs_that_count(case.proofs, case.submitted_at_ms))
-    return [mfa.policy_status(policy, user_id, proofs) for policy in applying]
-
-
-def mfa_statuses(case: Case, organization: Organization) -> list[MfaStatus]:
-    """The statuses of the submitter and of every user whose vote counts. The submitter's approval may have
-    lapsed."""
-    voters = dict.fromkeys((case.submitter_id, *[proof.user_id for proof in case.proofs]))
-    return [status for user_id in voters for status in mfa_statuses_of(case, organization, user_id)]
-
-
-def lacks_mfa_proofs(case: Case, organization: Organization, user_id: str) -> bool:
-    """Whether this user's approval waits for further proofs by that user."""
-    return not all(status.satisfied for status in mfa_statuses_of(case, organization, user_id))
-
-
-def _lacks_proofs(case: Case, organization: Organization, decision: Decision) -> bool:
+def _lacks_proofs(case: Case, statuses: MfaStatuses, decision: Decision) -> bool:
     """Whether an activity with this decision waits for further proofs of a voter.
 
     It always waits for the submitter's proofs. It does not wait for another voter's if the other approvals allow
     it.
     """
-    lacking = [status.user_id for status in mfa_statuses(case, organization) if not status.satisfied]
+    lacking = [status.user_id for status in statuses.of_voters() if not status.satisfied]
     return case.submitter_id in lacking or (bool(lacking) and decision.verdict is not Verdict.ALLOW)
 
 

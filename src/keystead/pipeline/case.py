@@ -1,4 +1,4 @@
-"""An activity to decide on.
+"""An activity to decide on, and how policies see it.
 
 Here: the value. Not here: how it is made (`load_context`), the proofs in it (`proofs`), the decision
 (`authorization`).
@@ -14,10 +14,12 @@ import msgspec
 from keystead.api.errors import ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Proof
 from keystead.pipeline.operation import THE_SUBMITTER, ActivityOperation, IntentVersion
 from keystead.pipeline.policy_set_cache import CompiledPolicies
 from keystead.policies.expression import CompiledExpression
+from keystead.policies.request import RequestedActivity, ResourceKeywords, visible_params
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,3 +63,23 @@ def owner_of(operation: ActivityOperation, intent: RequestStruct, submitter_id: 
     user is not known."""
     owner = None if operation.owner is None else operation.owner(intent)
     return submitter_id if owner == THE_SUBMITTER else owner
+
+
+def requested_activity(case: Case) -> RequestedActivity:
+    """The activity as policies see it. Its parameters are always those of the current version, as values of the
+    policy language: text, numbers and lists."""
+    intent, type_ = case.intent, case.version.activity_type
+    given = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name in intent.__struct_fields__
+        if (value := getattr(intent, name)) is not None and not isinstance(value, msgspec.Struct)
+    }
+    return RequestedActivity(type=type_, params=visible_params(type_, given))
+
+
+def resource_keywords(case: Case, organization: Organization) -> ResourceKeywords:
+    """The keywords that the activity has besides `activity`."""
+    resources = case.operation.resources
+    if resources is None or case.missing is not None:
+        return ResourceKeywords()
+    return resources(organization, case.intent, case.context)

@@ -75,7 +75,7 @@ async def case_of_activity(
     _, submitted = recorded_request(version, activity.request)
     intent = version.upgrade(submitted)
     proofs = counted_proofs(activity, organization)
-    voters = {activity.submitter_id, *user_ids, *[proof.user_id for proof in proofs]}
+    voters = dict.fromkeys([activity.submitter_id, *[proof.user_id for proof in proofs], *user_ids])
     users = [organization.users[user_id] for user_id in voters if user_id in organization.users]
     context = missing = None
     try:

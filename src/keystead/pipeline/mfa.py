@@ -1,22 +1,18 @@
 """MFA policies: which one applies to a voter's approval, and which of its steps the voter's proofs meet.
 
-Pure. Not here: how a method is proved. A stamp proves it, or an identity token or code in the request.
+Pure. Not here: the evaluation of conditions (`mfa_conditions`), the statuses of all voters (`mfa_statuses`), how a
+method is proved. A stamp proves it, or an identity token or code in the request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, assert_never
+from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from keystead.api.enums import AuthenticationType, CredentialType
 from keystead.api.records import AuthenticationMethod, MfaPolicy, MfaStatus, RequiredAuthenticationMethod, User
 from keystead.pipeline.activity import Proof
-from keystead.policies.evaluation_context import EvaluationContext
-from keystead.policies.expression import CompiledExpression
-
-CONDITION_STEPS_MAX: Final = 5_000
-"""The most steps of evaluating one condition. A user has some ten conditions, and they are evaluated for each user
-who approves. A condition that takes more is unreadable, and therefore holds."""
+from keystead.pipeline.mfa_conditions import MfaConditions
 
 DEFAULT_SESSION_ID = "00000000-0000-0000-0000-000000000000"
 """The profile id that stands for a session without a profile in an authentication method."""
@@ -51,39 +47,22 @@ def method_of(proof: Proof) -> AuthenticationMethod | None:
             assert_never(proof.type)
 
 
-def enforced_policy(
-    user: User,
-    conditions: Mapping[str, CompiledExpression],
-    condition_values: Mapping[str, Any],
-    *,
-    has_unreadable_call: bool,
-    may_be_transaction: bool,
-) -> MfaPolicy | None:
-    """The user's MFA policy of the lowest order whose condition holds; None if no condition holds.
-
-    `conditions`: the compiled conditions by their text. A condition that reads a keyword which the activity does
-    not have fails, and does not hold. A condition that reads an unreadable value holds, unless it is certainly
-    false. If the activity has a call that does not decode, every condition that fails holds. If it signs a raw
-    payload that may be a transaction (`may_be_transaction`), every condition about transactions holds.
-    """
-    context = EvaluationContext(condition_values)
-    for policy in sorted(user.mfa_policies, key=lambda mfa_policy: mfa_policy.order):
-        if not policy.condition:
-            return policy
-        condition = conditions[policy.condition]
-        if may_be_transaction and condition.names_transactions:
-            return policy
-        if _holds(condition, context, has_unreadable_call):
-            return policy
-    return None
+def in_order(user: User) -> list[MfaPolicy]:
+    """The user's MFA policies by their order, the lowest first."""
+    return sorted(user.mfa_policies, key=lambda policy: policy.order)
 
 
-def _holds(condition: CompiledExpression, context: EvaluationContext, has_unreadable_call: bool) -> bool:
-    value = condition.evaluate(context, CONDITION_STEPS_MAX)
-    if isinstance(value, bool):
-        return value
-    possible = condition.evaluate_three_valued(context, CONDITION_STEPS_MAX)
-    return possible.value is not False and (has_unreadable_call or possible.unreadable)
+def enforced_policies(user: User, conditions: MfaConditions) -> list[MfaPolicy]:
+    """The user's MFA policy of the lowest order whose condition holds; one for each item of a batch, each once.
+    Empty if no condition holds."""
+    enforced, left = [], conditions.everywhere
+    for policy in in_order(user):
+        if held := left & conditions.where(policy.condition):
+            enforced.append(policy)
+            left &= ~held
+        if not left:
+            break
+    return enforced
 
 
 def proofs_that_count(proofs: Sequence[Proof], submitted_at_ms: int) -> Iterator[Proof]:
@@ -96,9 +75,8 @@ def proofs_that_count(proofs: Sequence[Proof], submitted_at_ms: int) -> Iterator
 
 
 def policy_status(policy: MfaPolicy, user_id: str, proofs: Sequence[Proof]) -> MfaStatus:
-    """How far the user's proofs meet the policy. One credential proves one step."""
-    methods = [method_of(proof) for proof in proofs if proof.user_id == user_id]
-    proved = list(dict.fromkeys(method for method in methods if method is not None))
+    """How far the user's proofs meet the policy. One credential proves one step. `proofs`: those of this user."""
+    proved = list(dict.fromkeys(method for proof in proofs if (method := method_of(proof)) is not None))
     met = _matching(policy.required_authentication_methods, proved)
     return MfaStatus(
         mfa_policy_id=policy.mfa_policy_id,

@@ -12,6 +12,7 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.load_context import case_of_activity
+from keystead.pipeline.mfa_statuses import MfaStatuses
 from keystead.primitives.lru import Lru
 
 VOTE_RIGHTS_MAX: Final = 100_000
@@ -87,4 +88,4 @@ def _vote_rights(
     case: Case, organization: Organization, user_id: str, settings: authorization.AuthorizationSettings
 ) -> VoteRights:
     may_vote = authorization.may_approve(case, organization, user_id, settings)
-    return VoteRights(may_vote, may_vote and authorization.lacks_mfa_proofs(case, organization, user_id))
+    return VoteRights(may_vote, may_vote and MfaStatuses(case, organization, (user_id,)).lacks_proofs(user_id))

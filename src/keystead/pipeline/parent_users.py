@@ -11,11 +11,12 @@ from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import PermissionDenied
 from keystead.api.records import User
 from keystead.organizations.organization import Put
-from keystead.pipeline.authorization import AuthorizationResult, lacks_mfa_proofs
+from keystead.pipeline.authorization import AuthorizationResult
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ExecutionResult
+from keystead.pipeline.mfa_statuses import MfaStatuses
 from keystead.pipeline.states import Event
 
 
@@ -51,8 +52,9 @@ async def check_no_mfa_is_avoided(
     changed = [change.record for change in executed.output.changes if isinstance(change, Put)]
     users = [organization.users[record.user_id] for record in changed if isinstance(record, User)]
     case = replace(case, proofs=(), policies=await environment.policy_sets.of(organization, users))
+    statuses = MfaStatuses(case, organization, [user.user_id for user in users])
     for user in users:
-        if lacks_mfa_proofs(case, organization, user.user_id):
+        if statuses.lacks_proofs(user.user_id):
             raise PermissionDenied(
                 f"an MFA policy of user {user.user_id} applies to {case.version.activity_type}, and only that user "
                 "can prove what it asks for: log in with stamp_login"

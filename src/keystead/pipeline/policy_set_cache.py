@@ -6,8 +6,7 @@ policies compile to (`policies.policy_set`), their evaluation (`policies.authori
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -15,6 +14,7 @@ import msgspec
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.long_work import CHARACTERS_WITHOUT_TURN_MAX, LongWork
+from keystead.pipeline.mfa_conditions import evaluated_conditions
 from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
 from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
@@ -31,7 +31,7 @@ policies."""
 
 class CompiledPolicies(msgspec.Struct, frozen=True):
     """The compiled policies of one version of an organization, and compiled conditions of MFA policies by their
-    text: at least the conditions of the requested users."""
+    text: at least the `evaluated_conditions` of the requested users."""
 
     policy_set: PolicySet
     mfa_conditions: Mapping[str, CompiledExpression]
@@ -72,10 +72,10 @@ class PolicySetCache:
     async def of(self, organization: Organization, users: Iterable[User] = ()) -> CompiledPolicies:
         """The compiled policies of this version of the organization, and the MFA conditions of these users."""
         entry = self._entry(organization.id)
-        conditions = {policy.condition for user in users for policy in user.mfa_policies if policy.condition}
+        conditions = evaluated_conditions(users)
         is_current = entry.policies is organization.policies.by_id
         known = entry.compiled  # another version may take its place while this one is compiled
-        if is_current and conditions <= known.mfa_conditions.keys():
+        if is_current and known.mfa_conditions.keys() >= set(conditions):
             self.hits += 1
             return known
         self.misses += 1
@@ -135,19 +135,26 @@ class PolicySetCache:
     ) -> dict[ExpressionSource, CompiledExpression]:
         """The compiled expressions of these sources. A source that `known` lacks is compiled and added to it, so
         that concurrent requests share the work."""
-        compiled: dict[ExpressionSource, CompiledExpression] = {}
-        characters = 0
-        for source in dict.fromkeys(sources):
-            if source not in known and len(source.text) > CHARACTERS_WITHOUT_TURN_MAX:
-                async with self._long_work.turn(organization_id):
+        asked = list(dict.fromkeys(sources))
+        missing = [source for source in asked if source not in known]
+        characters = sum(len(source.text) for source in missing)
+        for piece in _pieces(missing):
+            async with self._long_work.compiling(organization_id, characters):
+                for source in piece:
                     if source not in known:
                         known[source] = compile_stored(source)
-            elif source not in known:
-                if characters >= CHARACTERS_WITHOUT_TURN_MAX:
-                    await asyncio.sleep(0)
-                    characters = 0
-                if source not in known:
-                    known[source] = compile_stored(source)
-                    characters += len(source.text)
-            compiled[source] = known[source]
-        return compiled
+        return {source: known[source] for source in asked}
+
+
+def _pieces(sources: Iterable[ExpressionSource]) -> Iterator[Sequence[ExpressionSource]]:
+    """The sources in pieces that are compiled without a pause. A source that is longer than such a piece is a piece
+    of its own."""
+    piece, characters = list[ExpressionSource](), 0
+    for source in sources:
+        if piece and characters + len(source.text) > CHARACTERS_WITHOUT_TURN_MAX:
+            yield piece
+            piece, characters = [], 0
+        piece.append(source)
+        characters += len(source.text)
+    if piece:
+        yield piece

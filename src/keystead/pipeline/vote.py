@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import assert_never
+from typing import Final, assert_never
 
 import msgspec
 from msgspec.structs import replace
 
 from keystead.api.enums import FINAL_STATUSES, VoteSelection
-from keystead.api.errors import InvalidRequest
+from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.records import Vote
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
@@ -29,6 +29,13 @@ from keystead.pipeline.requests import Submission
 from keystead.pipeline.states import Event, next_status
 from keystead.policies.authorize import Decision, Rule
 from keystead.policies.denial import denied
+
+VOTE_BYTES_MAX: Final = 4_096
+"""The most bytes of the request of a vote. Every answer about the activity contains the requests of all votes."""
+
+APPROVALS_MAX: Final = 250
+"""The most approvals of an activity, those that have lapsed included. Every vote, and every answer about the
+activity, reads all of them."""
 
 
 class _Ballot(msgspec.Struct, frozen=True):
@@ -51,6 +58,7 @@ async def plan_vote(
     An approval that repeats an earlier one and changes nothing commits nothing. Raises ServiceError if the vote is
     refused.
     """
+    _check_is_short(submission)
     _check_is_open(on_record)
     activity = on_record.at(basis.now_ms, environment.settings.approvals_last_ms)
     voter_id = caller.user.user_id
@@ -67,6 +75,14 @@ async def plan_vote(
         # Only the submitter gets the secrets of the result.
         return replace(planned, activity=planned.commit.activity)
     return planned
+
+
+def _check_is_short(submission: Submission) -> None:
+    if (size := len(submission.request)) > VOTE_BYTES_MAX:
+        raise InvalidRequest(
+            f"the body of a vote has at most {VOTE_BYTES_MAX} bytes, and this one has {size}: "
+            "send it without white space"
+        )
 
 
 def _check_is_open(on_record: RecordedActivity) -> None:
@@ -102,6 +118,14 @@ async def _authorize_voter(
     return before
 
 
+def _check_takes_approval(activity: RecordedActivity) -> None:
+    if len(activity.proofs) >= APPROVALS_MAX:
+        raise LimitReached(
+            f"activity {activity.id} has {len(activity.proofs)} approvals, the most that an activity can have; "
+            "submit it again, and let fewer users approve"
+        )
+
+
 def _with_vote(
     activity: RecordedActivity, case: Case, submission: Submission, caller: Principal, environment: Environment
 ) -> _Ballot:
@@ -118,6 +142,7 @@ def _with_vote(
         if earlier_proofs:
             vote = next(earlier for earlier in activity.votes if earlier.user_id == user_id)
         if not repeats:
+            _check_takes_approval(activity)
             case = replace(case, proofs=(*case.proofs, proof))
     others = tuple(other for other in activity.votes if other.user_id != user_id)
     changed = replace(

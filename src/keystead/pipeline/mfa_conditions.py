@@ -1,0 +1,88 @@
+"""The conditions of MFA policies, evaluated for one activity in a bounded number of steps.
+
+Not here: which policy of a user is enforced (`mfa`), the language (`policies`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from keystead.api.records import User
+from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.expression import CompiledExpression
+
+CONDITION_STEPS_MAX: Final = 5_000
+"""The most steps of evaluating one condition. A condition that takes more is unreadable, and therefore holds."""
+
+STEPS_MAX: Final = 100_000
+"""The most steps of all conditions, and for each item of a batch. They share them equally."""
+
+_CONDITION_STEPS_MIN: Final = 10
+"""If there are so many conditions that the share of one is smaller, no condition is evaluated, and all hold."""
+
+CHARACTERS_MAX: Final = 200_000
+"""The most characters of the conditions that are compiled for one decision, some 20 MB. Later conditions hold."""
+
+
+def evaluated_conditions(users: Iterable[User]) -> list[str]:
+    """The texts of the conditions that are compiled and evaluated for a decision in which these users are asked
+    about, in their order."""
+    texts, characters = list[str](), 0
+    for text in dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies):
+        characters += len(text)
+        if text and characters <= CHARACTERS_MAX:
+            texts.append(text)
+    return texts
+
+
+class MfaConditions:
+    """The conditions of the users who approve one activity. Each is evaluated once for each item of a batch.
+
+    A condition that reads a keyword which the activity does not have fails, and does not hold. A condition that
+    reads an unreadable value holds, unless it is certainly false.
+
+    `conditions`: by their text. A condition that is not among them holds. `items`: the values of the keywords for
+    each item; most activities have one. `has_unreadable_call`: the activity has a call that does not decode, so
+    every condition that fails holds. `may_be_transaction`: it signs a raw payload that may be a transaction, so
+    every condition about transactions holds.
+    """
+
+    def __init__(
+        self,
+        conditions: Mapping[str, CompiledExpression],
+        items: Sequence[Mapping[str, Any]],
+        *,
+        has_unreadable_call: bool = False,
+        may_be_transaction: bool = False,
+    ) -> None:
+        self._conditions = conditions
+        self._contexts = [EvaluationContext(values) for values in items]
+        self._has_unreadable_call = has_unreadable_call
+        self._may_be_transaction = may_be_transaction
+        share = STEPS_MAX // max(1, len(conditions) * len(items))
+        self._steps = min(share, CONDITION_STEPS_MAX)
+        self._where: dict[str, int] = {}
+        self.everywhere = (1 << len(items)) - 1
+
+    def where(self, text: str) -> int:
+        """The items for which the condition with this text holds: one bit for each item. An empty condition always
+        holds."""
+        condition = self._conditions.get(text)
+        if condition is None or self._steps < _CONDITION_STEPS_MIN:
+            return self.everywhere
+        if text not in self._where:
+            self._where[text] = self._evaluate(condition)
+        return self._where[text]
+
+    def _evaluate(self, condition: CompiledExpression) -> int:
+        if self._may_be_transaction and condition.names_transactions:
+            return self.everywhere
+        return sum(self._holds(condition, context) << item for item, context in enumerate(self._contexts))
+
+    def _holds(self, condition: CompiledExpression, context: EvaluationContext) -> bool:
+        value = condition.evaluate(context, self._steps)
+        if isinstance(value, bool):
+            return value
+        possible = condition.evaluate_three_valued(context, self._steps)
+        return possible.value is not False and (self._has_unreadable_call or possible.unreadable)
