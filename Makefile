@@ -54,18 +54,18 @@ lint: .venv/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# $(call beside_lint,COMMAND) runs COMMAND beside the linters, and then prints what the linters printed. Both must succeed.
-define beside_lint
-@$(MAKE) --no-print-directory lint >.venv/lint.log 2>&1 & lint=$$!; \
-	echo "$(1)"; $(1); tested=$$?; wait $$lint; linted=$$?; cat .venv/lint.log; exit $$((tested | linted))
+# $(call beside,TARGET,COMMAND) makes TARGET while COMMAND runs, and then prints what TARGET printed. Both must succeed.
+define beside
+@$(MAKE) --no-print-directory $(1) >.venv/$(1).log 2>&1 & beside=$$!; \
+	echo "$(2)"; $(2); ran=$$?; wait $$beside; made=$$?; cat .venv/$(1).log; exit $$((ran | made))
 endef
 
 check: .venv/.installed-dev .venv/.compiled
-	$(call beside_lint,$(BIN)/python $(PYTEST) $(JOBS) $(FAST))
+	$(call beside,lint,$(BIN)/python $(PYTEST) $(JOBS) $(FAST))
 
 # `make test` makes several of these at the same time, because each of them waits for files half of its time.
 .PHONY: installed-for-tests
-installed-for-tests: .venv/.installed-dev .venv/.compiled .venv/.tests-compiled \
+installed-for-tests: .venv/.installed-dev .venv/.compiled \
 		.venv/softhsm .venv/shells .venv/operating .venv/pgbouncer \
 		$(addsuffix /node_modules/.package-lock.json,tests $(SITE))
 
@@ -73,14 +73,17 @@ installed-for-tests: .venv/.installed-dev .venv/.compiled .venv/.tests-compiled 
 test:
 	@$(MAKE) --no-print-directory --jobs=3 installed-for-tests
 ifdef TESTS
-	$(call beside_lint,$(BIN)/python $(PYTEST) $(SERVING) $(TESTS))
+	$(call beside,lint,$(BIN)/python $(PYTEST) $(SERVING) $(TESTS))
 else
 	@rm -f .coverage .coverage.*
-	$(call beside_lint,$(BIN)/coverage run $(PYTEST) $(JOBS) $(MEASURED))
+	$(call beside,lint,$(MAKE) --no-print-directory .venv/.tests-compiled && $(BIN)/coverage run $(PYTEST) $(JOBS) $(MEASURED))
+	$(call beside,measured,$(BIN)/python $(PYTEST) $(SERVING) $(addprefix --ignore=,$(MEASURED)))
+endif
+
+.PHONY: measured
+measured:
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/python $(PYTEST) $(SERVING) $(addprefix --ignore=,$(MEASURED))
-endif
 
 # The floor of all packages. `make test` measures only some of them (see pyproject.toml), because this takes long.
 coverage: export COVERAGE_FILE = $(CURDIR)/build/coverage/data
