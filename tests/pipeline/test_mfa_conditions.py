@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from keystead.api.records import MfaPolicy, Timestamp, User
 from keystead.pipeline.mfa import enforced_policies
-from keystead.pipeline.mfa_conditions import CHARACTERS_MAX, STEPS_MAX, MfaConditions, evaluated_conditions
+from keystead.pipeline.mfa_conditions import STEPS_MAX, MfaConditions
+from keystead.pipeline.policy_set_cache import MFA_CHARACTERS_MAX, evaluated_conditions
 from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.expression import CompiledExpression, Expression, compile_stored
 from keystead.policies.policy import mfa_condition_source
@@ -121,6 +122,6 @@ def test_conditions_beyond_a_number_of_characters_hold() -> None:
     users = [user_with("", text, "wallet.id == 'V'") for text in long]
     texts = evaluated_conditions(users)
     assert (texts[0], texts[1]) == (long[0], "wallet.id == 'V'")
-    assert CHARACTERS_MAX - 10_000 < sum(map(len, texts)) <= CHARACTERS_MAX
+    assert MFA_CHARACTERS_MAX - 10_000 < sum(map(len, texts)) <= MFA_CHARACTERS_MAX
     conditions = MfaConditions(compiled(*texts), [{"wallet": {"id": "W"}}])
     assert [conditions.where(text) for text in long] == [0] * (len(texts) - 1) + [1] * (31 - len(texts))

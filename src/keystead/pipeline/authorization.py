@@ -6,13 +6,15 @@ Here: pure functions of the organization, its compiled policies and the activity
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
+
 import msgspec
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Proof, RecordedActivity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.case import Case, requested_activity, resource_keywords
-from keystead.pipeline.mfa_statuses import MfaStatuses
+from keystead.pipeline.mfa_statuses import voters_lacking_proofs
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import (
     ALLOWED_BY_ROOT_QUORUM,
@@ -84,9 +86,11 @@ def authorize_activity(
 
     A denied activity on record waits for other approvals.
     """
-    statuses = MfaStatuses(case, organization)
-    decision = _decision(case, organization, settings, statuses)
-    if _lacks_proofs(case, statuses, decision):
+    lacking = voters_lacking_proofs(case, organization)
+    decision = _decision(case, organization, settings, lacking)
+    # The activity always waits for the submitter's proofs. It does not wait for another voter's if the other
+    # approvals allow it.
+    if case.submitter_id in lacking or (lacking and decision.verdict is not Verdict.ALLOW):
         return AuthorizationResult(decision, Event.LACKS_AUTHENTICATORS)
     allowed = decision.verdict is Verdict.ALLOW
     return AuthorizationResult(decision, Event.EXECUTED if allowed else Event.LACKS_CONSENSUS)
@@ -94,33 +98,37 @@ def authorize_activity(
 
 def decision_on(case: Case, organization: Organization, settings: AuthorizationSettings) -> Decision:
     """The decision by the rules, without regard to the MFA proofs that it may lack."""
-    return _decision(case, organization, settings, MfaStatuses(case, organization))
+    return _decision(case, organization, settings, voters_lacking_proofs(case, organization))
 
 
 def _decision(
-    case: Case, organization: Organization, settings: AuthorizationSettings, statuses: MfaStatuses
+    case: Case, organization: Organization, settings: AuthorizationSettings, lacking: Set[str]
 ) -> Decision:
+    approvals = _approvals(case, lacking)
     # If the root quorum allows the activity, no authorization request is built.
-    quorum = organization.profile.root_quorum
-    if case.scope is None and any(proof.user_id in quorum.user_ids for proof in case.proofs):
-        approving = {proof.user_id for proof in _approvals(case, statuses)}
-        if is_quorum_met(quorum, approving):
-            return ALLOWED_BY_ROOT_QUORUM
-    return authorize(authorization_request(case, organization, settings, statuses), case.policies.policy_set)
+    approving = {approval.user_id for approval in approvals}
+    if case.scope is None and is_quorum_met(organization.profile.root_quorum, approving):
+        return ALLOWED_BY_ROOT_QUORUM
+    return authorize(_request(case, organization, settings, approvals), case.policies.policy_set)
 
 
 def authorization_request(
-    case: Case, organization: Organization, settings: AuthorizationSettings, statuses: MfaStatuses | None = None
+    case: Case, organization: Organization, settings: AuthorizationSettings
 ) -> AuthorizationRequest:
-    """Everything that the decision depends on besides the policies. `statuses`: of this case, if they are computed
-    already."""
+    """Everything that the decision depends on besides the policies."""
+    approvals = _approvals(case, voters_lacking_proofs(case, organization))
+    return _request(case, organization, settings, approvals)
+
+
+def _request(
+    case: Case, organization: Organization, settings: AuthorizationSettings, approvals: Sequence[Approval]
+) -> AuthorizationRequest:
     resources = resource_keywords(case, organization)
     activity = requested_activity(case)
-    approvals = _approvals(case, statuses or MfaStatuses(case, organization))
     return AuthorizationRequest(
         root_quorum=organization.profile.root_quorum,
         users=organization.users.by_id,
-        approvals=list(map(_approval, approvals)),
+        approvals=approvals,
         submitter_id=case.submitter_id,
         activity=activity,
         now_ms=case.now_ms,
@@ -136,36 +144,22 @@ def authorization_request(
     )
 
 
-def _approvals(case: Case, statuses: MfaStatuses) -> list[Proof]:
+def _approvals(case: Case, lacking: Set[str]) -> list[Approval]:
     """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
     return [
-        proof
+        Approval(
+            proof.user_id,
+            CredentialUsed(
+                id=proof.record_id,
+                type=proof.type,
+                public_key=proof.public_key,
+                credential_id=proof.credential_id,
+            ),
+        )
         for proof in case.proofs
-        if proof.user_id == case.submitter_id or not statuses.lacks_proofs(proof.user_id)
+        if proof.user_id == case.submitter_id or proof.user_id not in lacking
     ]
-
-
-def _approval(proof: Proof) -> Approval:
-    return Approval(
-        proof.user_id,
-        CredentialUsed(
-            id=proof.record_id,
-            type=proof.type,
-            public_key=proof.public_key,
-            credential_id=proof.credential_id,
-        ),
-    )
-
-
-def _lacks_proofs(case: Case, statuses: MfaStatuses, decision: Decision) -> bool:
-    """Whether an activity with this decision waits for further proofs of a voter.
-
-    It always waits for the submitter's proofs. It does not wait for another voter's if the other approvals allow
-    it.
-    """
-    lacking = [status.user_id for status in statuses.of_voters() if not status.satisfied]
-    return case.submitter_id in lacking or (bool(lacking) and decision.verdict is not Verdict.ALLOW)
 
 
 def may_approve(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:

@@ -5,10 +5,9 @@ Not here: which policy of a user is enforced (`mfa`), the language (`policies`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from keystead.api.records import User
 from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.expression import CompiledExpression
 
@@ -19,21 +18,7 @@ STEPS_MAX: Final = 100_000
 """The most steps of all conditions, and for each item of a batch. They share them equally."""
 
 _CONDITION_STEPS_MIN: Final = 10
-"""If there are so many conditions that the share of one is smaller, no condition is evaluated, and all hold."""
-
-CHARACTERS_MAX: Final = 200_000
-"""The most characters of the conditions that are compiled for one decision, some 20 MB. Later conditions hold."""
-
-
-def evaluated_conditions(users: Iterable[User]) -> list[str]:
-    """The texts of the conditions that are compiled and evaluated for a decision in which these users are asked
-    about, in their order."""
-    texts, characters = list[str](), 0
-    for text in dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies):
-        characters += len(text)
-        if text and characters <= CHARACTERS_MAX:
-            texts.append(text)
-    return texts
+"""If the share of a condition is smaller, no condition is evaluated, and all hold."""
 
 
 class MfaConditions:

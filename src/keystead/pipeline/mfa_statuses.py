@@ -15,9 +15,16 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline import mfa
 from keystead.pipeline.activity import Proof
 from keystead.pipeline.case import Case, requested_activity, resource_keywords
-from keystead.pipeline.mfa_conditions import MfaConditions, evaluated_conditions
+from keystead.pipeline.mfa_conditions import MfaConditions
+from keystead.pipeline.policy_set_cache import evaluated_conditions
 from keystead.policies.request import condition_values, may_sign_transaction_unseen
 from keystead.policies.resources import ADDS_CREDENTIALS
+
+
+def voters_lacking_proofs(case: Case, organization: Organization) -> frozenset[str]:
+    """The voters whose approval waits for further proofs by the voter."""
+    statuses = MfaStatuses(case, organization).of_voters()
+    return frozenset(status.user_id for status in statuses if not status.satisfied)
 
 
 class MfaStatuses:

@@ -14,7 +14,6 @@ import msgspec
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.long_work import CHARACTERS_WITHOUT_TURN_MAX, LongWork
-from keystead.pipeline.mfa_conditions import evaluated_conditions
 from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
 from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
@@ -23,6 +22,9 @@ from keystead.primitives.lru import Lru
 CHARACTERS_MAX: Final = 1_000_000
 """The most characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each
 character."""
+
+MFA_CHARACTERS_MAX: Final = 200_000
+"""The most characters of the conditions that are compiled for one decision, some 20 MB. Later conditions hold."""
 
 _CHARACTERS_PER_ORGANIZATION: Final = 100
 """How many characters an entry of the cache counts besides its expressions: an organization may have no
@@ -35,6 +37,17 @@ class CompiledPolicies(msgspec.Struct, frozen=True):
 
     policy_set: PolicySet
     mfa_conditions: Mapping[str, CompiledExpression]
+
+
+def evaluated_conditions(users: Iterable[User]) -> list[str]:
+    """The texts of the conditions that are compiled and evaluated for a decision in which these users are asked
+    about, in their order."""
+    texts, characters = list[str](), 0
+    for text in dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies):
+        characters += len(text)
+        if text and characters <= MFA_CHARACTERS_MAX:
+            texts.append(text)
+    return texts
 
 
 class _Entry:
