@@ -17,6 +17,7 @@ from keystead.organizations.attachments import SealedSecret, StoredAccount
 from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.pipeline.store import Page
+from keystead.pipeline.time_slices import TimeSlices
 from keystead.storage import row_decoding
 from keystead.storage.statements import Reads, Statement
 
@@ -34,6 +35,8 @@ class AttachmentReads(ABC):
 
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
+        self._loading = TimeSlices()
+        """The slices of time in which large organizations and activities are read."""
 
     @abstractmethod
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:

@@ -18,7 +18,6 @@ from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock
-from keystead.pipeline.time_slices import TimeSlices
 from keystead.storage import row_decoding, rows
 from keystead.storage.batch import Batch
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
@@ -48,8 +47,6 @@ class DatabaseStore(ServerRows):
     def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
         super().__init__(reads)
         self._records = row_decoding.RecordReader(kinds)
-        self._loading = TimeSlices()
-        """The slices of time in which large organizations are read."""
         self._cache = OrganizationCache(self, limits, kinds, self._loading)
         self._is_closed = False
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}

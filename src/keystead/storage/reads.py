@@ -7,6 +7,7 @@ Here: these reads, for both databases. Not here: organizations themselves (`cach
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -44,13 +45,13 @@ class DatabaseReads(AttachmentReads):
 
     async def activity(self, organization_id: str, activity_id: str) -> RecordedActivity | None:
         selected = await self._select(self._reads.activity, organization_id=organization_id, id=activity_id)
-        return row_decoding.activities_from(selected)[0] if selected else None
+        return next(iter(await self._activities_from(organization_id, selected)), None)
 
     async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None:
         selected = await self._select(
             self._reads.activity_with_fingerprint, organization_id=organization_id, fingerprint=fingerprint
         )
-        return row_decoding.activities_from(selected)[0] if selected else None
+        return next(iter(await self._activities_from(organization_id, selected)), None)
 
     async def activities(
         self,
@@ -76,7 +77,15 @@ class DatabaseReads(AttachmentReads):
             cursor=cursor or HIGHEST,
             limit=page.limit,
         )
-        return row_decoding.activities_from(selected)
+        return await self._activities_from(organization_id, selected)
+
+    async def _activities_from(
+        self, organization_id: str, selected: Sequence[Sequence[Any]]
+    ) -> list[RecordedActivity]:
+        """Rows of `activities_of_page`, read in slices: many users with long records may have voted."""
+        reader = row_decoding.ActivityReader()
+        await self._loading.each(organization_id, reader.add, selected)
+        return reader.activities()
 
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
         selected = await self._select(

@@ -6,7 +6,7 @@ that read them (`statements`, `reads`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -33,7 +33,7 @@ _account_decoder = msgspec.json.Decoder(WalletAccount)
 _findings_decoder = msgspec.json.Decoder(Findings)
 
 _COLUMNS_OF_VOTES = 9
-"""How many columns of the vote follow those of the activity in a row of `activity_with_votes`."""
+"""How many columns of the vote follow those of the activity in a row of `activities_of_page`."""
 
 
 class RecordReader:
@@ -85,18 +85,25 @@ def stored_account_from(row: Sequence[Any]) -> StoredAccount:
     return StoredAccount(_account_decoder.decode(body), bool(exported))
 
 
-def activities_from(rows: Iterable[Sequence[Any]]) -> list[RecordedActivity]:
-    """Activities in the order of the rows. Each activity has consecutive rows, one for each vote, or one row
-    without a vote."""
-    grouped: list[tuple[RecordedActivity, list[Vote]]] = []
-    for row in rows:
-        if not grouped or grouped[-1][0].id != row[1]:
-            grouped.append((_activity_from(row[:-_COLUMNS_OF_VOTES]), []))
-        activity, votes = grouped[-1]
+class ActivityReader:
+    """Reads activities from the rows of `activities_of_page`: each from its own row and those of its votes, which
+    follow."""
+
+    def __init__(self) -> None:
+        self._activities: list[tuple[RecordedActivity, list[Vote]]] = []
+
+    def add(self, row: Sequence[Any]) -> None:
         columns = row[-_COLUMNS_OF_VOTES:]
-        if columns[0] is not None:
+        if columns[0] is None:
+            self._activities.append((_activity_from(row[:-_COLUMNS_OF_VOTES]), []))
+        else:
+            activity, votes = self._activities[-1]
+            assert activity.id == row[1], "the row of an activity precedes those of its votes"
             votes.append(_vote_from(activity, columns))
-    return [replace(activity, votes=tuple(votes)) for activity, votes in grouped]
+
+    def activities(self) -> list[RecordedActivity]:
+        """The activities of the rows so far, in their order."""
+        return [replace(activity, votes=tuple(votes)) for activity, votes in self._activities]
 
 
 def _vote_from(activity: RecordedActivity, columns: Sequence[Any]) -> Vote:

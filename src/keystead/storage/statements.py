@@ -39,6 +39,15 @@ SQLITE_ROWS_AT_ONCE = (4, 1)
 """How many rows one SQLite statement inserts. Each execution releases the interpreter lock and must take it again,
 so several rows are faster than one. More than four were measured to be slower."""
 
+_OF_ACTIVITIES = (
+    "activity",
+    "activity_with_fingerprint",
+    "activities",
+    "activities_by_status",
+    "activities_by_type_and_status",
+)
+"""The reads whose statements select ids of activities, and are completed by the statement `activities_of_page`."""
+
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z]\w*)")
 
 
@@ -284,10 +293,18 @@ class _NamedStatements:
             self._sql[name] = sql
 
     def take(self, name: str) -> Statement:
+        return compile_statement(self._take(name), self._dialect)
+
+    def take_activities(self, name: str) -> Statement:
+        """The statement that reads the activities of the ids that the statement of this name selects."""
+        ids, activities = self._take(name), self._take("activities_of_page")
+        return compile_statement(f"WITH page AS ({ids}) {activities}", self._dialect)
+
+    def _take(self, name: str) -> str:
         if name not in self._sql:
             raise ValueError(f"the files of {SQL} have no statement {name} for {self._dialect}")
         self._taken.add(name)
-        return compile_statement(self._sql[name], self._dialect)
+        return self._sql[name]
 
     def check_all_taken(self) -> None:
         if unused := sorted(self._sql.keys() - self._taken):
@@ -324,10 +341,10 @@ def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect)
             values[name] = {table.name: compile_statement(attached_row(table), dialect) for table in attached}
         elif name == "rows_of_organization":
             values[name] = _of_organizations(row_of_organization, tables, dialect)
-        elif kind is Pages:
-            values[name] = Pages(named.take(f"{name}_below"), named.take(f"{name}_above"))
         else:
-            values[name] = named.take(name)
+            take = named.take_activities if name in _OF_ACTIVITIES else named.take
+            is_paged = kind is Pages
+            values[name] = Pages(take(f"{name}_below"), take(f"{name}_above")) if is_paged else take(name)
     return msgspec.convert(values, Reads)
 
 

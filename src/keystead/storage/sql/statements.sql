@@ -72,36 +72,69 @@ WHERE kind = :kind AND value = :value AND parent_id = :parent_id AND organizatio
 ORDER BY organization_id
 LIMIT :limit;
 
--- Activities. The view activity_with_votes has a row for each vote, or one row without a vote.
+-- Activities. The statements with the comment "ids of activities" are completed by `activities_of_page`.
 
 -- name: activity
-SELECT * FROM activity_with_votes WHERE organization_id = :organization_id AND id = :id ORDER BY vote_id;
+-- Ids of activities: one, if it is on record.
+SELECT id FROM activity WHERE organization_id = :organization_id AND id = :id;
 
 -- name: activity_with_fingerprint
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND fingerprint = :fingerprint
-ORDER BY vote_id;
+-- Ids of activities.
+SELECT id FROM activity WHERE organization_id = :organization_id AND fingerprint = :fingerprint;
 
 -- name: has_activity
 SELECT id FROM activity WHERE organization_id = :organization_id AND id = :id;
 
 -- name: activities_below
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT id FROM activity
-    WHERE organization_id = :organization_id AND id < :cursor
-    ORDER BY id DESC LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+-- Ids of activities.
+SELECT id FROM activity
+WHERE organization_id = :organization_id AND id < :cursor
+ORDER BY id DESC LIMIT :limit;
 
 -- name: activities_above
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT id FROM activity
-    WHERE organization_id = :organization_id AND id > :cursor
-    ORDER BY id LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+-- Ids of activities.
+SELECT id FROM activity
+WHERE organization_id = :organization_id AND id > :cursor
+ORDER BY id LIMIT :limit;
+
+-- name: activities_of_page
+-- `page` has ids of activities. Each has a row whose columns of a vote are null, and then a row for each vote,
+-- which has the ids of its activity and nothing else of it: the request of an activity is read once, and not again
+-- with each vote. CROSS JOIN: SQLite reads `page` first. LEFT JOIN: a vote without its snapshot must raise an error,
+-- not be left out.
+SELECT
+    activity.*,
+    NULL AS vote_id,
+    NULL AS user_id,
+    NULL AS selection,
+    NULL AS message,
+    NULL AS public_key,
+    NULL AS signature,
+    NULL AS scheme,
+    NULL AS voted_at_ms,
+    NULL AS voter
+FROM page
+CROSS JOIN activity
+WHERE activity.organization_id = :organization_id AND activity.id = page.id
+UNION ALL
+SELECT
+    vote.organization_id,
+    vote.activity_id,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    vote.id,
+    vote.user_id,
+    vote.selection,
+    vote.message,
+    vote.public_key,
+    vote.signature,
+    vote.scheme,
+    vote.created_at_ms,
+    snapshot.body
+FROM page
+CROSS JOIN vote
+LEFT JOIN snapshot ON snapshot.organization_id = vote.organization_id AND snapshot.digest = vote.user_digest
+WHERE vote.organization_id = :organization_id AND vote.activity_id = page.id
+ORDER BY id DESC, vote_id NULLS FIRST;
 
 -- name: evaluations
 -- LEFT JOIN: an evaluation without its snapshot must raise an error, not be left out.

@@ -43,66 +43,54 @@ SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND id = ANY(:ids);
 
 -- name: activities_by_status_below
+-- Ids of activities.
 -- For each wanted status, one walk of an index that stops after `limit` ids.
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT found.id
-    FROM unnest(:statuses::text[]) AS wanted_status(value)
-    CROSS JOIN LATERAL (
-        SELECT id FROM activity
-        WHERE organization_id = :organization_id AND status = wanted_status.value AND id < :cursor
-        ORDER BY id DESC LIMIT :limit
-    ) AS found
-    ORDER BY found.id DESC LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+SELECT found.id
+FROM unnest(:statuses::text[]) AS wanted_status(value)
+CROSS JOIN LATERAL (
+    SELECT id FROM activity
+    WHERE organization_id = :organization_id AND status = wanted_status.value AND id < :cursor
+    ORDER BY id DESC LIMIT :limit
+) AS found
+ORDER BY found.id DESC LIMIT :limit;
 
 -- name: activities_by_status_above
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT found.id
-    FROM unnest(:statuses::text[]) AS wanted_status(value)
-    CROSS JOIN LATERAL (
-        SELECT id FROM activity
-        WHERE organization_id = :organization_id AND status = wanted_status.value AND id > :cursor
-        ORDER BY id LIMIT :limit
-    ) AS found
-    ORDER BY found.id LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+-- Ids of activities.
+SELECT found.id
+FROM unnest(:statuses::text[]) AS wanted_status(value)
+CROSS JOIN LATERAL (
+    SELECT id FROM activity
+    WHERE organization_id = :organization_id AND status = wanted_status.value AND id > :cursor
+    ORDER BY id LIMIT :limit
+) AS found
+ORDER BY found.id LIMIT :limit;
 
 -- name: activities_by_type_and_status_below
+-- Ids of activities.
 -- By status too, so that one index serves every page by type.
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT found.id
-    FROM unnest(:types::text[]) AS wanted_type(value)
-    CROSS JOIN unnest(:statuses::text[]) AS wanted_status(value)
-    CROSS JOIN LATERAL (
-        SELECT id FROM activity
-        WHERE organization_id = :organization_id
-            AND type = wanted_type.value AND status = wanted_status.value AND id < :cursor
-        ORDER BY id DESC LIMIT :limit
-    ) AS found
-    ORDER BY found.id DESC LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+SELECT found.id
+FROM unnest(:types::text[]) AS wanted_type(value)
+CROSS JOIN unnest(:statuses::text[]) AS wanted_status(value)
+CROSS JOIN LATERAL (
+    SELECT id FROM activity
+    WHERE organization_id = :organization_id
+        AND type = wanted_type.value AND status = wanted_status.value AND id < :cursor
+    ORDER BY id DESC LIMIT :limit
+) AS found
+ORDER BY found.id DESC LIMIT :limit;
 
 -- name: activities_by_type_and_status_above
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT found.id
-    FROM unnest(:types::text[]) AS wanted_type(value)
-    CROSS JOIN unnest(:statuses::text[]) AS wanted_status(value)
-    CROSS JOIN LATERAL (
-        SELECT id FROM activity
-        WHERE organization_id = :organization_id
-            AND type = wanted_type.value AND status = wanted_status.value AND id > :cursor
-        ORDER BY id LIMIT :limit
-    ) AS found
-    ORDER BY found.id LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+-- Ids of activities.
+SELECT found.id
+FROM unnest(:types::text[]) AS wanted_type(value)
+CROSS JOIN unnest(:statuses::text[]) AS wanted_status(value)
+CROSS JOIN LATERAL (
+    SELECT id FROM activity
+    WHERE organization_id = :organization_id
+        AND type = wanted_type.value AND status = wanted_status.value AND id > :cursor
+    ORDER BY id LIMIT :limit
+) AS found
+ORDER BY found.id LIMIT :limit;
 
 -- name: held_by_siblings
 -- Which of these values lead to another sub-organization of the same parent.

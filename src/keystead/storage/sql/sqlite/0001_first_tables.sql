@@ -78,22 +78,6 @@ CREATE TABLE vote (
     PRIMARY KEY (organization_id, activity_id, user_id)
 ) WITHOUT ROWID;
 
-CREATE VIEW activity_with_votes AS
-SELECT
-    activity.*,
-    vote.id AS vote_id,
-    vote.user_id,
-    vote.selection,
-    vote.message,
-    vote.public_key,
-    vote.signature,
-    vote.scheme,
-    vote.created_at_ms AS voted_at_ms,
-    snapshot.body AS voter
-FROM activity
-LEFT JOIN vote ON vote.organization_id = activity.organization_id AND vote.activity_id = activity.id
-LEFT JOIN snapshot ON snapshot.organization_id = vote.organization_id AND snapshot.digest = vote.user_digest;
-
 -- activity_id: of an activity on record, or of a submission that was denied and left none.
 -- findings_digest: the snapshot of what the policies said.
 CREATE TABLE policy_evaluation (

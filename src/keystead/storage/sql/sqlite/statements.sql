@@ -32,79 +32,67 @@ SELECT body, exported, normalized_path FROM kept_account
 WHERE organization_id = :organization_id AND id IN (SELECT value FROM json_each(:ids));
 
 -- name: activities_by_status_below
+-- Ids of activities.
 -- For each wanted status, one walk of an index that stops after `limit` ids. SQLite has no LATERAL;
 -- a table-valued function may refer to the tables before it.
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT found.value
-    FROM
-        json_each(:statuses) AS wanted_status,
-        json_each((
-            SELECT json_group_array(id) FROM (
-                SELECT id FROM activity
-                WHERE organization_id = :organization_id AND status = wanted_status.value AND id < :cursor
-                ORDER BY id DESC LIMIT :limit
-            )
-        )) AS found
-    ORDER BY found.value DESC LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+SELECT found.value AS id
+FROM
+    json_each(:statuses) AS wanted_status,
+    json_each((
+        SELECT json_group_array(id) FROM (
+            SELECT id FROM activity
+            WHERE organization_id = :organization_id AND status = wanted_status.value AND id < :cursor
+            ORDER BY id DESC LIMIT :limit
+        )
+    )) AS found
+ORDER BY found.value DESC LIMIT :limit;
 
 -- name: activities_by_status_above
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT found.value
-    FROM
-        json_each(:statuses) AS wanted_status,
-        json_each((
-            SELECT json_group_array(id) FROM (
-                SELECT id FROM activity
-                WHERE organization_id = :organization_id AND status = wanted_status.value AND id > :cursor
-                ORDER BY id LIMIT :limit
-            )
-        )) AS found
-    ORDER BY found.value LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+-- Ids of activities.
+SELECT found.value AS id
+FROM
+    json_each(:statuses) AS wanted_status,
+    json_each((
+        SELECT json_group_array(id) FROM (
+            SELECT id FROM activity
+            WHERE organization_id = :organization_id AND status = wanted_status.value AND id > :cursor
+            ORDER BY id LIMIT :limit
+        )
+    )) AS found
+ORDER BY found.value LIMIT :limit;
 
 -- name: activities_by_type_and_status_below
+-- Ids of activities.
 -- By status too, so that one index serves every page by type.
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT found.value
-    FROM
-        json_each(:types) AS wanted_type,
-        json_each(:statuses) AS wanted_status,
-        json_each((
-            SELECT json_group_array(id) FROM (
-                SELECT id FROM activity
-                WHERE organization_id = :organization_id
-                    AND type = wanted_type.value AND status = wanted_status.value AND id < :cursor
-                ORDER BY id DESC LIMIT :limit
-            )
-        )) AS found
-    ORDER BY found.value DESC LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+SELECT found.value AS id
+FROM
+    json_each(:types) AS wanted_type,
+    json_each(:statuses) AS wanted_status,
+    json_each((
+        SELECT json_group_array(id) FROM (
+            SELECT id FROM activity
+            WHERE organization_id = :organization_id
+                AND type = wanted_type.value AND status = wanted_status.value AND id < :cursor
+            ORDER BY id DESC LIMIT :limit
+        )
+    )) AS found
+ORDER BY found.value DESC LIMIT :limit;
 
 -- name: activities_by_type_and_status_above
-SELECT * FROM activity_with_votes
-WHERE organization_id = :organization_id AND id IN (
-    SELECT found.value
-    FROM
-        json_each(:types) AS wanted_type,
-        json_each(:statuses) AS wanted_status,
-        json_each((
-            SELECT json_group_array(id) FROM (
-                SELECT id FROM activity
-                WHERE organization_id = :organization_id
-                    AND type = wanted_type.value AND status = wanted_status.value AND id > :cursor
-                ORDER BY id LIMIT :limit
-            )
-        )) AS found
-    ORDER BY found.value LIMIT :limit
-)
-ORDER BY id DESC, vote_id;
+-- Ids of activities.
+SELECT found.value AS id
+FROM
+    json_each(:types) AS wanted_type,
+    json_each(:statuses) AS wanted_status,
+    json_each((
+        SELECT json_group_array(id) FROM (
+            SELECT id FROM activity
+            WHERE organization_id = :organization_id
+                AND type = wanted_type.value AND status = wanted_status.value AND id > :cursor
+            ORDER BY id LIMIT :limit
+        )
+    )) AS found
+ORDER BY found.value LIMIT :limit;
 
 -- name: held_by_siblings
 -- Which of these values lead to another sub-organization of the same parent.
