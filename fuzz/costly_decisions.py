@@ -24,7 +24,7 @@ _one_at_a_time = threading.Lock()
 _users: dict[tuple[str, Callable[[Caller, str], Caller]], Caller] = {}
 
 
-def _loops(variables: str, inner: str) -> str:
+def loops(variables: str, inner: str) -> str:
     """`inner` for every combination of ten numbers for each variable."""
     condition = inner
     for variable in variables:
@@ -32,8 +32,8 @@ def _loops(variables: str, inner: str) -> str:
     return condition
 
 
-DENIES_NOTHING = "!(" + _loops("abc", "a != 0 || activity.params.encoding == 'x'") + ")"
-_COUNTS_NOBODY = "!(" + _loops("ab", "a != 0 || u.id == 'x'") + ")"
+DENIES_NOTHING = "!(" + loops("abc", "a != 0 || activity.params.encoding == 'x'") + ")"
+_COUNTS_NOBODY = "!(" + loops("ab", "a != 0 || u.id == 'x'") + ")"
 
 
 def costly_decision(caller: Caller, records: RecordIds) -> httpx.Response:

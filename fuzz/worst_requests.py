@@ -16,6 +16,7 @@ import httpx
 
 from fuzz.costly_decisions import costly_decision, costly_list
 from fuzz.costly_editing import explanation, session_profile, trial
+from fuzz.costly_votes import approved_activity
 from fuzz.largest_requests import Largest, largest_requests
 from fuzz.worst_transactions import (
     Build,
@@ -260,6 +261,7 @@ CASES = (
     Case("a list of 100 activities", lambda c, _: c.ask("list_activities", paginationOptions={"limit": "100"})),
     Case("a decision by the most expensive policies", costly_decision, 403),
     Case("a list of activities that wait under expensive policies", costly_list),
+    Case("an activity with the most approvals", approved_activity),
     Case("an explanation of a long policy", explanation),
     Case("a trial of a long policy on many activities", trial),
     Case("a long scope of a session profile", session_profile),

@@ -100,8 +100,8 @@ ORDER BY id LIMIT :limit;
 -- name: activities_of_page
 -- `page` has ids of activities. Each has a row whose columns of a vote are null, and then a row for each vote,
 -- which has the ids of its activity and nothing else of it: the request of an activity is read once, and not again
--- with each vote. CROSS JOIN: SQLite reads `page` first. LEFT JOIN: a vote without its snapshot must raise an error,
--- not be left out.
+-- with each vote. CROSS JOIN: SQLite reads `page` first. LEFT JOIN: a vote without its snapshot must raise an
+-- error, not be left out.
 SELECT
     activity.*,
     NULL AS vote_id,
