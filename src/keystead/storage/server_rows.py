@@ -75,9 +75,12 @@ class ServerRows(DatabaseReads):
         selected = await self._select(self._reads.waiting_endpoints, cursor=after, limit=limit)
         return [endpoint_id for (endpoint_id,) in selected]
 
-    async def waiting_deliveries(self, endpoint_id: str, limit: int) -> list[WebhookDelivery]:
-        """The first deliveries that wait for an endpoint, by activity and then in the order of its changes."""
-        selected = await self._select(self._reads.waiting_deliveries, endpoint_id=endpoint_id, limit=limit)
+    async def waiting_deliveries(self, endpoint_id: str, after: str, limit: int) -> list[WebhookDelivery]:
+        """The first deliveries above the id `after` that wait for an endpoint, by activity and then in the order of
+        its changes."""
+        selected = await self._select(
+            self._reads.waiting_deliveries, endpoint_id=endpoint_id, cursor=after, limit=limit
+        )
         return [WebhookDelivery.from_row(row) for row in selected]
 
     async def waiting_delivery_count(self, limit: int) -> int:

@@ -71,8 +71,8 @@ class Rows:
     async def waiting_endpoints(self, after: str, limit: int) -> Sequence[str]:
         return sorted({one.endpoint_id for one in self._waiting() if one.endpoint_id > after})[:limit]
 
-    async def waiting_deliveries(self, endpoint_id: str, limit: int) -> Sequence[WebhookDelivery]:
-        found = [one for one in self._waiting() if one.endpoint_id == endpoint_id][:limit]
+    async def waiting_deliveries(self, endpoint_id: str, after: str, limit: int) -> Sequence[WebhookDelivery]:
+        found = [one for one in self._waiting() if one.endpoint_id == endpoint_id and one.id > after][:limit]
         self.largest_read = max(self.largest_read, len(found))
         return found
 
@@ -208,6 +208,24 @@ def test_the_events_of_an_activity_arrive_in_order() -> None:
     for activity in ("a0", "a1", "a2"):
         mine = [event for event in receivers.events() if event.startswith(activity)]
         assert list(dict.fromkeys(mine)) == [event_row_id(activity, revision) for revision in (0, 2, 3)]
+
+
+@pytest.mark.parametrize("failing", [1, WINDOW - 1, WINDOW, WINDOW + 1, 5 * WINDOW])
+def test_events_that_keep_failing_do_not_delay_the_others(failing: int) -> None:
+    """Each of the first activities has an event that failed, and a second one that waits for it; some have theirs
+    in two windows."""
+    rows = Rows(an_organization("e"), waiting("e", "z"))
+    for activity in (f"a{number:04}" for number in range(failing)):
+        failed = waiting("e", activity, 0, due_ms=10_000, failures=1)
+        rows.deliveries |= {(one.endpoint_id, one.id): one for one in (failed, waiting("e", activity, 1))}
+    receivers, clock = Receivers(), Clock()
+    running = dispatcher(rows, receivers, clock)
+    asyncio.run(settled(running))
+    assert receivers.events() == ["z:0000000000"]
+    assert rows.largest_read <= WINDOW
+    clock.ms = 10_000
+    asyncio.run(settled(running))
+    assert len(receivers.events()) == 1 + 2 * failing
 
 
 @pytest.mark.parametrize(
@@ -410,9 +428,9 @@ def test_a_process_that_stops_before_an_attempt_makes_none() -> None:
     read = asyncio.Event()
 
     class SlowRows(Rows):
-        async def waiting_deliveries(self, endpoint_id: str, limit: int) -> Sequence[WebhookDelivery]:
+        async def waiting_deliveries(self, endpoint_id: str, after: str, limit: int) -> Sequence[WebhookDelivery]:
             await read.wait()
-            return await super().waiting_deliveries(endpoint_id, limit)
+            return await super().waiting_deliveries(endpoint_id, after, limit)
 
     async def run() -> None:
         rows, receivers, clock = SlowRows(an_organization("e"), waiting("e", "a")), Receivers(), Clock()

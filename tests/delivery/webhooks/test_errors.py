@@ -152,12 +152,12 @@ def test_an_endpoint_whose_rounds_end_in_errors(failure: Exception, tries_s: lis
     tried_s: list[float] = []
 
     class Broken(Rows):
-        async def waiting_deliveries(self, endpoint_id: str, limit: int) -> Sequence[WebhookDelivery]:
+        async def waiting_deliveries(self, endpoint_id: str, after: str, limit: int) -> Sequence[WebhookDelivery]:
             if endpoint_id == "broken":
                 tried_s.append(asyncio.get_running_loop().time())
                 if tried_s[-1] < 63:
                     raise failure
-            return await super().waiting_deliveries(endpoint_id, limit)
+            return await super().waiting_deliveries(endpoint_id, after, limit)
 
     rows, receivers = Broken(an_organization("broken", "sound"), waiting("broken", "a")), Receivers()
 

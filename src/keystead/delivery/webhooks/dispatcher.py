@@ -44,6 +44,10 @@ AT_ONCE_MAX: Final = 8
 WINDOW: Final = 64
 """Deliveries of an endpoint that are read together."""
 
+WINDOWS_MAX: Final = 16
+"""How many windows one round searches for a delivery that is due. If more deliveries than these wait for another
+attempt, the deliveries after them wait too."""
+
 _ROUNDS_MAX: Final = 16
 """After this many rounds an endpoint gives its slot to an endpoint that waits."""
 
@@ -221,23 +225,23 @@ class WebhookDispatcher:
         Raises the error if the database or the signer does not answer, and if every attempt ended in a defect of
         this server.
         """
-        window = await self._store.waiting_deliveries(endpoint_id, WINDOW)
+        window = await self._store.waiting_deliveries(endpoint_id, "", WINDOW)
         if not window:
             return False
         until_ms = await self._leases.take_or_renew(endpoint_id, window[0].endpoint_organization_id)
         if until_ms:
             self._paces[endpoint_id] = Pace(leased_elsewhere_ms=until_ms)
             return False
-        now_ms = self._now_ms()
-        if late := [delivery for delivery in window if delivery.give_up_at_ms <= now_ms]:
-            await self._attempts.give_up(late, "the time for their delivery is over")
-            return True
         target = await self._target(window[0])
         if target is None:
             await self._attempts.give_up(window, "the endpoint was deleted or is paused")
             return True
+        now_ms = self._now_ms()
+        firsts = await self._firsts(endpoint_id, window, now_ms)
+        if late := [delivery for delivery in (*window, *firsts) if delivery.give_up_at_ms <= now_ms]:
+            await self._attempts.give_up(list(dict.fromkeys(late)), "the time for their delivery is over")
+            return True
         pace = self._paces.get(endpoint_id, Pace())
-        firsts = {delivery.activity_id: delivery for delivery in reversed(window)}.values()
         due = [delivery for delivery in firsts if (delivery.due_ms or 0) <= now_ms]
         if not due:
             first_due_ms = min(delivery.due_ms or 0 for delivery in firsts)
@@ -260,6 +264,24 @@ class WebhookDispatcher:
             log_failure(logger, defects[0], "%d webhooks of endpoint %s wait", len(defects), endpoint_id)
         # An endpoint that became slow gives its slot back and gets a slot for slow endpoints.
         return not after.failures and after.is_slow == pace.is_slow
+
+    async def _firsts(
+        self, endpoint_id: str, window: Sequence[WebhookDelivery], now_ms: int
+    ) -> Sequence[WebhookDelivery]:
+        """The first waiting delivery of each activity, in the first window in which one of them is due. If none is
+        due: those of all windows that were searched. `window` is the first window."""
+        delayed: list[WebhookDelivery] = []
+        activity_before = ""
+        for _ in range(WINDOWS_MAX):
+            firsts = {one.activity_id: one for one in reversed(window) if one.activity_id != activity_before}
+            if any((one.due_ms or 0) <= now_ms for one in firsts.values()):
+                return list(firsts.values())
+            delayed += firsts.values()
+            if len(window) < WINDOW:
+                break
+            activity_before = window[-1].activity_id
+            window = await self._store.waiting_deliveries(endpoint_id, window[-1].id, WINDOW)
+        return delayed
 
     async def _target(self, delivery: WebhookDelivery) -> WebhookTarget | None:
         organization = await self._store.organization(delivery.endpoint_organization_id)

@@ -297,7 +297,7 @@ SELECT endpoint_id FROM waiting WHERE endpoint_id IS NOT NULL LIMIT :limit;
 
 -- name: waiting_deliveries
 SELECT body FROM webhook_delivery
-WHERE endpoint_id = :endpoint_id AND due_ms IS NOT NULL
+WHERE endpoint_id = :endpoint_id AND due_ms IS NOT NULL AND id > :cursor
 ORDER BY id LIMIT :limit;
 
 -- name: waiting_delivery_count
