@@ -69,7 +69,7 @@ async def plan_vote(
     if ballot.repeats and next_status(activity.status, authorized.event) is activity.status:
         return PlannedCommit(activity=on_record)
     evaluation = authorized.evaluation(environment.new_id(), activity, ballot.vote, basis.now_ms)
-    executed = await execute(authorized.event, ballot.activity, ballot.case, basis, environment)
+    executed = await execute(authorized.event, ballot.activity, ballot.case, basis, evaluation, environment)
     planned = await commit_of(ballot.activity, executed, ballot.case, basis, evaluation, environment)
     if voter_id != activity.submitter_id and planned.commit is not None:
         # Only the submitter gets the secrets of the result.
