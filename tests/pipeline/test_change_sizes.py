@@ -11,7 +11,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import LimitReached
 from keystead.organizations.limits import Limits
-from keystead.pipeline import organization_queue
+from keystead.pipeline import effects, organization_queue
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.effects import CHANGES_AT_ONCE
 from keystead.pipeline.store import Commit
@@ -124,6 +124,24 @@ SMALLER: dict[str, tuple[dict[str, int], str, Parameters]] = {
 def test_accepted(limits: dict[str, int], name: str, parameters: Parameters) -> None:
     people = harness(**limits)
     assert people.submit("Ana", name, parameters(people)).status is ActivityStatus.COMPLETED
+
+
+@pytest.mark.parametrize(("rows", "fits"), [(4, True), (3, False)])
+def test_too_many_rows(rows: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user is deleted, with the look-ups of an API key, a name and a contact."""
+    people = harness()
+    people.submit("Ana", "update_user_email", {"userId": people.user_ids[NAMES[0]], "userEmail": "a@example.com"})
+    monkeypatch.setattr(effects, "ROWS_MAX", rows)
+    before, parameters = people.organization, {"userIds": [people.user_ids[NAMES[0]]]}
+    if fits:
+        assert people.submit("Ana", "delete_users", parameters).status is ActivityStatus.COMPLETED
+        return
+    with pytest.raises(
+        LimitReached,
+        match=f"changes 4 records, credentials, contacts and names, and one activity may change {rows}",
+    ):
+        people.submit("Ana", "delete_users", parameters)
+    assert people.organization is before
 
 
 @pytest.mark.parametrize(("users", "in_slices"), [(CHANGES_AT_ONCE - 1, False), (CHANGES_AT_ONCE, True)])

@@ -11,7 +11,7 @@ from keystead.organizations.record_map import RecordMap
 
 ORGANIZATION_BYTES = Limit(
     name="organization_bytes",
-    default=134_217_728,
+    default=100_663_296,
     description="Most bytes of all records of an organization, as measured in memory.",
     called="bytes of records",
 )
