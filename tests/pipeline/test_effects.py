@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from keystead.api.identifiers import new_id
 from keystead.operations.sub_organizations import DeleteSubOrganizationResult
 from keystead.organizations.attachments import RemovedOrganizationContents
 from keystead.organizations.deletion import deletion_changes
+from keystead.organizations.limits import Limits
 from keystead.organizations.organization import apply
 from keystead.pipeline import effects
 from keystead.pipeline.effects import lookups_of, write_of
 from keystead.pipeline.execution_values import ExecutionOutput
+from keystead.pipeline.time_slices import TimeSlices
 from tests.support.commit_samples import a_user, an_organization
 
 
@@ -25,7 +29,7 @@ def test_look_ups_of_a_deleted_organization(more: int, goes_at_once: bool, monke
         changes=deletion_changes(organization, without_export=True),
         attachments=(RemovedOrganizationContents(),),
     )
-    write = write_of(organization, output, new_id())
+    write = asyncio.run(write_of(organization, output, new_id(), Limits(), TimeSlices()))
     assert write is not None
     assert write.after == apply(organization, output.changes, write.after.version)
     assert list(write.after.users) == []

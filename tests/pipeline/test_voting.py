@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound, PermissionDenied, Unauthenticated
+from keystead.operations.activities import recorded_bytes
 from keystead.pipeline import vote
-from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.activity import RecordedActivity, voter_bytes
 from tests.support.approval_flows import new_user
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key
 
@@ -88,6 +90,27 @@ def test_an_activity_takes_a_limited_number_of_approvals(monkeypatch: pytest.Mon
     assert harness.activities()[-1] == activity
     assert harness.approve("Ben", activity) == activity, "an approval that adds nothing"
     assert harness.reject("Cy", activity).status is REJECTED
+
+
+def test_the_voters_of_an_activity_have_limited_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    harness = three_by_policy()
+    activity = harness.approve("Ben", asked(harness, "Ana"))
+    voters = [harness.user(name) for name in ("Ana", "Ben", "Cy")]
+    monkeypatch.setattr(vote, "VOTERS_BYTES_MAX", sum(map(voter_bytes, voters)) - 1)
+    with pytest.raises(LimitReached, match=f"the users who have voted on activity {activity.id} have"):
+        harness.approve("Cy", activity)
+    assert harness.activities()[-1] == activity
+    assert harness.approve("Ben", activity) == activity, "an approval that adds nothing"
+    monkeypatch.setattr(vote, "VOTERS_BYTES_MAX", sum(map(voter_bytes, voters)))
+    assert harness.approve("Cy", activity).status is COMPLETED
+
+
+def test_a_page_counts_the_bytes_of_voters() -> None:
+    harness = three_by_policy()
+    activity = asked(harness, "Ana")
+    (approval,) = activity.votes
+    longer = replace(approval, user=replace(approval.user, user_name=approval.user.user_name + "a" * 1_000))
+    assert recorded_bytes(replace(activity, votes=(longer,))) == recorded_bytes(activity) + 1_000
 
 
 @pytest.mark.parametrize("name", ["approve_activity", "reject_activity"])

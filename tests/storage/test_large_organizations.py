@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from keystead.organizations.organization import ChangingOrganization
 from keystead.pipeline.store import CommitResult
+from keystead.pipeline.time_slices import TimeSlices
 from keystead.storage.base import DatabaseStore
 from keystead.storage.schema import migrate
 from keystead.storage.sqlite import ROWS_AT_ONCE, SqliteStore
@@ -50,6 +53,27 @@ def test_a_commit_during_the_read_is_seen_afterwards(database: str) -> None:
             assert found is not None
             assert found.users[users[0].user_id].user_name == found.users[users[-1].user_id].user_name
             assert await other.organization(history.head.id) == history.head
+
+    asyncio.run(run())
+
+
+def test_many_changes_of_another_process_are_read_in_slices(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sliced, each = list[object](), TimeSlices.each
+
+    async def noted(slices: TimeSlices, organization_id: str, work: Any, items: Any) -> list[Any]:
+        sliced.append(getattr(work, "__self__", None))
+        return await each(slices, organization_id, work, items)
+
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            history = await large(store, ROWS_AT_ONCE)
+            assert await other.organization(history.head.id) == history.head
+            monkeypatch.setattr(TimeSlices, "each", noted)
+            step = history.step(*(replace(user, user_name="changed") for user in history.head.users.in_order()))
+            assert await store.commit(step) is CommitResult.COMMITTED
+            found = await other.organization(history.head.id)
+            assert found == history.head
+            assert any(isinstance(work, ChangingOrganization) for work in sliced)
 
     asyncio.run(run())
 

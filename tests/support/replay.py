@@ -24,6 +24,7 @@ from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.policy_set_cache import CompiledPolicies, PolicySetCache
 from keystead.pipeline.requests import Liveness, recorded_request
+from keystead.pipeline.time_slices import TimeSlices
 from keystead.policies.policy_set import PolicySet
 from tests.support.fake_signer import FakeProviders, FakeSigner
 from tests.support.memory_store import MemoryDatabase, MemoryStore
@@ -43,7 +44,7 @@ async def replayed(
     store = MemoryStore(database)
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
         output = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
-        write = write_of(organization, output, allowed_by[activity.id])
+        write = await write_of(organization, output, allowed_by[activity.id], limits, TimeSlices())
         if write is not None:
             organization = write.after
             database.write_organization(write)

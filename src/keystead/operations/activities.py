@@ -16,10 +16,10 @@ from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Pagination, QueryRequest, ShortText
-from keystead.api.records import Activity, ActivityResponse, AppProof, User, Wire
+from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.activity import RecordedActivity, voter_bytes
 from keystead.pipeline.requests import Submission
 from keystead.pipeline.view import view
 
@@ -122,18 +122,14 @@ def _newest_first(activities: list[RecordedActivity]) -> list[RecordedActivity]:
 
 
 def recorded_bytes(activity: RecordedActivity) -> int:
-    """Bytes of what makes an activity large: its request, what its voters signed, its result, its proofs."""
+    """Bytes of what makes an activity large: its request, what its voters signed, who they are, its result, its
+    proofs."""
     return (
         len(activity.request)
-        + sum(len(vote.message) + _mfa_bytes(vote.user) for vote in activity.votes)
+        + sum(len(vote.message) + voter_bytes(vote.user) for vote in activity.votes)
         + sum(len(result) for result in activity.result.values())
         + sum(len(proof.proof_payload) for proof in activity.app_proofs)
     )
-
-
-def _mfa_bytes(voter: User) -> int:
-    """The bytes of a voter's MFA policies. No other part of a voter's record holds a long text."""
-    return sum(len(policy.condition) + len(policy.notes or "") for policy in voter.mfa_policies)
 
 
 class ListAppProofsRequest(QueryRequest, frozen=True):

@@ -196,8 +196,21 @@ def apply(organization: Organization, changes: Iterable[Change], version: Versio
 
     Raises KeyError if a record to remove does not exist, or if the type of a record is not a record kind.
     """
-    maps = dict(organization.maps)
+    changing = ChangingOrganization(organization)
     for change in changes:
+        changing.change(change)
+    return changing.organization(version)
+
+
+class ChangingOrganization:
+    """An organization whose changes are applied one by one, as `apply` does it."""
+
+    def __init__(self, before: Organization) -> None:
+        self._id = before.id
+        self._maps = dict(before.maps)
+
+    def change(self, change: Change) -> None:
+        maps = self._maps
         match change:
             case Put(record):
                 maps[type(record)] = maps[type(record)].put(record)
@@ -205,18 +218,27 @@ def apply(organization: Organization, changes: Iterable[Change], version: Versio
                 maps[type_] = maps[type_].remove(id_)
             case _:
                 assert_never(change)
-    return Organization(id=organization.id, version=version, maps=maps)
+
+    def organization(self, version: Version) -> Organization:
+        """The organization after the changes so far, as `version`."""
+        return Organization(id=self._id, version=version, maps=dict(self._maps))
 
 
 def apply_unordered(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
-    """The organization after changes without an order, for example those of several versions. There is at most one
-    change of each record.
+    """The organization after changes without an order, as `version`."""
+    emptied, ordered = in_an_order(organization, changes)
+    return apply(emptied, ordered, version)
+
+
+def in_an_order(organization: Organization, changes: Iterable[Change]) -> tuple[Organization, list[Change]]:
+    """An order of changes that have none, for example those of several versions, and the organization to apply them
+    to. There is at most one change of each record.
 
     A record to remove may not exist. An indexed value may have moved from one record to another meanwhile (an API
     key from one user to another), so the old state of every indexed record is removed before a new one is added.
     """
     removals: list[Remove] = []
-    puts: list[Change] = []
+    puts: list[Put] = []
     for change in changes:
         match change:
             case Put(record):
@@ -234,4 +256,4 @@ def apply_unordered(organization: Organization, changes: Iterable[Change], versi
     emptied = {type_ for type_, count in counts.items() if count == len(organization.maps[type_])}
     maps = {type_: type(map_)() if type_ in emptied else map_ for type_, map_ in organization.maps.items()}
     left = [removal for removal in removals if removal.kind not in emptied]
-    return apply(replace(organization, maps=maps), [*left, *puts], version)
+    return replace(organization, maps=maps), [*left, *puts]

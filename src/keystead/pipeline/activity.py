@@ -11,7 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus, CredentialType
-from keystead.api.records import AppProof, Status, Vote
+from keystead.api.records import AppProof, Status, User, Vote
+from keystead.api.rendering import encode
 from keystead.organizations.identities import ProvenIdentity
 
 
@@ -87,3 +88,8 @@ class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):
         if self.status in FINAL_STATUSES or now_ms < self.approvals_since_ms + approvals_last_ms:
             return self
         return replace(self, approvals_since_ms=now_ms)
+
+
+def voter_bytes(voter: User) -> int:
+    """The bytes of a voter's record, which a vote holds: credentials, tags, MFA policies."""
+    return len(encode(voter))

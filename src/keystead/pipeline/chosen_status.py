@@ -37,7 +37,7 @@ async def plan_in_chosen_status(
     if basis.authorized_by is not None:
         check_chosen_waits_for_nobody(chosen, case)
     if chosen is ActivityStatus.COMPLETED:
-        executed = await execute(Event.EXECUTED, activity, case, basis, environment)
+        executed = await execute(Event.EXECUTED, activity, case, basis, evaluation, environment)
         if basis.authorized_by is not None:
             await check_no_mfa_is_avoided(executed, case, basis, environment)
         return await commit_of(activity, executed, case, basis, evaluation, environment)

@@ -16,7 +16,7 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.app_proofs import app_proof_payloads
 from keystead.pipeline.basis import Basis, ComputedOutput
 from keystead.pipeline.case import Case
-from keystead.pipeline.effects import new_organization_of, result_of, versioned_rows, write_of
+from keystead.pipeline.effects import new_organization_of, result_of, versioned_rows
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ExecutionResult
 from keystead.pipeline.requests import recorded_envelope
@@ -63,7 +63,7 @@ async def commit_of(
         if may_want_proofs and recorded_envelope(activity.request).generate_app_proofs:
             payloads = app_proof_payloads(activity, organization, executed.output.derived, case.now_ms)
             activity = replace(activity, app_proofs=await environment.signer.sign_app_proofs(payloads))
-        write = write_of(organization, executed.output, evaluation.id)
+        write = executed.write
         assert write is None or case.operation.changes_organization, case.operation.name
         new_organization = new_organization_of(executed.output)
         rows = versioned_rows(executed.output.attachments)

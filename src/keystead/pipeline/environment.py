@@ -19,6 +19,7 @@ from keystead.pipeline.ports import OAuth2, ServerClock
 from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
 from keystead.pipeline.store import Store
+from keystead.pipeline.time_slices import TimeSlices
 
 
 class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +43,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """The services and settings of this process.
 
     `new_id`: returns a new UUID; a later one is greater as text. `chosen_status`: the choices of developers, on a
-    development server; None on any other.
+    development server; None on any other. `changing`: the slices in which many changes are applied.
     """
 
     store: Store
@@ -56,3 +57,4 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     policy_sets: PolicySetCache
     chosen_status: ChosenStatus | None = None
     long_work: LongWork = msgspec.field(default_factory=LongWork)
+    changing: TimeSlices = msgspec.field(default_factory=TimeSlices)

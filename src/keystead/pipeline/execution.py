@@ -13,12 +13,13 @@ import msgspec
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import NotImplementedHere, ServiceError
-from keystead.api.records import Status, Wire
+from keystead.api.records import Evaluation, Status, Wire
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
+from keystead.pipeline.effects import write_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution_values import (
     Execution,
@@ -28,25 +29,33 @@ from keystead.pipeline.execution_values import (
     RefusalWithRows,
 )
 from keystead.pipeline.states import Event
+from keystead.pipeline.store import OrganizationWrite
 
 
 class ExecutionResult(msgspec.Struct, frozen=True):
-    """The result of the step. `output`: set if the execution succeeded. `failure`: set if it was refused.
+    """The result of the step. `output`: set if the execution succeeded, with what it writes, if it changes the
+    organization. `failure`: set if it was refused.
 
     `refusal`: why a new submission is refused; it becomes no activity. `rows`: the rows to write for a refusal.
     """
 
     event: Event
     output: ExecutionOutput[Wire] | None = None
+    write: OrganizationWrite | None = None
     failure: Status | None = None
     refusal: ServiceError | None = None
     rows: tuple[VersionedRow, ...] = ()
 
 
 async def execute(
-    event: Event, activity: RecordedActivity, case: Case, basis: Basis, environment: Environment
+    event: Event,
+    activity: RecordedActivity,
+    case: Case,
+    basis: Basis,
+    evaluation: Evaluation,
+    environment: Environment,
 ) -> ExecutionResult:
-    """Execute the activity if the decision's `event` is EXECUTED.
+    """Execute the activity if the decision's `event` is EXECUTED. `evaluation`: the record of the decision.
 
     The output of an earlier attempt is used again if it was computed from an equal context. For a new submission,
     a refusal that writes nothing is raised. For an activity on record, the refusal becomes its failure.
@@ -62,6 +71,10 @@ async def execute(
         output = case.operation.execute(execution_of(case, basis.organization, environment), case.intent)
         if not isinstance(output, ExecutionOutput | RefusalWithRows):
             output = await output
+        write = None
+        if isinstance(output, ExecutionOutput):
+            limits, slices = environment.settings.limits, environment.changing
+            write = await write_of(basis.organization, output, evaluation.id, limits, slices)
     except ServiceError as refused:
         if activity.status is ActivityStatus.CREATED or is_temporary(refused):
             raise
@@ -70,7 +83,7 @@ async def execute(
         if activity.status is ActivityStatus.CREATED:
             return ExecutionResult(Event.FAILED, refusal=output.error, rows=output.rows)
         return ExecutionResult(Event.FAILED, failure=_failure(output.error), rows=output.rows)
-    return ExecutionResult(Event.EXECUTED, output)
+    return ExecutionResult(Event.EXECUTED, output, write)
 
 
 def _failure(refused: ServiceError) -> Status:

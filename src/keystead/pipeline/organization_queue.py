@@ -17,6 +17,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
+import msgspec
+
 from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Commit, CommitResult, OrganizationLock, Store
 
@@ -28,6 +30,10 @@ UNQUEUED_MAX: Final = 64
 
 LOCKED_COMMITS_MAX: Final = 64
 """The most commits under one lock. Other processes wait while it lasts."""
+
+UNCOMMITTED_CHANGES_MAX: Final = 1_000
+"""If the commits that were handed in change more records than this, the next decision waits for their results. A
+commit may hold 12 MB of records."""
 
 Committing = asyncio.Future[CommitResult]
 
@@ -55,6 +61,13 @@ def _now_s() -> float:
     return asyncio.get_running_loop().time()
 
 
+class _Uncommitted(msgspec.Struct, frozen=True):
+    """A commit that was handed in. `fingerprint`: of its activity. `changes`: how many records it changes."""
+
+    fingerprint: str | None
+    changes: int
+
+
 class OrganizationQueue:
     """The queue of one organization. Belongs to one event loop.
 
@@ -71,7 +84,7 @@ class OrganizationQueue:
         self._waiting = 0
         self._head: Organization | None = None
         self._head_commit: Committing | None = None
-        self._uncommitted: dict[Committing, str | None] = {}
+        self._uncommitted: dict[Committing, _Uncommitted] = {}
         self._lock: OrganizationLock | None = None
         self._locked_commits = 0
         self.users = 0
@@ -97,6 +110,8 @@ class OrganizationQueue:
         try:
             if self._contention.is_contended(self._organization_id):
                 await self._take_lock()
+            if sum(commit.changes for commit in self._uncommitted.values()) > UNCOMMITTED_CHANGES_MAX:
+                await self.flush()
             yield
         finally:
             self._order.release()
@@ -120,7 +135,8 @@ class OrganizationQueue:
 
         With a fingerprint: wait only if one of the commits is of the activity with this fingerprint.
         """
-        if not self._uncommitted or (fingerprint is not None and fingerprint not in self._uncommitted.values()):
+        fingerprints = [commit.fingerprint for commit in self._uncommitted.values()]
+        if not fingerprints or (fingerprint is not None and fingerprint not in fingerprints):
             return
         was_locked = self._lock is not None
         self._unlock()
@@ -131,7 +147,10 @@ class OrganizationQueue:
     def commit(self, commit: Commit) -> Committing:
         """Hand in a commit. `committed` returns its result."""
         committing = (self._lock or self._store).commit(commit)
-        self._uncommitted[committing] = commit.activity.fingerprint if commit.activity else None
+        self._uncommitted[committing] = _Uncommitted(
+            fingerprint=commit.activity.fingerprint if commit.activity else None,
+            changes=len(commit.write.changes) if commit.write else 0,
+        )
         self._locked_commits += self._lock is not None
         if commit.write is not None:
             self._head, self._head_commit = commit.write.after, committing

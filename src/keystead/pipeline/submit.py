@@ -46,7 +46,7 @@ async def plan_submission(
         return commit_of_refusal(refusal, activity, evaluation, basis)
     if basis.authorized_by is not None:
         check_waits_for_nobody(authorized, case)
-    executed = await execute(authorized.event, activity, case, basis, environment)
+    executed = await execute(authorized.event, activity, case, basis, evaluation, environment)
     if basis.authorized_by is not None:
         await check_no_mfa_is_avoided(executed, case, basis, environment)
     return await commit_of(activity, executed, case, basis, evaluation, environment)

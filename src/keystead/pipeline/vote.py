@@ -16,7 +16,7 @@ from keystead.api.enums import FINAL_STATUSES, VoteSelection
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.records import Vote
 from keystead.organizations.principals import Principal
-from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.activity import RecordedActivity, voter_bytes
 from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, decision_on, may_approve
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
@@ -36,6 +36,9 @@ VOTE_BYTES_MAX: Final = 4_096
 APPROVALS_MAX: Final = 250
 """The most approvals of an activity, those that have lapsed included. Every vote, and every answer about the
 activity, reads all of them."""
+
+VOTERS_BYTES_MAX: Final = 2_097_152
+"""The most bytes of the records of all users who vote on an activity. Each vote holds the record of its user."""
 
 
 class _Ballot(msgspec.Struct, frozen=True):
@@ -69,7 +72,7 @@ async def plan_vote(
     if ballot.repeats and next_status(activity.status, authorized.event) is activity.status:
         return PlannedCommit(activity=on_record)
     evaluation = authorized.evaluation(environment.new_id(), activity, ballot.vote, basis.now_ms)
-    executed = await execute(authorized.event, ballot.activity, ballot.case, basis, environment)
+    executed = await execute(authorized.event, ballot.activity, ballot.case, basis, evaluation, environment)
     planned = await commit_of(ballot.activity, executed, ballot.case, basis, evaluation, environment)
     if voter_id != activity.submitter_id and planned.commit is not None:
         # Only the submitter gets the secrets of the result.
@@ -118,11 +121,17 @@ async def _authorize_voter(
     return before
 
 
-def _check_takes_approval(activity: RecordedActivity) -> None:
+def _check_takes_approval(activity: RecordedActivity, vote: Vote) -> None:
     if len(activity.proofs) >= APPROVALS_MAX:
         raise LimitReached(
             f"activity {activity.id} has {len(activity.proofs)} approvals, the most that an activity can have; "
             "submit it again, and let fewer users approve"
+        )
+    size = sum(voter_bytes(each.user) for each in (*activity.votes, vote))
+    if size > VOTERS_BYTES_MAX:
+        raise LimitReached(
+            f"the users who have voted on activity {activity.id} have records of {size} bytes with this user's, "
+            f"and an activity has at most {VOTERS_BYTES_MAX}; submit it again, and let fewer users approve"
         )
 
 
@@ -142,7 +151,7 @@ def _with_vote(
         if earlier_proofs:
             vote = next(earlier for earlier in activity.votes if earlier.user_id == user_id)
         if not repeats:
-            _check_takes_approval(activity)
+            _check_takes_approval(activity, vote)
             case = replace(case, proofs=(*case.proofs, proof))
     others = tuple(other for other in activity.votes if other.user_id != user_id)
     changed = replace(

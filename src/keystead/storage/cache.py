@@ -14,11 +14,12 @@ import msgspec
 
 from keystead.organizations.organization import (
     Change,
+    ChangingOrganization,
     Organization,
     OrganizationBuilder,
     Put,
     Version,
-    apply_unordered,
+    in_an_order,
 )
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 from keystead.pipeline.time_slices import TimeSlices
@@ -196,13 +197,18 @@ class OrganizationCache:
         if known.clearings != self._clearings:
             return None
         if known.organization is not None and not changed.is_whole:
-            return self.keep(apply_unordered(known.organization, changed.changes, changed.version))
-        builder = OrganizationBuilder(self._kinds)
-        records = (change.record for change in changed.changes if isinstance(change, Put))
-        await self._loading.each(organization_id, builder.add, records)
+            emptied, changes = in_an_order(known.organization, changed.changes)
+            changing = ChangingOrganization(emptied)
+            await self._loading.each(organization_id, changing.change, changes)
+            newest = changing.organization(changed.version)
+        else:
+            builder = OrganizationBuilder(self._kinds)
+            records = (change.record for change in changed.changes if isinstance(change, Put))
+            await self._loading.each(organization_id, builder.add, records)
+            newest = builder.organization(organization_id, changed.version)
         if known.clearings != self._clearings:
             return None
-        return self.keep(builder.organization(organization_id, changed.version))
+        return self.keep(newest)
 
     def keep(self, organization: Organization) -> Organization:
         """Cache a committed version unless a newer one is cached. Returns the newer of the two."""

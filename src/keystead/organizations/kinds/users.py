@@ -56,6 +56,12 @@ MFA_POLICY_CHARACTERS = Limit(
     description="Most characters of the conditions of a user's MFA policies.",
     called="characters of one user's MFA policies",
 )
+USER_BYTES = Limit(
+    name="user_bytes",
+    default=65_536,
+    description="Most bytes of a user's record with its credentials, tags and MFA policies, as JSON.",
+    called="bytes of one user",
+)
 
 _HOLDER_BYTES = 180
 """Bytes of one entry in an index of credentials or contacts, with its tuple."""
@@ -84,6 +90,7 @@ class Users(RecordMap[User], frozen=True):
         OAUTH_PROVIDERS,
         MFA_POLICIES,
         MFA_POLICY_CHARACTERS,
+        USER_BYTES,
     )
     has_index = True
 
