@@ -13,13 +13,13 @@ from keystead.api.enums import ActivityStatus
 from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind, user_lookups
 from keystead.organizations.organization import Put, apply
-from keystead.pipeline.store import Commit, CommitResult, Page
+from keystead.pipeline.store import CommitResult, Page
 from keystead.storage.base import FIRST_ORGANIZATION_ID
 from keystead.storage.open import sqlite_path
 from keystead.storage.sqlite import SqliteStore
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
-from tests.support.commit_history import new_history
+from tests.support.commit_history import new_history, of
 from tests.support.commit_samples import (
     A_FAILURE,
     AN_APP_PROOF,
@@ -95,10 +95,7 @@ def test_activity_with_all_its_parts(database: str) -> None:
             )
             unvoted = replace(an_activity(history.head), votes=(), result={})
             for activity in (bare, full, unvoted):
-                commit = Commit(
-                    organization_id=history.head.id, decided_on=history.head.version, activity=activity, write=None
-                )
-                assert await store.commit(commit) is COMMITTED
+                assert await store.commit(of(activity, history.head)) is COMMITTED
                 assert await store.activity(history.head.id, activity.id) == activity
                 assert await store.activity_with_fingerprint(history.head.id, activity.fingerprint) == activity
             assert await store.activity("another organization", full.id) is None
@@ -156,10 +153,7 @@ def test_pages_of_activities(database: str) -> None:
                     status=OPEN if number % 2 else DONE,
                 )
                 activities.append(activity)
-                commit = Commit(
-                    organization_id=history.head.id, decided_on=history.head.version, activity=activity, write=None
-                )
-                assert await store.commit(commit) is COMMITTED
+                assert await store.commit(of(activity, history.head)) is COMMITTED
             ids = {number: activity.id for number, activity in enumerate(activities)} | {-1: "unknown", None: None}
             for case in PAGES:
                 page = Page(limit=case.limit, before=ids[case.before], after=ids[case.after])
@@ -304,7 +298,7 @@ def test_long_texts_are_read_back_by_another_process(database: str) -> None:
             vote = a_vote(step.activity.id, a_user("Eda"), json.dumps(["so"] * 5_000).encode())
             activity = replace(step.activity, votes=(*step.activity.votes, vote))
             assert len(activity.request) > 10_000
-            assert await store.commit(replace(step, activity=activity)) is COMMITTED
+            assert await store.commit(replace(step, activity=activity, new_votes=activity.votes)) is COMMITTED
             assert await other.activity(history.head.id, activity.id) == activity
             (text,) = [one for one in step.write.attachments if isinstance(one, InterfaceText)]
             assert len(text.text) > 10_000

@@ -36,6 +36,7 @@ def asked(organization: Organization, voter: User, said: Evaluation = SAID) -> C
         organization_id=organization.id,
         decided_on=organization.version,
         activity=replace(activity, votes=(vote,)),
+        new_votes=(vote,),
         evaluations=(replace(own, policy_evaluations=said.policy_evaluations, vote_id=vote.id),),
     )
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind
-from keystead.pipeline.store import CommitResult, Page
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.storage.base import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
@@ -44,6 +45,10 @@ def test_a_child_is_created_with_its_parents_activity(database: str) -> None:
     asyncio.run(run())
 
 
+def with_activity(commit: Commit, activity: RecordedActivity) -> Commit:
+    return replace(commit, activity=activity, new_votes=activity.votes)
+
+
 def test_a_child_is_created_completely_or_not_at_all(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
@@ -52,13 +57,13 @@ def test_a_child_is_created_completely_or_not_at_all(database: str) -> None:
             commits = [history.suborganization(child) for child in children]
             assert commits[0].activity is not None
             fingerprint = commits[0].activity.fingerprint
-            again = replace(commits[1], activity=an_activity(history.head, fingerprint=fingerprint))
+            again = with_activity(commits[1], an_activity(history.head, fingerprint=fingerprint))
             elsewhere = replace(history.head.version, changed_by="somebody else")
             stale = CommitHistory(replace(history.head, version=elsewhere))
             late = replace(
                 commits[2], decided_on=elsewhere, write=stale.write_of(an_activity(history.head), a_tag())
             )
-            twice = replace(commits[0], activity=an_activity(history.head))
+            twice = with_activity(commits[0], an_activity(history.head))
             results = await asyncio.gather(*map(store.commit, [commits[0], again, late, twice, commits[3]]))
             assert results == [COMMITTED, DUPLICATE, CONFLICT, CONFLICT, COMMITTED]
             kept = [children[0].id, children[3].id]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec.structs import replace
+
 from keystead.api.enums import OtpType
 from keystead.delivery.outbox import LEASE_MS
 from keystead.organizations.attached_rows import VersionedRow
@@ -67,8 +69,9 @@ def a_delivery(endpoint_id: str, activity_id: str, revision: int = 0) -> Webhook
 
 def writing(history: CommitHistory, *rows: VersionedRow, with_activity: bool = True) -> Commit:
     head = history.head
-    activity = history.signing().activity if with_activity else None
-    return Commit(organization_id=head.id, decided_on=head.version, activity=activity, rows=rows)
+    if with_activity:
+        return replace(history.signing(), rows=rows)
+    return Commit(organization_id=head.id, decided_on=head.version, activity=None, rows=rows)
 
 
 def test_a_row_is_replaced_only_where_the_revision_before_it_is_there(database: str) -> None:

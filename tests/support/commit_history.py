@@ -58,7 +58,7 @@ class CommitHistory:
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
         before = self.head.version
         write = self.write_of(activity, *changes, attachments=attachments)
-        return Commit(organization_id=self.head.id, decided_on=before, activity=activity, write=write)
+        return replace(of(activity, self.head), decided_on=before, write=write)
 
     def write_of(
         self, activity: RecordedActivity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
@@ -79,7 +79,7 @@ class CommitHistory:
     def signing(self, *, fingerprint: str | None = None) -> Commit:
         """A commit that changes no record."""
         activity = an_activity(self.head, fingerprint=fingerprint)
-        return Commit(organization_id=self.head.id, decided_on=self.head.version, activity=activity)
+        return of(activity, self.head)
 
     def suborganization(
         self, child: Organization, *attachments: Attachment, shares_credentials: bool = True
@@ -93,12 +93,7 @@ class CommitHistory:
             lookups_added=found_by(child),
             shares_credentials=shares_credentials,
         )
-        return Commit(
-            organization_id=self.head.id,
-            decided_on=self.head.version,
-            activity=an_activity(self.head),
-            new_organization=creation,
-        )
+        return replace(of(an_activity(self.head), self.head), new_organization=creation)
 
 
 def found_by(organization: Organization) -> frozenset[Lookup]:
@@ -123,8 +118,13 @@ def awaiting(commit: Commit) -> RecordedActivity:
 
 
 def of(activity: RecordedActivity, decided_on: Organization) -> Commit:
-    """A commit of an activity, decided on this version of the organization."""
-    return Commit(organization_id=activity.organization_id, decided_on=decided_on.version, activity=activity)
+    """A commit of an activity with all its votes, decided on this version of the organization."""
+    return Commit(
+        organization_id=activity.organization_id,
+        decided_on=decided_on.version,
+        activity=activity,
+        new_votes=activity.votes,
+    )
 
 
 async def waiting(store: DatabaseStore, history: CommitHistory) -> RecordedActivity:

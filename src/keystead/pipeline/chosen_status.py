@@ -40,7 +40,7 @@ async def plan_in_chosen_status(
         executed = await execute(Event.EXECUTED, activity, case, basis, evaluation, environment)
         if basis.authorized_by is not None:
             await check_no_mfa_is_avoided(executed, case, basis, environment)
-        return await commit_of(activity, executed, case, basis, evaluation, environment)
+        return await commit_of(activity, executed, case, basis, evaluation, environment, new_votes=activity.votes)
     failure = None
     if chosen is ActivityStatus.FAILED:
         failure = Status(code=13, message="a developer chose that this activity fails")
@@ -50,6 +50,7 @@ async def plan_in_chosen_status(
         decided_on=basis.organization.version,
         authorized_by=basis.authorized_by,
         activity=activity,
+        new_votes=activity.votes,
         evaluations=(evaluation,),
     )
     return PlannedCommit(commit, activity)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.errors import ServiceError
-from keystead.api.records import Evaluation
+from keystead.api.records import Evaluation, Vote
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.app_proofs import app_proof_payloads
@@ -43,8 +43,10 @@ async def commit_of(
     basis: Basis,
     evaluation: Evaluation,
     environment: Environment,
+    *,
+    new_votes: tuple[Vote, ...],
 ) -> PlannedCommit:
-    """The commit of the activity in its next status, with everything that changes.
+    """The commit of the activity in its next status, with everything that changes. `new_votes`: as in `Commit`.
 
     If the execution of a new submission is refused, the commit holds no activity. It holds the evaluation and the
     rows of the refusal.
@@ -72,6 +74,7 @@ async def commit_of(
         decided_on=organization.version,
         authorized_by=basis.authorized_by,
         activity=activity,
+        new_votes=new_votes,
         write=write,
         new_organization=new_organization,
         evaluations=(evaluation,),

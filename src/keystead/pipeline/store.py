@@ -15,7 +15,7 @@ from typing import Protocol
 import msgspec
 
 from keystead.api.enums import ActivityStatus
-from keystead.api.records import Evaluation, WalletAccount
+from keystead.api.records import Evaluation, Vote, WalletAccount
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup, LookupKind
@@ -55,7 +55,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
     `decided_on` is the version of the organization that everything was decided on. The commit succeeds only while
     that is the newest version. An activity of revision 0 is new; a later revision replaces exactly the revision
-    before it. Votes are stored by user: a later vote of a user replaces the earlier one. `authorized_by`: if the
+    before it. `new_votes`: the votes of the activity that are not stored yet. They are stored by user: a later vote
+    of a user replaces the earlier one. `authorized_by`: if the
     policies of another organization decided, its id and version; this version must be the newest, too. `rows`
     belong to the organization; each row succeeds only while its previous revision is stored.
     """
@@ -63,6 +64,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     organization_id: str
     decided_on: Version
     activity: RecordedActivity | None
+    new_votes: tuple[Vote, ...] = ()
     authorized_by: tuple[str, Version] | None = None
     write: OrganizationWrite | None = None
     new_organization: OrganizationWrite | None = None

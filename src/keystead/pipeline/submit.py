@@ -49,7 +49,7 @@ async def plan_submission(
     executed = await execute(authorized.event, activity, case, basis, evaluation, environment)
     if basis.authorized_by is not None:
         await check_no_mfa_is_avoided(executed, case, basis, environment)
-    return await commit_of(activity, executed, case, basis, evaluation, environment)
+    return await commit_of(activity, executed, case, basis, evaluation, environment, new_votes=activity.votes)
 
 
 def _new_activity(

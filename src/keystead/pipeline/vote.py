@@ -73,7 +73,10 @@ async def plan_vote(
         return PlannedCommit(activity=on_record)
     evaluation = authorized.evaluation(environment.new_id(), activity, ballot.vote, basis.now_ms)
     executed = await execute(authorized.event, ballot.activity, ballot.case, basis, evaluation, environment)
-    planned = await commit_of(ballot.activity, executed, ballot.case, basis, evaluation, environment)
+    new_votes = () if ballot.vote in on_record.votes else (ballot.vote,)
+    planned = await commit_of(
+        ballot.activity, executed, ballot.case, basis, evaluation, environment, new_votes=new_votes
+    )
     if voter_id != activity.submitter_id and planned.commit is not None:
         # Only the submitter gets the secrets of the result.
         return replace(planned, activity=planned.commit.activity)

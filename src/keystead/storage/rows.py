@@ -66,8 +66,7 @@ def of_commit(commit: Commit) -> WriteSet:
     if activity is not None:
         if not activity.revision:
             write_set.rows.append(("activity", _activity_row(activity)))
-        votes = {vote.user_id: vote for vote in activity.votes}
-        for vote in votes.values():
+        for vote in commit.new_votes:
             write_set.rows.extend(_vote_rows(activity, vote))
     for row in commit.rows:
         write_row(commit.organization_id, row, write_set)
