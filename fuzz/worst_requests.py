@@ -17,6 +17,7 @@ import httpx
 from fuzz.costly_decisions import costly_decision, costly_list
 from fuzz.costly_editing import explanation, session_profile, trial
 from fuzz.costly_votes import approved_activity
+from fuzz.large_organizations import tag_of_many_users
 from fuzz.largest_requests import Largest, largest_requests
 from fuzz.worst_transactions import (
     Build,
@@ -265,6 +266,7 @@ CASES = (
     Case("an explanation of a long policy", explanation),
     Case("a trial of a long policy on many activities", trial),
     Case("a long scope of a session profile", session_profile),
+    Case("a tag of as many users as a request names", tag_of_many_users),
     Case("every interface with its text", lambda c, _: c.ask("list_smart_contract_interfaces")),
     Case("a megabyte without a stamp", _stranger(b"[" * (BODY_BYTES_MAX - 1), {}), 401, UNAUTHENTICATED_MS),
     Case("a long stamp", _stranger(b"{" * (BODY_BYTES_MAX - 1), {"X-Stamp": "e" * 4_000}), 401, UNAUTHENTICATED_MS),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzz import costly_votes, large_organizations
 from fuzz.__main__ import server_to_attack
 from fuzz.decoders import fuzz_decoders
 from fuzz.delays import CONNECTIONS, measuring, of_crowd, of_one
@@ -37,8 +38,11 @@ def test_decoders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_worst_requests_are_answered(case: Case, sqlite_server: Server) -> None:
-    """By a tenant that has sent nothing before."""
+def test_worst_requests_are_answered(case: Case, sqlite_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a tenant that has sent nothing before. What a case prepares is smaller here."""
+    monkeypatch.setattr(costly_votes, "APPROVALS_MAX", costly_votes.USERS_AT_ONCE)
+    monkeypatch.setattr(large_organizations, "USERS", 20)
+    monkeypatch.setattr(large_organizations, "TAGS", 10)
     tenant = new_sub_organization(sqlite_server.caller)
     response = case.send(tenant, create_records(tenant))
     assert response.status_code == case.status, response.text[:300]

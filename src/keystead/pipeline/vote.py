@@ -37,7 +37,7 @@ APPROVALS_MAX: Final = 250
 """The most approvals of an activity, those that have lapsed included. Every vote, and every answer about the
 activity, reads all of them."""
 
-VOTERS_BYTES_MAX: Final = 2_097_152
+VOTERS_BYTES_MAX: Final = 1_048_576
 """The most bytes of the records of all users who vote on an activity. Each vote holds the record of its user."""
 
 

@@ -26,8 +26,9 @@ _encode = msgspec.json.Encoder().encode
 
 PURGED_TOMBSTONES = "forgotten"
 """The kind of one special record of an organization. Its version is that of the newest tombstone that was purged,
-and its body is empty. A process that knows only an older version must load the whole organization. A server of an
-earlier release does not know this kind: it fails in that case, and is not affected otherwise."""
+or that of the organization's deletion, which writes no tombstones. Its body is empty. A process that knows only an
+older version must load the whole organization. A server of an earlier release does not know this kind: it fails in
+that case, and is not affected otherwise."""
 
 WHOLE_ORGANIZATION = ""
 """Stands in place of a wallet's id if all rows of the organization are to be deleted."""
@@ -117,8 +118,13 @@ def _add_rows(write: OrganizationWrite, write_set: WriteSet) -> None:
     """Add the rows that the organization writes and deletes to the write set."""
     after, organization_id = write.after, write.after.id
     has_parent = after.profile.parent_id is not None
+    deletes_records = any(isinstance(one, RemovedOrganizationContents) for one in write.attachments)
+    if deletes_records:
+        forgotten = (organization_id, PURGED_TOMBSTONES, "", after.version.number, TOMBSTONE)
+        write_set.rows.append(("record", forgotten))
     for change in write.changes:
-        write_set.rows.append(("record", _record_row(after, change)))
+        if not (deletes_records and isinstance(change, Remove)):  # one statement deletes these records
+            write_set.rows.append(("record", _record_row(after, change)))
     for attachment in write.attachments:
         match attachment:
             case AttachedRow():

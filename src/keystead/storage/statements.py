@@ -363,7 +363,7 @@ def _deletions(tables: tuple[Table, ...], dialect: Dialect) -> dict[str, str]:
 def _delete_organization(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect) -> tuple[str, ...]:
     deleted = [table for table in tables if table.is_deleted_with_organization and table.is_deleted_at_once]
     deletions = [compile_statement(deletion_of_organization(table), dialect).sql for table in deleted]
-    return (named.take("detach_organization").sql, *deletions)
+    return (named.take("detach_organization").sql, named.take("delete_records").sql, *deletions)
 
 
 def _of_organizations(

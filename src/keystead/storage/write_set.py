@@ -173,9 +173,9 @@ class WriteSet(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one commit writes, and the compare-and-swaps that must succeed for it.
 
     `rows` are (table, values in the order of the table's columns); `deleted` are (table, key). If a deleted key is
-    also in `rows`, its row exists afterwards. The secrets of `deleted_organizations` are deleted, and these are no
-    longer sub-organizations. `version_checks`: organizations that it does not change, and the version that must be
-    the newest of each.
+    also in `rows`, its row exists afterwards. The records and secrets of `deleted_organizations` are deleted, and
+    these are no longer sub-organizations. `version_checks`: organizations that it does not change, and the version
+    that must be the newest of each.
     """
 
     rows: list[tuple[str, Row]] = []

@@ -328,3 +328,8 @@ UPDATE instance SET value = :after_value WHERE name = :instance_name AND value =
 -- name: detach_organization
 -- A deleted organization is no longer a sub-organization of its parent.
 UPDATE organization SET parent_id = NULL WHERE id = :organization_id;
+
+-- name: delete_records
+-- A deleted organization has only a profile and a data key. The record 'forgotten' of the same transaction tells
+-- other processes to read the whole organization again. Tombstones of 50,000 records would take longer.
+DELETE FROM record WHERE organization_id = :organization_id AND kind NOT IN ('profile', 'data_key', 'forgotten');
