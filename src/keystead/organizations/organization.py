@@ -226,11 +226,11 @@ class ChangingOrganization:
 
 def apply_unordered(organization: Organization, changes: Iterable[Change], version: Version) -> Organization:
     """The organization after changes without an order, as `version`."""
-    emptied, ordered = in_an_order(organization, changes)
+    emptied, ordered = ordered_changes(organization, changes)
     return apply(emptied, ordered, version)
 
 
-def in_an_order(organization: Organization, changes: Iterable[Change]) -> tuple[Organization, list[Change]]:
+def ordered_changes(organization: Organization, changes: Iterable[Change]) -> tuple[Organization, list[Change]]:
     """An order of changes that have none, for example those of several versions, and the organization to apply them
     to. There is at most one change of each record.
 

@@ -19,7 +19,7 @@ from keystead.organizations.organization import (
     OrganizationBuilder,
     Put,
     Version,
-    in_an_order,
+    ordered_changes,
 )
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 from keystead.pipeline.time_slices import TimeSlices
@@ -197,7 +197,7 @@ class OrganizationCache:
         if known.clearings != self._clearings:
             return None
         if known.organization is not None and not changed.is_whole:
-            emptied, changes = in_an_order(known.organization, changed.changes)
+            emptied, changes = ordered_changes(known.organization, changed.changes)
             changing = ChangingOrganization(emptied)
             await self._loading.each(organization_id, changing.change, changes)
             newest = changing.organization(changed.version)
