@@ -72,7 +72,10 @@ def activities(
         list[str] | None, typer.Option("--type", help="Only of this type, such as create_wallet. Repeatable.")
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Then print new and changed activities, until Ctrl-C.")
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Then print new and changed activities, until Ctrl-C. Takes no filter."
+        ),
     ] = False,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two polls of --follow.")] = 1.0,
 ) -> None:
