@@ -65,7 +65,9 @@ def check(
     organizations = counted(checked.organizations, "organization", "organizations")
     print(f"{organizations}, {counted(checked.sealed_values, 'sealed value', 'sealed values')} opened.")
     if problems:
-        raise Failure(f"{counted(problems, 'problem', 'problems')}, listed above")
+        is_another_key = checked.problems and not checked.sealed_values
+        hint = "; no sealed value opened, so the data is probably under another master key"
+        raise Failure(f"{counted(problems, 'problem', 'problems')}, listed above{hint if is_another_key else ''}")
     print("No problem found.")
 
 
