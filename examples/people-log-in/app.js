@@ -24,9 +24,14 @@ const actions = {
   "log-in": () => client.loginWithPasskey(),
   "log-out": () => client.logout(),
   refresh: () => client.refreshSession({ invalidateExisitng: true }), // the spelling of the package
-  create: () => client.createWallet({ walletName: "Savings", accounts: ["ADDRESS_FORMAT_ETHEREUM"] }),
+  async create() {
+    const { length } = await client.fetchWallets(); // the names of wallets are unique
+    const walletName = length ? `Savings ${length + 1}` : "Savings";
+    await client.createWallet({ walletName, accounts: ["ADDRESS_FORMAT_ETHEREUM"] });
+  },
   async sign() {
     const [wallet] = await client.fetchWallets();
+    if (!wallet) throw new Error("Create a wallet first.");
     const { r, s } = await client.signMessage({ message: "hello", walletAccount: wallet.accounts[0] });
     element("signature").textContent = `${r}${s}`;
   },

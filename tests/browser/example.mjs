@@ -20,9 +20,13 @@ const cases = {
   async a_passkey_signs_up_signs_stays_logs_out_and_in(page) {
     await click(page, "sign-up");
     const organizationId = await text(page, "#organization");
+    await click(page, "sign");
+    assert.equal(await text(page, "#problem"), "Create a wallet first.");
     await click(page, "create");
     const wallet = await text(page, "#wallets li");
     assert.match(wallet, /^Savings: 0x[0-9a-fA-F]{40}$/);
+    await click(page, "create");
+    assert.match(await text(page, "#wallets li + li"), /^Savings 2: 0x[0-9a-fA-F]{40}$/);
     await click(page, "sign");
     assert.match(await text(page, "#signature"), /^[0-9a-f]{128}$/);
     await click(page, "refresh");

@@ -95,6 +95,8 @@ def test_filters(listed: FakeServer, terminal: Terminal) -> None:
     [
         (("--status", "complete"), "'complete' is unknown: did you mean COMPLETED?"),
         (("--type", "create_walet"), "'create_walet' is unknown: did you mean CREATE_WALLET?"),
+        (("--status", "foo"), "'foo' is unknown: expected CREATED or PENDING or COMPLETED or"),
+        (("--type", "foo"), "'foo' is unknown: expected the name of an operation that submits an activity"),
         (("--since", "yesterday"), "'yesterday': expected an age such as 30m, 12h or 7d"),
         (("--follow", "--since", "1h"), "--follow shows every activity"),
     ],

@@ -139,6 +139,7 @@ def test_check_says_each_problem(sqlite_installation: Installation, tmp_path: Pa
     done = keystead(*words, other)
     assert done.returncode == 1
     assert "it is under key" in done.stdout
+    assert "the data is probably under another master key" in done.stderr
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema=ON")
         connection.execute(

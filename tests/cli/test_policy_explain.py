@@ -220,6 +220,12 @@ def test_failures(answer: Any, message: str, asked: FakeServer, terminal: Termin
     assert printed.err.count("\n") == 1
 
 
+def test_the_end_of_an_id_is_not_enough(asked: FakeServer, terminal: Terminal) -> None:
+    printed = terminal.run("policy", "explain", ID[-8:])
+    assert printed.code == 2
+    assert "expected a whole id, as `keystead show` prints it" in " ".join(printed.err.split())
+
+
 def test_records_that_cannot_be_read(asked: FakeServer, terminal: Terminal) -> None:
     asked.answers["query/get_policy_evaluations"] = {"policyEvaluations": []}
     asked.answers["query/list_policies"] = {"policies": [{"policyId": "text"}]}

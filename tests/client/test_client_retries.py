@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
 
 import httpx
@@ -82,6 +83,16 @@ def test_the_cause_is_kept(driven: Make) -> None:
     with pytest.raises(ConnectionFailed, match=r"keystead\.test:8080.*refused") as raised:
         driven(StubServer(cause)).call(lambda c: c.whoami())
     assert raised.value.__cause__ is cause
+
+
+def test_a_connection_that_fails_says_what_to_do(driven: Make) -> None:
+    unreachable = httpx.ConnectError("refused")
+    with pytest.raises(ConnectionFailed, match=r"refused; start the server, or correct its address$"):
+        driven(StubServer(unreachable)).call(lambda c: c.whoami())
+    untrusted = httpx.ConnectError("certificate verify failed")
+    untrusted.__cause__ = ssl.SSLCertVerificationError()
+    with pytest.raises(ConnectionFailed, match=r"certificate verify failed$"):
+        driven(StubServer(untrusted)).call(lambda c: c.whoami())
 
 
 def test_each_try_has_no_more_time_than_is_left(driven: Make) -> None:

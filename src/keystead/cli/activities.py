@@ -35,6 +35,8 @@ LIMIT = 20
 VERSIONS_MAX = 12
 """The newest version of an activity type that a filter by its kind includes."""
 
+_TYPES_EXPECTED = "expected the name of an operation that submits an activity, such as create_wallet"
+
 _COLOURS = {
     "COMPLETED": GREEN,
     "FAILED": RED,
@@ -70,7 +72,10 @@ def activities(
         list[str] | None, typer.Option("--type", help="Only of this type, such as create_wallet. Repeatable.")
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Then print new and changed activities, until Ctrl-C.")
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Then print new and changed activities, until Ctrl-C. Takes no filter."
+        ),
     ] = False,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two polls of --follow.")] = 1.0,
 ) -> None:
@@ -99,21 +104,25 @@ def activities(
 def _filters(statuses: list[str], types: list[str]) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     if statuses:
-        filters["filterByStatus"] = [_one_of(text, _STATUSES, "--status") for text in statuses]
+        filters["filterByStatus"] = [
+            _one_of(text, _STATUSES, "--status", f"expected {' or '.join(_STATUSES)}") for text in statuses
+        ]
     if types:
         kinds = {name: name for name in map(activity_kind, ACTIVITY_TYPES.values())}
         filters["filterByType"] = [
-            version for text in types for version in _versions(_one_of(text, kinds, "--type"))
+            version for text in types for version in _versions(_one_of(text, kinds, "--type", _TYPES_EXPECTED))
         ]
     return filters
 
 
-def _one_of(text: str, known: Mapping[str, str], option: str) -> str:
-    """The value of a word, which may have any letter case, and may lack the prefix that the API writes."""
+def _one_of(text: str, known: Mapping[str, str], option: str, expected: str) -> str:
+    """The value of a word, which may have any letter case, and may lack the prefix that the API writes. `expected`:
+    the end of the message about an unknown word that is similar to no known word."""
     word = text.upper().replace("-", "_").removeprefix("ACTIVITY_STATUS_")
     word = activity_kind(word)
     if word not in known:
-        raise typer.BadParameter(f"{text!r} is unknown{did_you_mean(word, known)}", param_hint=option)
+        hint = did_you_mean(word, known) or f": {expected}"
+        raise typer.BadParameter(f"{text!r} is unknown{hint}", param_hint=option)
     return known[word]
 
 

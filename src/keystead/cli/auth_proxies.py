@@ -31,13 +31,23 @@ Origins = Annotated[
 ]
 Methods = Annotated[
     list[AuthMethod] | None,
-    typer.Option("--method", help="A way to log in that is allowed. Repeatable; all if left out."),
+    typer.Option(
+        "--method", help="A way to log in that is allowed. Repeatable. A new proxy allows all if none is given."
+    ),
 ]
 NameOption = Annotated[str, typer.Option("--app-name", help="The application's name in messages.")]
 SessionOption = Annotated[
-    int, typer.Option("--session-seconds", help="How long a session lasts; 0 does not change it.")
+    int,
+    typer.Option(
+        "--session-seconds", show_default=False, help="Seconds that a session lasts. A new proxy has 900."
+    ),
 ]
-CodeLengthOption = Annotated[int, typer.Option("--code-length", help="Characters of a one-time code, 6 to 9.")]
+CodeLengthOption = Annotated[
+    int,
+    typer.Option(
+        "--code-length", show_default=False, help="Characters of a one-time code, 6 to 9. A new proxy has 6."
+    ),
+]
 CodeFormOption = Annotated[
     bool | None, typer.Option("--letters/--digits", help="Whether one-time codes have letters, or digits only.")
 ]

@@ -15,6 +15,7 @@ from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
+from keystead.cli.texts import counted
 from keystead.server.checking import Checked, check_installation
 from keystead.server.status import ORGANIZATIONS_COUNTED_MAX
 from keystead.signer.confinement import keep_memory_private
@@ -61,9 +62,12 @@ def check(
     except (MasterKeyError, BackupRefused, ValueError) as refused:
         raise Failure(str(refused)) from None
     problems = len(damages) + checked.problems
-    print(f"{checked.organizations} organizations, {checked.sealed_values} sealed values opened.")
+    organizations = counted(checked.organizations, "organization", "organizations")
+    print(f"{organizations}, {counted(checked.sealed_values, 'sealed value', 'sealed values')} opened.")
     if problems:
-        raise Failure(f"{problems} problem(s), listed above")
+        is_another_key = checked.problems and not checked.sealed_values
+        hint = "; no sealed value opened, so the data is probably under another master key"
+        raise Failure(f"{counted(problems, 'problem', 'problems')}, listed above{hint if is_another_key else ''}")
     print("No problem found.")
 
 

@@ -6,6 +6,7 @@ Not here: `list`, `diff`, `apply` (`policy_changes`), `lint` (`policy_warnings`)
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ import msgspec
 import typer
 
 from keystead.api.enums import VoteSelection
+from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.records import Evaluation, Policy, User
 from keystead.cli.case_files import case_file, malformed_files, policies_of
 from keystead.cli.credentials import CredentialsFile
@@ -63,7 +65,11 @@ app.command("lint")(lint)
 @app.command("explain")
 def explain(
     activity_id: Annotated[
-        str, typer.Argument(metavar="ACTIVITY_ID", help="Of an activity, or of a submission that was denied.")
+        str,
+        typer.Argument(
+            metavar="ACTIVITY_ID",
+            help="The whole id of an activity or of a denied submission, whose error has it.",
+        ),
     ],
     credentials: CredentialsFile = None,
     as_json: AsJson = False,
@@ -72,6 +78,10 @@ def explain(
 
     For each policy: its outcome, the clause that decided, and the values that were compared.
     """
+    if not re.match(UUID_PATTERN, activity_id):
+        raise typer.BadParameter(
+            f"{activity_id!r}: expected a whole id, as `keystead show` prints it", param_hint="ACTIVITY_ID"
+        )
     with open_client(credentials) as client:
         answer = client.query("get_policy_evaluations", activityId=activity_id)["policyEvaluations"]
         activity = _activity(client, activity_id)

@@ -18,7 +18,7 @@ from keystead.cli.credentials import CredentialsFile
 from keystead.cli.requests import format_json, open_client
 from keystead.cli.rules import live_warnings
 from keystead.cli.tables import AsJson
-from keystead.cli.texts import NONE, printable
+from keystead.cli.texts import printable
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 
@@ -56,6 +56,6 @@ def lint(
         for warning in warnings:
             print(f"{printable(warning.message)} [{warning.code}]")
         if not warnings:
-            print(NONE)
+            print("No warnings.")
     if warnings:
         raise typer.Exit(1)

@@ -92,5 +92,7 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
                 serve_in_workers(settings, bind([settings.host], settings.port), signer.connector)
             else:
                 serve_here(settings, bind([settings.host], settings.port), connector=signer.connector)
-    except (NotReady, AddressInUse) as refused:
+    except AddressInUse as refused:
+        raise Failure(f"{refused}; choose another with --port") from None
+    except NotReady as refused:
         raise Failure(str(refused)) from None

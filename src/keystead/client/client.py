@@ -341,8 +341,18 @@ def _no_answer(prepared: Prepared, failed: httpx.RequestError, timeout_s: float)
     if isinstance(failed, httpx.TimeoutException):
         failure = RequestTimedOut(f"{prepared.url} did not answer within {timeout_s:g} s: {reason}")
     elif isinstance(failed, httpx.TransportError):
-        failure = ConnectionFailed(f"no answer from {prepared.url}: {reason}")
+        failure = ConnectionFailed(f"no answer from {prepared.url}: {reason}{_connection_hint(failed)}")
     else:
         failure = ProtocolError(f"the answer of {prepared.url} cannot be read: {reason}")
     failure.__cause__ = failed
     return failure
+
+
+def _connection_hint(failed: httpx.TransportError) -> str:
+    """The end of a message: what to do if no connection was made. Nothing about TLS: its errors name the cause."""
+    cause: BaseException | None = failed
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return ""
+        cause = cause.__cause__
+    return "; start the server, or correct its address" if isinstance(failed, httpx.ConnectError) else ""

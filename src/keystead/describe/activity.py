@@ -225,7 +225,7 @@ def _set_ip_allowlist(intent: Intent, _: Names) -> ActivityDescription:
 
 
 def _by_parameters(kind: str, intent: Intent, names: Names) -> ActivityDescription:
-    words = kind.replace("_", " ").capitalize()
+    words = kind.replace("_", " ").replace("SUB ORG", "SUB-ORG").capitalize()
     subject = next((repr(intent[member]) for member in _NAME_MEMBERS if isinstance(intent.get(member), str)), "")
     if not subject:
         subject = ", ".join(_known_names(intent, names))

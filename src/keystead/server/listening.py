@@ -111,4 +111,5 @@ def _networks(text: str, name: str) -> tuple[IpNetwork, ...]:
     try:
         return tuple(ipaddress.ip_network(entry) for entry in entries)
     except ValueError as refused:
-        raise SettingsError(f"setting {PREFIX}{name}: {refused}") from None
+        expected = "expected networks such as 10.0.0.0/8, separated by commas"
+        raise SettingsError(f"setting {PREFIX}{name}: {refused}; {expected}") from None

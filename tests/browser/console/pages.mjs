@@ -154,5 +154,21 @@ export async function inspect(page) {
     const found = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).slice(0, 3).join(" ")}`);
     assert.deepEqual(found, [], where);
   }
+  await isWithin(page);
   await page.setViewport(WINDOW);
+}
+
+const BETWEEN = [700, 900, WINDOW.width];
+
+/** At widths between narrow and wide, nothing is wider than the page; in the usual window nothing is wider than its card. */
+async function isWithin(page) {
+  for (const width of BETWEEN) {
+    await page.setViewport({ width, height: WINDOW.height });
+    const tooWide = await page.evaluate((isUsual) => {
+      const isCut = (node) => node.scrollWidth > node.clientWidth + 1;
+      const cards = isUsual ? [...document.querySelectorAll(".card")].filter(isCut).map((card) => card.innerText.slice(0, 80)) : [];
+      return document.documentElement.scrollWidth > innerWidth ? ["the page", ...cards] : cards;
+    }, width === WINDOW.width);
+    assert.deepEqual(tooWide, [], `${await page.evaluate(() => location.hash)} ${width}: wider than its place`);
+  }
 }

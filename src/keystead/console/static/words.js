@@ -7,7 +7,7 @@ export function typeInWords(type) {
 
 /** SOME_NAME is "Some name". @param {string} name */
 export function sentence(name) {
-  const words = name.toLowerCase().replaceAll("_", " ").replace(/\b(api|cidr|ip|otp|id|mfa|url|sms|oidc|uuid)\b/g, (word) => word.toUpperCase());
+  const words = name.toLowerCase().replaceAll("_", " ").replace(/\bsub organization/g, "sub-organization").replace(/\b(api|cidr|ip|otp|id|mfa|url|sms|oidc|uuid)\b/g, (word) => word.toUpperCase());
   return words.replace(/\boauth2?\b/g, (word) => (word === "oauth2" ? "OAuth2" : "OAuth")).replace(/^./, (first) => first.toUpperCase());
 }
 

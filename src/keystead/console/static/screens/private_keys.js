@@ -32,7 +32,7 @@ function PrivateKeyList() {
         { title: "Name", cell: (/** @type {any} */ key) => key.privateKeyName },
         { title: "Curve", cell: (/** @type {any} */ key) => valueInWords(key.curve, "CURVE_"), tight: true },
         { title: "Addresses", cell: (/** @type {any} */ key) => html`<ul>${key.addresses.map((/** @type {any} */ each) => html`<li><${Copy} text=${each.address} short label="address" /></li>`)}</ul>` },
-        { title: "Origin", cell: (/** @type {any} */ key) => html`<${Origin} record=${key} />` },
+        { title: "Secret", cell: (/** @type {any} */ key) => html`<${Origin} record=${key} />` },
         { title: "Created", cell: (/** @type {any} */ key) => html`<${Time} ms=${msOf(key.createdAt)} />`, tight: true },
       ]} />`}<//>`;
 }

@@ -99,11 +99,10 @@ function Passkeys({ user, reload }) {
   const isMe = user.userId === current().userId;
   return html`<${Card} title="Passkeys" flush actions=${isMe ? html`<${AddPasskey} user=${user} reload=${reload} />` : null}>
     ${user.authenticators.length ? html`<${Table} caption="Passkeys" rows=${user.authenticators} idOf=${(/** @type {any} */ each) => each.authenticatorId} columns=${[
-      { title: "Name", cell: (/** @type {any} */ each) => each.authenticatorName },
-      { title: "Model", cell: (/** @type {any} */ each) => each.model },
+      { title: "Name", cell: (/** @type {any} */ each) => html`${each.authenticatorName}<div class="small muted">${each.model}</div>` },
       { title: "Id", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.authenticatorId} short />`, tight: true },
-      { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_authenticators" fields=${{ userId: user.userId, authenticatorIds: each.authenticatorId }} danger>Delete<//>`, tight: true },
       { title: "Added", cell: (/** @type {any} */ each) => html`<${Time} ms=${msOf(each.createdAt)} />`, tight: true },
+      { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_authenticators" fields=${{ userId: user.userId, authenticatorIds: each.authenticatorId }} danger>Delete<//>`, tight: true },
     ]} />` : html`<${Empty} title="No passkey">${isMe ? "With a passkey you can log in and approve on this device." : "Only this user can add a passkey: the user logs in, for example with the file of an API key, and uses “Add a passkey” on this page."}<//>`}
   <//>`;
 }

@@ -35,7 +35,7 @@ function WalletList() {
       columns=${[
         { title: "Name", cell: (/** @type {any} */ wallet) => wallet.walletName },
         { title: "Id", cell: (/** @type {any} */ wallet) => html`<${Copy} text=${wallet.walletId} short />` },
-        { title: "Origin", cell: (/** @type {any} */ wallet) => html`<${Origin} record=${wallet} />` },
+        { title: "Secret", cell: (/** @type {any} */ wallet) => html`<${Origin} record=${wallet} />` },
         { title: "Created", cell: (/** @type {any} */ wallet) => html`<${Time} ms=${msOf(wallet.createdAt)} />`, tight: true },
       ]} />`}<//>`;
 }
