@@ -344,7 +344,7 @@ def test_lint_of_files(tmp_path: Path, terminal: Terminal) -> None:
     assert (warning["code"], warning["message"]) == ("ALLOWS_EVERYTHING", EVERYTHING)
     (tmp_path / "policies.toml").write_text(CAREFUL)
     clean = terminal.run("policy", "lint", str(tmp_path))
-    assert (clean.code, clean.out) == (0, "none\n")
+    assert (clean.code, clean.out) == (0, "No warnings.\n")
     assert json.loads(terminal.run("policy", "lint", str(tmp_path), "--json").out) == []
     (tmp_path / "policies.toml").write_text("policies = ")
     assert terminal.run("policy", "lint", str(tmp_path)).code == 2
