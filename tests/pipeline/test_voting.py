@@ -97,7 +97,7 @@ def test_the_voters_of_an_activity_have_limited_bytes(monkeypatch: pytest.Monkey
     activity = harness.approve("Ben", asked(harness, "Ana"))
     voters = [harness.user(name) for name in ("Ana", "Ben", "Cy")]
     monkeypatch.setattr(vote, "VOTERS_BYTES_MAX", sum(map(voter_bytes, voters)) - 1)
-    with pytest.raises(LimitReached, match=f"the users who have voted on activity {activity.id} have"):
+    with pytest.raises(LimitReached, match=f"have voted on activity {activity.id} and this user have"):
         harness.approve("Cy", activity)
     assert harness.activities()[-1] == activity
     assert harness.approve("Ben", activity) == activity, "an approval that adds nothing"

@@ -15,7 +15,7 @@ CONDITION_STEPS_MAX: Final = 5_000
 """The most steps of evaluating one condition. A condition that takes more is unreadable, and therefore holds."""
 
 STEPS_MAX: Final = 100_000
-"""The most steps of all conditions, and for each item of a batch. They share them equally."""
+"""The most steps of all conditions together, over all items of a batch. The conditions share them equally."""
 
 _CONDITION_STEPS_MIN: Final = 10
 """If the share of a condition is smaller, no condition is evaluated, and all hold."""

@@ -24,7 +24,7 @@ CHARACTERS_MAX: Final = 1_000_000
 character."""
 
 MFA_CHARACTERS_MAX: Final = 200_000
-"""The most characters of the conditions that are compiled for one decision, some 20 MB. Later conditions hold."""
+"""The most characters of MFA conditions that are compiled for one decision: some 20 MB. Later conditions hold."""
 
 _CHARACTERS_PER_ORGANIZATION: Final = 100
 """How many characters an entry of the cache counts besides its expressions: an organization may have no
@@ -40,8 +40,8 @@ class CompiledPolicies(msgspec.Struct, frozen=True):
 
 
 def evaluated_conditions(users: Iterable[User]) -> list[str]:
-    """The texts of the conditions that are compiled and evaluated for a decision in which these users are asked
-    about, in their order."""
+    """The texts of the MFA conditions of these users, in their order, that are compiled and evaluated for a
+    decision."""
     texts, characters = list[str](), 0
     for text in dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies):
         characters += len(text)

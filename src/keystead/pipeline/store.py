@@ -56,9 +56,9 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     `decided_on` is the version of the organization that everything was decided on. The commit succeeds only while
     that is the newest version. An activity of revision 0 is new; a later revision replaces exactly the revision
     before it. `new_votes`: the votes of the activity that are not stored yet. They are stored by user: a later vote
-    of a user replaces the earlier one. `authorized_by`: if the
-    policies of another organization decided, its id and version; this version must be the newest, too. `rows`
-    belong to the organization; each row succeeds only while its previous revision is stored.
+    of a user replaces the earlier one. `authorized_by`: if the policies of another organization decided, its id and
+    version; this version must be the newest, too. `rows` belong to the organization; each row succeeds only while
+    its previous revision is stored.
     """
 
     organization_id: str

@@ -133,8 +133,8 @@ def _check_takes_approval(activity: RecordedActivity, vote: Vote) -> None:
     size = sum(voter_bytes(each.user) for each in (*activity.votes, vote))
     if size > VOTERS_BYTES_MAX:
         raise LimitReached(
-            f"the users who have voted on activity {activity.id} have records of {size} bytes with this user's, "
-            f"and an activity has at most {VOTERS_BYTES_MAX}; submit it again, and let fewer users approve"
+            f"the users who have voted on activity {activity.id} and this user have records of {size} bytes, and "
+            f"an activity takes at most {VOTERS_BYTES_MAX} bytes; submit it again, and let fewer users approve"
         )
 
 
