@@ -1,0 +1,18 @@
+"""The mark of a value that is there and cannot be known.
+
+Here: one type. Not here: what policies make of it (`policies`), which facts have it (`chains`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """Stands where a value would stand that cannot be read from what a caller asks for.
+
+    `reason`: why, in words for the people who read a decision, such as "the accounts of a lookup table are on the
+    chain". No other value, such as an empty text or a zero, stands for something unknown.
+    """
+
+    reason: str
