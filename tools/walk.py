@@ -1,8 +1,7 @@
 """The walk of a request: how many calls, files and frames one request takes on its way through the package.
 
-Here: one development server in this process, five requests, and a table. `python -m tools.walk --calls REQUEST` lists
-the calls of one request instead. Not here: how long a request takes (`bench`).
-"""
+Here: one development server in this process, five requests, and a table. `python -m tools.walk --calls REQUEST`
+lists the calls of one request instead. Not here: how long a request takes (`bench`)."""
 
 from __future__ import annotations
 

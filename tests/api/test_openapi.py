@@ -13,7 +13,7 @@ from keystead.api.catalogue import Operation
 from keystead.api.openapi import openapi_document
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import read_submission
+from keystead.pipeline.submission import read_submission
 
 ALL = list(CATALOGUE)
 SUBMISSIONS = [operation for operation in ALL if isinstance(operation, ActivityOperation)]

@@ -13,7 +13,7 @@ from keystead.api.errors import LimitReached
 from keystead.organizations.limits import Limits
 from keystead.pipeline import effects, organization_queue
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.effects import CHANGES_AT_ONCE
+from keystead.pipeline.changes import CHANGES_AT_ONCE
 from keystead.pipeline.store import Commit
 from keystead.pipeline.time_slices import TimeSlices
 from tests.support.organization_harness import OrganizationHarness, Person

@@ -13,8 +13,8 @@ from keystead.organizations.deletion import deletion_changes
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import apply
 from keystead.pipeline import effects
-from keystead.pipeline.effects import lookups_of, write_of
-from keystead.pipeline.execution_values import ExecutionOutput
+from keystead.pipeline.changes import lookups_of, write_of
+from keystead.pipeline.execution import Output
 from keystead.pipeline.time_slices import TimeSlices
 from tests.support.commit_samples import a_user, an_organization
 
@@ -24,7 +24,7 @@ def test_look_ups_of_a_deleted_organization(more: int, goes_at_once: bool, monke
     organization = an_organization(parent_id=new_id(), users=tuple(a_user(f"user {number}") for number in range(5)))
     lookups = lookups_of(organization, ())
     monkeypatch.setattr(effects, "LOOKUPS_DELETED_AT_ONCE_MAX", len(lookups) - more)
-    output = ExecutionOutput(
+    output = Output(
         result=DeleteSubOrganizationResult(sub_organization_uuid=organization.id),
         changes=deletion_changes(organization, without_export=True),
         attachments=(RemovedOrganizationContents(),),

@@ -25,7 +25,7 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
+from keystead.pipeline.store import Commit, CommitResult, Changes
 from keystead.storage.base import DatabaseStore
 from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, incompressible
 
@@ -62,13 +62,13 @@ class CommitHistory:
 
     def write_of(
         self, activity: RecordedActivity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
-    ) -> OrganizationWrite:
+    ) -> Changes:
         """The organization write of this activity. Look-ups of users are written and deleted with the users."""
         before = self.head
         steps = tuple(one if isinstance(one, Remove) else Put(one) for one in changes)
         self.head = apply(before, steps, Version(before.version.number + 1, activity.id))
         known, found = _users_found(before, steps), _users_found(self.head, steps)
-        return OrganizationWrite(
+        return Changes(
             after=self.head,
             changes=steps,
             attachments=attachments,
@@ -86,7 +86,7 @@ class CommitHistory:
     ) -> Commit:
         """A commit by this organization that creates another: by a user of its own, or as a sign-up, which may not
         bring the credentials of others."""
-        creation = OrganizationWrite(
+        creation = Changes(
             after=child,
             changes=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,

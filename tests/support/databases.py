@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from keystead.organizations.lookups import name_lookup, user_lookups
 from keystead.organizations.organization import Organization, Put, Version, apply, records_of
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
+from keystead.pipeline.store import Commit, CommitResult, Changes
 from keystead.storage import tables
 from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
@@ -68,7 +68,7 @@ class Database(ABC):
     def add_organization(self, organization: Organization) -> None:
         """Another organization, as the activity that creates it writes it."""
         of_users = [found for user in organization.users.values() for found in user_lookups(user)]
-        creation = OrganizationWrite(
+        creation = Changes(
             after=organization,
             changes=tuple(Put(record) for record in records_of(organization)),
             attachments=(),
@@ -88,7 +88,7 @@ class Database(ABC):
         organization = self.organization(organization_id)
         change = Put(replace(organization.profile, features=features))
         after = apply(organization, [change], Version(organization.version.number + 1, "test"))
-        changed = OrganizationWrite(after=after, changes=(change,), attachments=(), lookups_added=frozenset())
+        changed = Changes(after=after, changes=(change,), attachments=(), lookups_added=frozenset())
         self._commit(
             Commit(organization_id=organization_id, decided_on=organization.version, activity=None, write=changed)
         )

@@ -22,7 +22,7 @@ from keystead.organizations.attachments import (
     SealedSecret,
 )
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
+from keystead.pipeline.store import Commit, CommitResult, Changes
 from keystead.signer.local import LocalSigner
 from keystead.storage.base import DatabaseStore
 from tests.support.servers import Installation
@@ -130,7 +130,7 @@ async def _put(
 ) -> None:
     change = Put(record)
     version = Version(organization.version.number + 1, new_id())
-    changed = OrganizationWrite(
+    changed = Changes(
         after=apply(organization, [change], version),
         changes=(change,),
         attachments=attachments,

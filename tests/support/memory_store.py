@@ -35,7 +35,7 @@ from keystead.organizations.lookups import (
 from keystead.organizations.organization import Organization, apply
 from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
+from keystead.pipeline.store import Commit, CommitResult, Changes, Page
 
 Item = TypeVar("Item")
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -108,7 +108,7 @@ class MemoryDatabase:
         follows = before is not None and before.revision == activity.revision - 1
         return CommitResult.COMMITTED if follows else CommitResult.CONFLICT
 
-    def _is_held(self, write: OrganizationWrite) -> bool:
+    def _is_held(self, write: Changes) -> bool:
         """Whether a sub-organization of the same parent has a credential that the write registers."""
         after = write.after
         if after.profile.parent_id is None or write.shares_credentials:
@@ -121,7 +121,7 @@ class MemoryDatabase:
             for held in self.lookups[organization_id]
         )
 
-    def _check_accounts(self, write: OrganizationWrite) -> None:
+    def _check_accounts(self, write: Changes) -> None:
         """Check the unique indexes of accounts: a name once in an organization, a path once in a wallet."""
         held = self.attached_rows(ChangedAccount, write.after.id)
         for one in write.attachments:
@@ -132,7 +132,7 @@ class MemoryDatabase:
                 if _place(one) in [_place(each) for each in others]:
                     raise AlreadyExists("the wallet already has an account of this path")
 
-    def write_organization(self, write: OrganizationWrite) -> None:
+    def write_organization(self, write: Changes) -> None:
         after = write.after
         if (before := self.organizations.get(after.id)) is not None:
             assert after.version.number == before.version.number + 1, "versions have no gaps"

@@ -35,7 +35,7 @@ from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import Identities
-from keystead.pipeline.requests import Liveness, read_submission
+from keystead.pipeline.submission import Liveness, read_submission
 from tests.support.fake_signer import FakeProviders, FakeSigner
 from tests.support.issuers import ISSUER
 from tests.support.memory_store import MemoryDatabase, MemoryStore

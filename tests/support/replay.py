@@ -16,14 +16,14 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.case import Case
 from keystead.pipeline.context import ContextSource, SigningCache, TransactionSettings
-from keystead.pipeline.effects import write_of
+from keystead.pipeline.changes import write_of
 from keystead.pipeline.environment import Environment, PipelineSettings
 from keystead.pipeline.execution import execution_of
-from keystead.pipeline.execution_values import ExecutionOutput
+from keystead.pipeline.execution import Output
 from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.policy_set_cache import CompiledPolicies, PolicySetCache
-from keystead.pipeline.requests import Liveness, recorded_request
+from keystead.pipeline.submission import Liveness, recorded_request
 from keystead.pipeline.time_slices import TimeSlices
 from keystead.policies.policy_set import PolicySet
 from tests.support.fake_signer import FakeProviders, FakeSigner
@@ -55,7 +55,7 @@ async def replayed(
 
 async def _executed(
     activity: RecordedActivity, organization: Organization, first_id: int, limits: Limits, store: MemoryStore
-) -> ExecutionOutput[Wire]:
+) -> Output[Wire]:
     operation = CATALOGUE.of_type(activity.type)
     assert isinstance(operation, ActivityOperation)
     version = operation.version_of(activity.type)
@@ -105,7 +105,7 @@ async def _executed(
     execution = execution_of(case, organization, environment)
     executed = operation.execute(execution, asked)
     output = await executed if inspect.isawaitable(executed) else executed
-    assert isinstance(output, ExecutionOutput)
+    assert isinstance(output, Output)
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [
         (version.result_key, encode(output.result))
     ]

@@ -6,7 +6,6 @@ activity (`pipeline.view`).
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from msgspec import Meta
@@ -20,8 +19,9 @@ from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.pipeline.activity import RecordedActivity, voter_bytes
-from keystead.pipeline.requests import Submission
+from keystead.pipeline.submission import SubmissionBody
 from keystead.pipeline.view import view
+from keystead.primitives.share import pause
 
 
 class GetActivityRequest(QueryRequest, frozen=True):
@@ -44,9 +44,9 @@ async def activity_named(reading: Reading, activity_id: str) -> RecordedActivity
 
 
 async def shown_activity(
-    reading: Reading, activity: RecordedActivity, submission: Submission | None = None
+    reading: Reading, activity: RecordedActivity, body: SubmissionBody | None = None
 ) -> Activity:
-    """The activity as the caller sees it. `submission`: the request that made the activity, if this is its answer.
+    """The activity as the caller sees it. `body`: of the request that made the activity, if this is its answer.
 
     A user of the parent may read the activities of a sub-organization, but may not vote on them.
     """
@@ -55,7 +55,7 @@ async def shown_activity(
     may_vote = lacks_proofs = False
     if activity.status not in FINAL_STATUSES and user_id in reading.organization.users:
         may_vote, lacks_proofs = await open_activities.vote_rights(activity, reading.organization, user_id)
-    return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)
+    return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, body=body)
 
 
 PAGE_BYTES_MAX = 1_048_576
@@ -84,7 +84,7 @@ async def list_activities(reading: Reading, request: ListActivitiesRequest) -> L
     shown_activities = []
     for activity in await _page(reading, request):
         shown_activities.append(await shown_activity(reading, activity))
-        await asyncio.sleep(0)  # deciding what this reader may vote on takes time: other requests run in between
+        await pause()  # to read a long request takes time: other requests run in between
     return ListActivitiesResponse(activities=tuple(shown_activities))
 
 

@@ -5,7 +5,6 @@ Here: the names of the records that a description mentions. Not here: the descri
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -30,6 +29,7 @@ from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import ContextSource
+from keystead.primitives.share import Work
 
 DESCRIBED_AT_ONCE: Final = 50
 """Most activities of one request."""
@@ -91,7 +91,6 @@ async def describe_activities(reading: Reading, request: DescribeActivitiesReque
         if described and size > DESCRIBED_BYTES_MAX:
             break
         described.append(await _describe(reading, activity))
-        await asyncio.sleep(0)  # reading transactions takes time: other requests run in between
     return DescribeActivitiesResponse(activity_descriptions=tuple(described))
 
 
@@ -102,8 +101,9 @@ async def _describe(reading: Reading, activity: RecordedActivity) -> DescribedAc
         policies=_policies(reading.organization, seen),
         interfaces=await _interfaces(reading, seen),
     )
-    organization_id, long_work = reading.organization.id, reading.environment.long_work
-    description = await long_work.run_chain_work(organization_id, lambda: describe_activity(seen, names))
+    description = await reading.environment.share.run(
+        reading.organization.id, Work.TRANSACTION, lambda: describe_activity(seen, names)
+    )
     description = replace(description, facts=await with_holders(reading, description.facts))
     return replace(
         _described_activity(activity.id, description), missing_approvals=await _missing_approvals(reading, activity)
@@ -115,8 +115,10 @@ async def _missing_approvals(reading: Reading, activity: RecordedActivity) -> tu
         return ()
     case = await reading.open_activities.case_of(activity, reading.organization)
     organization, environment = reading.organization, reading.environment
-    return await environment.long_work.run_decision(
-        organization.id, lambda: missing_approvals(case, organization, environment.settings.authorization)
+    return await environment.share.run(
+        organization.id,
+        Work.DECISION,
+        lambda: missing_approvals(case, organization, environment.settings.authorization),
     )
 
 
@@ -168,7 +170,9 @@ async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[
     """The interfaces on record of the contracts that the activity's transaction calls."""
     environment = reading.environment
     try:
-        view = await environment.long_work.run_chain_work(reading.organization.id, lambda: transaction_of(activity))
+        view = await environment.share.run(
+            reading.organization.id, Work.TRANSACTION, lambda: transaction_of(activity)
+        )
     except ServiceError:
         return {}  # its description says why it cannot be read
     if view is None:
@@ -179,6 +183,6 @@ async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[
         store=reading.store,
         transactions=environment.settings.transactions,
         cache=environment.signing_cache,
-        long_work=environment.long_work,
+        share=environment.share,
     )
     return await interfaces_of(source, TransactionType(intent_of(activity)["type"]), view.contracts)

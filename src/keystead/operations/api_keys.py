@@ -21,7 +21,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import Execution, ExecutionWith, Output
 
 AT_ONCE = 20
 """Most API keys that one request may add or delete."""
@@ -57,7 +57,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateApiKeysIntentV2
 )
 def create_api_keys(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiKeysIntentV2
-) -> ExecutionOutput[CreateApiKeysResult]:
+) -> Output[CreateApiKeysResult]:
     """Give a user more keys to stamp with."""
     user = execution.organization.record(Users, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
@@ -68,7 +68,7 @@ def create_api_keys(
     check_public_keys_free(execution.organization, keys)
     check_not_held_by_siblings(execution.context, [key.credential.public_key for key in keys])
     api_keys = with_api_keys(user.api_keys, keys, execution.limits, execution.now_ms)
-    return ExecutionOutput(
+    return Output(
         result=CreateApiKeysResult(api_key_ids=tuple(key.api_key_id for key in keys)),
         changes=(Put(replace(user, api_keys=api_keys, updated_at=now)),),
     )
@@ -84,12 +84,12 @@ class DeleteApiKeysResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_API_KEYS", owner=named_user)
-def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> ExecutionOutput[DeleteApiKeysResult]:
+def delete_api_keys(execution: Execution, intent: DeleteApiKeysIntent) -> Output[DeleteApiKeysResult]:
     """Delete API keys of a user, who must keep a lasting credential."""
     user, removed = without_credentials(
         execution.organization, intent.user_id, API_KEYS, intent.api_key_ids, execution.now_ms
     )
-    return ExecutionOutput(
+    return Output(
         result=DeleteApiKeysResult(api_key_ids=removed),
         changes=(Put(user),),
     )

@@ -20,7 +20,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.api_keys import new_api_key
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.organization import Change, Organization, Put, Remove
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.signer_values import AuthProxyKey
 
 PROXIED_KINDS = (
@@ -90,9 +90,7 @@ class EnableAuthProxyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY")
-async def enable_auth_proxy(
-    execution: Execution, _: EnableAuthProxyIntent
-) -> ExecutionOutput[EnableAuthProxyResult]:
+async def enable_auth_proxy(execution: Execution, _: EnableAuthProxyIntent) -> Output[EnableAuthProxyResult]:
     """Make an authentication proxy. No browser may call it until its configuration names origins."""
     organization = execution.organization
     if organization.profile.parent_id is not None:
@@ -115,7 +113,7 @@ async def enable_auth_proxy(
         AuthProxySettings(app_name=organization.profile.name),
         Timestamp.from_ms(execution.now_ms),
     )
-    return ExecutionOutput(result=EnableAuthProxyResult(user_id=user_id), changes=tuple(map(Put, records)))
+    return Output(result=EnableAuthProxyResult(user_id=user_id), changes=tuple(map(Put, records)))
 
 
 class UpdateAuthProxyConfigResult(Wire, frozen=True):
@@ -125,13 +123,13 @@ class UpdateAuthProxyConfigResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG")
 def update_auth_proxy_config(
     execution: Execution, intent: UpdateAuthProxyConfigIntent
-) -> ExecutionOutput[UpdateAuthProxyConfigResult]:
+) -> Output[UpdateAuthProxyConfigResult]:
     """Change what an authentication proxy does, and for which origins."""
     proxy = proxy_named(execution.organization, intent.config_id)
     changed = replace(
         proxy, settings=changed_settings(proxy.settings, intent), updated_at=Timestamp.from_ms(execution.now_ms)
     )
-    return ExecutionOutput(result=UpdateAuthProxyConfigResult(config_id=proxy.user_id), changes=(Put(changed),))
+    return Output(result=UpdateAuthProxyConfigResult(config_id=proxy.user_id), changes=(Put(changed),))
 
 
 class DisableAuthProxyIntent(RequestStruct, frozen=True):
@@ -145,9 +143,7 @@ class DisableAuthProxyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DISABLE_AUTH_PROXY")
-def disable_auth_proxy(
-    execution: Execution, intent: DisableAuthProxyIntent
-) -> ExecutionOutput[DisableAuthProxyResult]:
+def disable_auth_proxy(execution: Execution, intent: DisableAuthProxyIntent) -> Output[DisableAuthProxyResult]:
     """Delete an authentication proxy, its user and its policy."""
     organization = execution.organization
     proxy = proxy_named(organization, intent.config_id)
@@ -156,7 +152,7 @@ def disable_auth_proxy(
         changes.append(Remove(User, proxy.user_id))
     if proxy.policy_id in organization.policies:
         changes.append(Remove(Policy, proxy.policy_id))
-    return ExecutionOutput(result=DisableAuthProxyResult(), changes=tuple(changes))
+    return Output(result=DisableAuthProxyResult(), changes=tuple(changes))
 
 
 def proxy_named(organization: Organization, config_id: str | None) -> AuthProxy:

@@ -31,7 +31,7 @@ from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import Execution, ExecutionWith, Output
 
 AT_ONCE = 10
 """Most authenticators that one request may add or delete."""
@@ -69,7 +69,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateAuthenticatorsI
 )
 def create_authenticators(
     execution: ExecutionWith[HeldBySiblings], intent: CreateAuthenticatorsIntentV2
-) -> ExecutionOutput[CreateAuthenticatorsResult]:
+) -> Output[CreateAuthenticatorsResult]:
     """Give a user more passkeys, each with its attestation."""
     user = execution.organization.record(Users, intent.user_id)
     now = Timestamp.from_ms(execution.now_ms)
@@ -81,7 +81,7 @@ def create_authenticators(
     added = [authenticator for authenticator, _ in registered]
     check_credential_ids_free(execution.organization, added)
     check_not_held_by_siblings(execution.context, [authenticator.credential_id for authenticator in added])
-    return ExecutionOutput(
+    return Output(
         result=CreateAuthenticatorsResult(
             authenticator_ids=tuple(authenticator.authenticator_id for authenticator in added)
         ),
@@ -123,12 +123,12 @@ class DeleteAuthenticatorsResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_AUTHENTICATORS", owner=named_user)
 def delete_authenticators(
     execution: Execution, intent: DeleteAuthenticatorsIntent
-) -> ExecutionOutput[DeleteAuthenticatorsResult]:
+) -> Output[DeleteAuthenticatorsResult]:
     """Delete passkeys of a user, who must keep a lasting credential."""
     user, removed = without_credentials(
         execution.organization, intent.user_id, AUTHENTICATORS, intent.authenticator_ids, execution.now_ms
     )
-    return ExecutionOutput(
+    return Output(
         result=DeleteAuthenticatorsResult(authenticator_ids=removed),
         changes=(Put(user), *(Remove(Passkey, authenticator_id) for authenticator_id in removed)),
     )

@@ -24,7 +24,7 @@ from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.organization import Put
 from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.organizations.sessions import user_with_email
-from keystead.pipeline.execution_values import Execution
+from keystead.pipeline.execution import Execution
 
 
 class BundleKind(msgspec.Struct, frozen=True, kw_only=True):

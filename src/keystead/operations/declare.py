@@ -147,7 +147,7 @@ def activity(
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
 ) -> Callable[[Declared], Declared]:
-    """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
+    """Declare an activity: a function (Execution, intent) -> Output[result], or a coroutine of that shape.
 
     ActivityOperation describes the parameters. `load_context` is a coroutine (ContextSource, intent) -> T.
     `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `load_context`.

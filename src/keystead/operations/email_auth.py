@@ -18,7 +18,7 @@ from keystead.operations.outgoing_messages import (
     EmailCustomizationParams,
     named_customization,
 )
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.operation import ByParent
 
 _BUNDLE: Final = BundleKind(
@@ -90,7 +90,7 @@ def _from_v1(intent: EmailAuthIntent) -> EmailAuthIntentV3:
     ),
     by_parent=ByParent(),
 )
-async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> ExecutionOutput[EmailAuthResult]:
+async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> Output[EmailAuthResult]:
     """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key."""
     sent = await emailed_bundle(
         execution,
@@ -99,7 +99,7 @@ async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> Executi
         api_key_name=intent.api_key_name,
         invalidate_existing=intent.invalidate_existing,
     )
-    return ExecutionOutput(
+    return Output(
         result=EmailAuthResult(user_id=sent.user_id, api_key_id=sent.api_key_id),
         changes=(sent.change,),
         attachments=(sent.message,),

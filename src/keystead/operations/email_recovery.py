@@ -33,7 +33,7 @@ from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import Execution, ExecutionWith, Output
 from keystead.pipeline.operation import ByParent
 
 _BUNDLE: Final = BundleKind(
@@ -89,10 +89,10 @@ def _from_v1(intent: InitUserEmailRecoveryIntent) -> InitUserEmailRecoveryIntent
 )
 async def init_user_email_recovery(
     execution: Execution, intent: InitUserEmailRecoveryIntentV2
-) -> ExecutionOutput[InitUserEmailRecoveryResult]:
+) -> Output[InitUserEmailRecoveryResult]:
     """Send a user a recovery key by e-mail, sealed to the target key. It replaces an earlier recovery key."""
     sent = await emailed_bundle(execution, intent, _BUNDLE, api_key_name=None, invalidate_existing=True)
-    return ExecutionOutput(
+    return Output(
         result=InitUserEmailRecoveryResult(user_id=sent.user_id),
         changes=(sent.change,),
         attachments=(sent.message,),
@@ -120,9 +120,7 @@ async def _held_by_siblings(source: ForeignSource, intent: RecoverUserIntent) ->
     load_context=_held_by_siblings,
     for_recovery=True,
 )
-def recover_user(
-    execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIntent
-) -> ExecutionOutput[RecoverUserResult]:
+def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIntent) -> Output[RecoverUserResult]:
     """Give the user whose recovery key stamps this a new passkey. The key is deleted."""
     user = execution.organization.record(Users, intent.user_id)
     others = tuple(key for key in user.api_keys if key.credential.type is not _BUNDLE.credential_type)
@@ -137,7 +135,7 @@ def recover_user(
     check_credential_ids_free(execution.organization, [added])
     check_not_held_by_siblings(execution.context, [added.credential_id])
     recovered = replace(user, authenticators=(*user.authenticators, added), api_keys=others, updated_at=now)
-    return ExecutionOutput(
+    return Output(
         result=RecoverUserResult(authenticator_id=(added.authenticator_id,)),
         changes=(Put(recovered), Put(passkey)),
     )

@@ -27,7 +27,7 @@ from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import ExecutionWith, Output
 from keystead.policies.request import ResourceKeywords
 
 KeyT = TypeVar("KeyT", Wallet, PrivateKey)
@@ -61,9 +61,7 @@ def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: S
 
 
 @activity("ACTIVITY_TYPE_EXPORT_WALLET", load_context=_sealed_mnemonic, resources=_wallet_keyword)
-async def export_wallet(
-    execution: ExecutionWith[Sealed], intent: ExportWalletIntent
-) -> ExecutionOutput[ExportWalletResult]:
+async def export_wallet(execution: ExecutionWith[Sealed], intent: ExportWalletIntent) -> Output[ExportWalletResult]:
     """Export a wallet's mnemonic, sealed to the target key."""
     organization = execution.organization
     wallet = organization.record(Wallets, intent.wallet_id)
@@ -75,7 +73,7 @@ async def export_wallet(
         language=intent.language or MnemonicLanguage.ENGLISH,
         target=_target(intent.target_public_key),
     )
-    return ExecutionOutput(
+    return Output(
         result=ExportWalletResult(wallet_id=wallet.wallet_id, export_bundle=bundle),
         changes=() if wallet.exported else (Put(_exported(wallet, execution.now_ms)),),
     )
@@ -122,7 +120,7 @@ def _account_keywords(
 @activity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", load_context=_account_to_export, resources=_account_keywords)
 async def export_wallet_account(
     execution: ExecutionWith[AccountToExport], intent: ExportWalletAccountIntent
-) -> ExecutionOutput[ExportWalletAccountResult]:
+) -> Output[ExportWalletAccountResult]:
     """Export the private key of a wallet account, sealed to the target key."""
     organization, context = execution.organization, execution.context
     account = context.stored.account
@@ -134,11 +132,11 @@ async def export_wallet_account(
     )
     result = ExportWalletAccountResult(address=account.address, export_bundle=bundle)
     if context.stored.exported:
-        return ExecutionOutput(result=result)
+        return Output(result=result)
     # The wallet is written too, so that this conflicts with a change of the account at the same moment.
     wallet = organization.record(Wallets, account.wallet_id)
     path = comparison_form(account.curve, account.path)
-    return ExecutionOutput(
+    return Output(
         result=result,
         changes=(Put(replace(wallet, updated_at=Timestamp.from_ms(execution.now_ms))),),
         attachments=(ChangedAccount(account, path, exported=True),),
@@ -168,7 +166,7 @@ def _private_key_keyword(organization: Organization, intent: ExportPrivateKeyInt
 @activity("ACTIVITY_TYPE_EXPORT_PRIVATE_KEY", load_context=_sealed_private_key, resources=_private_key_keyword)
 async def export_private_key(
     execution: ExecutionWith[Sealed], intent: ExportPrivateKeyIntent
-) -> ExecutionOutput[ExportPrivateKeyResult]:
+) -> Output[ExportPrivateKeyResult]:
     """Export a private key, sealed to the target key."""
     organization = execution.organization
     private_key = organization.record(PrivateKeys, intent.private_key_id)
@@ -178,7 +176,7 @@ async def export_private_key(
         key=standalone_key(private_key, execution.context),
         target=_target(intent.target_public_key),
     )
-    return ExecutionOutput(
+    return Output(
         result=ExportPrivateKeyResult(private_key_id=private_key.private_key_id, export_bundle=bundle),
         changes=() if private_key.exported else (Put(_exported(private_key, execution.now_ms)),),
     )

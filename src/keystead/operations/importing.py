@@ -22,7 +22,7 @@ from keystead.organizations.import_targets import open_targets, removals_of_outd
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.signer_values import ClientMessage
 
 EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
@@ -66,19 +66,19 @@ def check_import_of_submitter(submitter_id: str, intent: _ImportIntent) -> None:
 @activity("ACTIVITY_TYPE_INIT_IMPORT_WALLET", precondition=check_import_of_submitter)
 async def init_import_wallet(
     execution: Execution, intent: InitImportWalletIntent
-) -> ExecutionOutput[InitImportWalletResult]:
+) -> Output[InitImportWalletResult]:
     """Begin the import of a wallet: get a key to seal its mnemonic to, valid for one import within an hour."""
     import_bundle, changes = await _new_import_target(execution, ImportKind.WALLET, intent.user_id)
-    return ExecutionOutput(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
+    return Output(result=InitImportWalletResult(import_bundle=import_bundle), changes=changes)
 
 
 @activity("ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY", precondition=check_import_of_submitter)
 async def init_import_private_key(
     execution: Execution, intent: InitImportPrivateKeyIntent
-) -> ExecutionOutput[InitImportPrivateKeyResult]:
+) -> Output[InitImportPrivateKeyResult]:
     """Begin the import of a private key: get a key to seal it to, valid for one import within an hour."""
     import_bundle, changes = await _new_import_target(execution, ImportKind.PRIVATE_KEY, intent.user_id)
-    return ExecutionOutput(result=InitImportPrivateKeyResult(import_bundle=import_bundle), changes=changes)
+    return Output(result=InitImportPrivateKeyResult(import_bundle=import_bundle), changes=changes)
 
 
 async def _new_import_target(
@@ -112,7 +112,7 @@ class ImportWalletResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_IMPORT_WALLET", precondition=check_import_of_submitter)
-async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> ExecutionOutput[ImportWalletResult]:
+async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Output[ImportWalletResult]:
     """Make a wallet of the mnemonic that the caller sealed to an import target."""
     organization = execution.organization
     normalized_paths = check_new_wallet(execution, intent.wallet_name, intent.accounts)
@@ -134,7 +134,7 @@ async def import_wallet(execution: Execution, intent: ImportWalletIntent) -> Exe
         normalized_paths,
         imported=True,
     )
-    return ExecutionOutput(
+    return Output(
         result=ImportWalletResult(
             wallet_id=wallet_id, addresses=tuple(account.address for account in records.accounts)
         ),
@@ -160,7 +160,7 @@ class ImportPrivateKeyResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_IMPORT_PRIVATE_KEY", precondition=check_import_of_submitter)
 async def import_private_key(
     execution: Execution, intent: ImportPrivateKeyIntent
-) -> ExecutionOutput[ImportPrivateKeyResult]:
+) -> Output[ImportPrivateKeyResult]:
     """Store the private key that the caller sealed to an import target."""
     organization = execution.organization
     organization.private_keys.check_limit(1, execution.limits)
@@ -180,7 +180,7 @@ async def import_private_key(
     private_key = private_key_record(
         execution, private_key_id, intent.private_key_name, intent, import_result.private_key, (), imported=True
     )
-    return ExecutionOutput(
+    return Output(
         result=ImportPrivateKeyResult(private_key_id=private_key_id, addresses=private_key.addresses),
         changes=(Put(private_key), Remove(ImportTarget, import_result.target_id)),
         attachments=(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, import_result.private_key.sealed),),

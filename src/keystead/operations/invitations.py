@@ -17,7 +17,7 @@ from keystead.organizations.kinds.invitations import Invitation, Invitations
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 
 
 class InvitationParams(RequestStruct, frozen=True):
@@ -37,9 +37,7 @@ class CreateInvitationsResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_INVITATIONS")
-def create_invitations(
-    execution: Execution, intent: CreateInvitationsIntent
-) -> ExecutionOutput[CreateInvitationsResult]:
+def create_invitations(execution: Execution, intent: CreateInvitationsIntent) -> Output[CreateInvitationsResult]:
     """Record invitations. Nothing is sent."""
     organization = execution.organization
     organization.invitations.check_limit(len(intent.invitations), execution.limits)
@@ -47,7 +45,7 @@ def create_invitations(
         _new_invitation(execution, params, f"parameters.invitations[{index}]")
         for index, params in enumerate(intent.invitations)
     ]
-    return ExecutionOutput(
+    return Output(
         result=CreateInvitationsResult(invitation_ids=tuple(invitation.id for invitation in invitations)),
         changes=tuple(Put(invitation) for invitation in invitations),
     )
@@ -76,12 +74,10 @@ class DeleteInvitationResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_INVITATION")
-def delete_invitation(
-    execution: Execution, intent: DeleteInvitationIntent
-) -> ExecutionOutput[DeleteInvitationResult]:
+def delete_invitation(execution: Execution, intent: DeleteInvitationIntent) -> Output[DeleteInvitationResult]:
     """Delete an invitation."""
     invitation = execution.organization.record(Invitations, intent.invitation_id)
-    return ExecutionOutput(
+    return Output(
         result=DeleteInvitationResult(invitation_id=invitation.id),
         changes=(Remove(Invitation, invitation.id),),
     )

@@ -20,7 +20,7 @@ from keystead.organizations.ip_allowlists import RULES_MAX, networks_of_rules
 from keystead.organizations.kinds.ip_allowlists import IP_ALLOWLISTS, IpAllowlist, IpAllowlists
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Organization, Put, Remove
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 
 PublicKeyText = Annotated[str, Meta(max_length=200)]
 """The public key of an API key, in hex. Absent or "": the whole organization."""
@@ -45,7 +45,7 @@ class SetIpAllowlistResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_SET_IP_ALLOWLIST")
-def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> ExecutionOutput[SetIpAllowlistResult]:
+def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> Output[SetIpAllowlistResult]:
     """Set from which networks requests to the organization, or with one API key, may come."""
     organization, public_key = (
         _checked_parent(execution.organization),
@@ -81,7 +81,7 @@ def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> Exec
         on_evaluation_error=intent.on_evaluation_error or OnEvaluationError.DENY,
     )
     removed = [Remove(IpAllowlist, key) for key in of_deleted_keys]
-    return ExecutionOutput(result=SetIpAllowlistResult(), changes=(*removed, Put(record)))
+    return Output(result=SetIpAllowlistResult(), changes=(*removed, Put(record)))
 
 
 class RemoveIpAllowlistIntent(RequestStruct, frozen=True):
@@ -93,9 +93,7 @@ class RemoveIpAllowlistResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST")
-def remove_ip_allowlist(
-    execution: Execution, intent: RemoveIpAllowlistIntent
-) -> ExecutionOutput[RemoveIpAllowlistResult]:
+def remove_ip_allowlist(execution: Execution, intent: RemoveIpAllowlistIntent) -> Output[RemoveIpAllowlistResult]:
     """Remove the allow-list of the organization, or of one API key."""
     organization, public_key = (
         _checked_parent(execution.organization),
@@ -104,7 +102,7 @@ def remove_ip_allowlist(
     if public_key not in organization.of(IpAllowlists):
         of_key = f" for API key {json.dumps(public_key)}" if public_key else ""
         raise NotFound(f"organization {organization.id} has no IP allow-list{of_key}")
-    return ExecutionOutput(result=RemoveIpAllowlistResult(), changes=(Remove(IpAllowlist, public_key),))
+    return Output(result=RemoveIpAllowlistResult(), changes=(Remove(IpAllowlist, public_key),))
 
 
 class ShownIpAllowlist(Wire, frozen=True):

@@ -26,7 +26,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import Execution, ExecutionWith, Output
 from keystead.pipeline.operation import ByParent
 from keystead.sessions.key_binding import is_bound
 
@@ -57,7 +57,7 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
 )
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
-) -> ExecutionOutput[StampLoginResult]:
+) -> Output[StampLoginResult]:
     """Start a session of the user whose stamp the request has."""
     session = await begin_login_session(
         execution,
@@ -68,7 +68,7 @@ async def stamp_login(
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return ExecutionOutput(result=StampLoginResult(session=session.token), changes=(session.change,))
+    return Output(result=StampLoginResult(session=session.token), changes=(session.change,))
 
 
 class OauthLoginIntent(RequestStruct, frozen=True):
@@ -124,7 +124,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
-) -> ExecutionOutput[OauthLoginResult]:
+) -> Output[OauthLoginResult]:
     """Start a session of the user that an ID token proves."""
     session = await begin_login_session(
         execution,
@@ -135,11 +135,11 @@ async def oauth_login(
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return ExecutionOutput(result=OauthLoginResult(session=session.token), changes=(session.change,))
+    return Output(result=OauthLoginResult(session=session.token), changes=(session.change,))
 
 
 @activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=ByParent(_user_lookup))
-async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[OauthResult]:
+async def oauth(execution: Execution, intent: OauthIntent) -> Output[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
     user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
     session = await begin_bundle_session(
@@ -155,7 +155,7 @@ async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[Oa
     result = OauthResult(
         user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
     )
-    return ExecutionOutput(result=result, changes=(session.change,))
+    return Output(result=result, changes=(session.change,))
 
 
 def _proven_user(execution: Execution, public_key: str, field: str) -> User:

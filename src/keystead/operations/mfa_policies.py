@@ -24,10 +24,11 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS, Users
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.policies.expression import Expression
 from keystead.policies.policy import mfa_condition_source
 from keystead.policies.syntax import ExpressionRefused
+from keystead.primitives.share import Work
 
 
 class CreateMfaPolicyIntent(RequestStruct, frozen=True):
@@ -48,9 +49,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_MFA_POLICY")
-async def create_mfa_policy(
-    execution: Execution, intent: CreateMfaPolicyIntent
-) -> ExecutionOutput[CreateMfaPolicyResult]:
+async def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Output[CreateMfaPolicyResult]:
     """Add an MFA policy: which further proofs a user's activities need."""
     user = execution.organization.record(Users, intent.user_id)
     check_limit(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
@@ -66,7 +65,7 @@ async def create_mfa_policy(
         created_at=now,
         updated_at=now,
     )
-    return ExecutionOutput(
+    return Output(
         result=CreateMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
         changes=(Put(replace(user, mfa_policies=(*user.mfa_policies, policy), updated_at=now)),),
     )
@@ -91,9 +90,7 @@ class UpdateMfaPolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY")
-async def update_mfa_policy(
-    execution: Execution, intent: UpdateMfaPolicyIntent
-) -> ExecutionOutput[UpdateMfaPolicyResult]:
+async def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Output[UpdateMfaPolicyResult]:
     """Change an MFA policy."""
     user = execution.organization.record(Users, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
@@ -116,7 +113,7 @@ async def update_mfa_policy(
         updated_at=now,
     )
     policies = tuple(changed if other is policy else other for other in user.mfa_policies)
-    return ExecutionOutput(
+    return Output(
         result=UpdateMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
         changes=(Put(replace(user, mfa_policies=policies, updated_at=now)),),
     )
@@ -132,15 +129,13 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_MFA_POLICY")
-def delete_mfa_policy(
-    execution: Execution, intent: DeleteMfaPolicyIntent
-) -> ExecutionOutput[DeleteMfaPolicyResult]:
+def delete_mfa_policy(execution: Execution, intent: DeleteMfaPolicyIntent) -> Output[DeleteMfaPolicyResult]:
     """Delete an MFA policy."""
     user = execution.organization.record(Users, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
     policies = tuple(other for other in user.mfa_policies if other is not policy)
     now = Timestamp.from_ms(execution.now_ms)
-    return ExecutionOutput(
+    return Output(
         result=DeleteMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
         changes=(Put(replace(user, mfa_policies=policies, updated_at=now)),),
     )
@@ -205,8 +200,12 @@ async def _checked_condition(condition: str, others: Iterable[MfaPolicy], execut
     check_limit(have, len(condition), MFA_POLICY_CHARACTERS, execution.limits)
     try:
         if condition:
-            async with execution.long_work.compiling(execution.organization.id, len(condition)):
-                Expression(mfa_condition_source(condition))
+            await execution.share.run(
+                execution.organization.id,
+                Work.COMPILING,
+                lambda: Expression(mfa_condition_source(condition)),
+                len(condition),
+            )
     except ExpressionRefused as refused:
         raise InvalidRequest(f"invalid mfa policy condition: {refused}") from None
     return condition

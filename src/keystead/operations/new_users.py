@@ -6,6 +6,7 @@ Not here: the operations (`users`, `sub_organizations`), the rules of each crede
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from keystead.api.enums import TagType
 from keystead.api.parameters import OauthProviderParamsV2
@@ -30,7 +31,8 @@ from keystead.organizations.oauth_providers import (
 from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_can_authenticate
-from keystead.pipeline.execution_values import Execution
+from keystead.pipeline.execution import Execution
+from keystead.primitives.share import Work
 
 
 def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field: str) -> dict[str, str]:
@@ -57,11 +59,11 @@ async def added_users(
     """
     organization = execution.organization
     organization.users.check_limit(len(requested), execution.limits)
-    passkeys_count = sum(len(user.authenticators) for user in requested)
     added = []
     for index, params in enumerate(requested):
-        async with execution.long_work.verifying_passkeys(organization.id, passkeys_count):
-            added.append(_new_user(execution, params, f"{field}[{index}]", by_parent=by_parent))
+        new_user = partial(_new_user, execution, params, f"{field}[{index}]", by_parent=by_parent)
+        passkeys_count = len(params.authenticators)
+        added.append(await execution.share.run(organization.id, Work.PASSKEYS, new_user, passkeys_count))
     users = [user for user, _ in added]
     keys = [key for user in users for key in user.api_keys]
     authenticators = [authenticator for user in users for authenticator in user.authenticators]

@@ -24,7 +24,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWithOAuth2, OutputWithoutChanges
+from keystead.pipeline.execution import Execution, ExecutionWithOAuth2, Output, OutputWithoutChanges
 from keystead.pipeline.ports import AuthorizationCode
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 
@@ -52,7 +52,7 @@ class CreateOauth2CredentialResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_OAUTH2_CREDENTIAL")
 async def create_oauth2_credential(
     execution: Execution, intent: CreateOauth2CredentialIntent
-) -> ExecutionOutput[CreateOauth2CredentialResult]:
+) -> Output[CreateOauth2CredentialResult]:
     """Store the client id and the encrypted client secret of an application at an OAuth 2.0 provider."""
     organization = execution.organization
     organization.oauth2_credentials.check_limit(1, execution.limits)
@@ -68,7 +68,7 @@ async def create_oauth2_credential(
         created_at=now,
         updated_at=now,
     )
-    return ExecutionOutput(
+    return Output(
         result=CreateOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),
         changes=(Put(credential),),
     )
@@ -88,7 +88,7 @@ class UpdateOauth2CredentialResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL")
 async def update_oauth2_credential(
     execution: Execution, intent: UpdateOauth2CredentialIntent
-) -> ExecutionOutput[UpdateOauth2CredentialResult]:
+) -> Output[UpdateOauth2CredentialResult]:
     """Replace the provider, client id and encrypted client secret of a credential."""
     credential = execution.organization.record(Oauth2Credentials, intent.oauth2_credential_id)
     _check_free(execution.organization, intent.provider, intent.client_id, credential.oauth2_credential_id)
@@ -100,7 +100,7 @@ async def update_oauth2_credential(
         encrypted_client_secret=intent.encrypted_client_secret,
         updated_at=Timestamp.from_ms(execution.now_ms),
     )
-    return ExecutionOutput(
+    return Output(
         result=UpdateOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),
         changes=(Put(changed),),
     )
@@ -117,10 +117,10 @@ class DeleteOauth2CredentialResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_OAUTH2_CREDENTIAL")
 def delete_oauth2_credential(
     execution: Execution, intent: DeleteOauth2CredentialIntent
-) -> ExecutionOutput[DeleteOauth2CredentialResult]:
+) -> Output[DeleteOauth2CredentialResult]:
     """Delete a credential. It cannot be used for logins afterwards."""
     credential = execution.organization.record(Oauth2Credentials, intent.oauth2_credential_id)
-    return ExecutionOutput(
+    return Output(
         result=DeleteOauth2CredentialResult(oauth2_credential_id=credential.oauth2_credential_id),
         changes=(Remove(Oauth2Credential, credential.oauth2_credential_id),),
     )

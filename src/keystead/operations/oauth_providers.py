@@ -31,7 +31,7 @@ from keystead.organizations.oauth_providers import (
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import Execution, ExecutionWith, Output
 from keystead.pipeline.operation import ByParent
 
 AT_ONCE = 10
@@ -81,7 +81,7 @@ async def _client_ids(source: ForeignSource, _: CreateOauthProvidersIntentV2) ->
 )
 def create_oauth_providers(
     execution: ExecutionWith[frozenset[str]], intent: CreateOauthProvidersIntentV2
-) -> ExecutionOutput[CreateOauthProvidersResultV2]:
+) -> Output[CreateOauthProvidersResultV2]:
     """Attach identities of OpenID Connect issuers to a user.
 
     An identity of Google verifies the user's e-mail address. A user of the parent may attach only identities of
@@ -95,7 +95,7 @@ def create_oauth_providers(
     providers = new_oauth_providers(intent.oauth_providers, execution.identities, execution.new_id, now, _FIELD)
     check_identities_free(execution.organization, providers)
     all_providers = with_oauth_providers(user.oauth_providers, providers, execution.limits)
-    return ExecutionOutput(
+    return Output(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),
         changes=(
             Put(replace(user, oauth_providers=all_providers, updated_at=now)),
@@ -132,12 +132,12 @@ class DeleteOauthProvidersResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS", owner=named_user)
 def delete_oauth_providers(
     execution: Execution, intent: DeleteOauthProvidersIntent
-) -> ExecutionOutput[DeleteOauthProvidersResult]:
+) -> Output[DeleteOauthProvidersResult]:
     """Remove OAuth identities from a user. The user must keep a credential that does not expire."""
     user, removed = without_credentials(
         execution.organization, intent.user_id, OAUTH_PROVIDERS, intent.provider_ids, execution.now_ms
     )
-    return ExecutionOutput(
+    return Output(
         result=DeleteOauthProvidersResult(provider_ids=removed),
         changes=(Put(user),),
     )

@@ -21,7 +21,7 @@ from keystead.organizations.organization import Put, apply
 from keystead.organizations.root_quorum import new_quorum
 from keystead.organizations.users import check_can_authenticate
 from keystead.organizations.webhook_addresses import check_url
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 
 _ORIGIN = re.compile(r"https://[^/\s]+|http://localhost(:[0-9]{1,5})?|(android|ios):\S+")
 
@@ -38,10 +38,10 @@ class UpdateOrganizationNameResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME")
 def update_organization_name(
     execution: Execution, intent: UpdateOrganizationNameIntent
-) -> ExecutionOutput[UpdateOrganizationNameResult]:
+) -> Output[UpdateOrganizationNameResult]:
     """Rename the organization."""
     organization = execution.organization
-    return ExecutionOutput(
+    return Output(
         result=UpdateOrganizationNameResult(
             organization_id=organization.id, organization_name=intent.organization_name
         ),
@@ -59,15 +59,13 @@ class UpdateRootQuorumResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_ROOT_QUORUM")
-def update_root_quorum(
-    execution: Execution, intent: UpdateRootQuorumIntent
-) -> ExecutionOutput[UpdateRootQuorumResult]:
+def update_root_quorum(execution: Execution, intent: UpdateRootQuorumIntent) -> Output[UpdateRootQuorumResult]:
     """Set the members of the root quorum and its threshold."""
     organization = execution.organization
     quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, "parameters")
     for user_id in quorum.user_ids:
         check_can_authenticate(organization.users[user_id], organization, "parameters.userIds")
-    return ExecutionOutput(
+    return Output(
         result=UpdateRootQuorumResult(), changes=(Put(replace(organization.profile, root_quorum=quorum)),)
     )
 
@@ -84,7 +82,7 @@ class SetOrganizationFeatureResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE")
 def set_organization_feature(
     execution: Execution, intent: SetOrganizationFeatureIntent
-) -> ExecutionOutput[SetOrganizationFeatureResult]:
+) -> Output[SetOrganizationFeatureResult]:
     """Add a feature, or change its value."""
     profile, value = execution.organization.profile, intent.value or ""
     if intent.name is FeatureName.WEBAUTHN_ORIGINS:
@@ -97,7 +95,7 @@ def set_organization_feature(
     if intent.name is FeatureName.WEBHOOK and value:
         check_url(value, execution.webhooks.networks, "parameters.value")
     features = {**profile.features, intent.name.value: value}
-    return ExecutionOutput(
+    return Output(
         result=SetOrganizationFeatureResult(features=shown_features(features)),
         changes=(Put(replace(profile, features=features)),),
     )
@@ -114,7 +112,7 @@ class RemoveOrganizationFeatureResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE")
 def remove_organization_feature(
     execution: Execution, intent: RemoveOrganizationFeatureIntent
-) -> ExecutionOutput[RemoveOrganizationFeatureResult]:
+) -> Output[RemoveOrganizationFeatureResult]:
     """Remove a feature. This is refused if a user could not log in without it."""
     organization = execution.organization
     if intent.name.value not in organization.profile.features:
@@ -124,6 +122,6 @@ def remove_organization_feature(
     after = apply(organization, [Put(profile)], organization.version)
     for user in organization.users.in_order():
         check_can_authenticate(user, after, "parameters.name")
-    return ExecutionOutput(
+    return Output(
         result=RemoveOrganizationFeatureResult(features=shown_features(features)), changes=(Put(profile),)
     )

@@ -47,7 +47,7 @@ from keystead.organizations.verified_contacts import (
     users_with_contact,
 )
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith, RefusalWithRows
+from keystead.pipeline.execution import ExecutionWith, Output, RefusalWithRows
 from keystead.pipeline.operation import ByParent
 from keystead.sessions.verification_tokens import claimed_contact
 
@@ -140,9 +140,7 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
     load_context=_login_context,
     by_parent=ByParent(_user_lookup),
 )
-async def otp_login(
-    execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2
-) -> ExecutionOutput[OtpLoginResult]:
+async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2) -> Output[OtpLoginResult]:
     """Start a session of the user whose contact a verification token proves."""
     organization = execution.organization
     token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
@@ -158,7 +156,7 @@ async def otp_login(
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return ExecutionOutput(
+    return Output(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *changes_for_verified_contact(organization, user, token.otp_type)),
         attachments=used_token_rows(token, intent.client_signature),
@@ -172,7 +170,7 @@ async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode
 @activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=ByParent())
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
-) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:
+) -> Output[OtpAuthResult] | RefusalWithRows:
     """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
     organization = execution.organization
     code = usable_code(execution, execution.context, "auth")
@@ -189,7 +187,7 @@ async def otp_auth(
         expiration_seconds=intent.expiration_seconds,
         invalidate_existing=intent.invalidate_existing,
     )
-    return ExecutionOutput(
+    return Output(
         result=OtpAuthResult(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),

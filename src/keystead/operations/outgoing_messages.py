@@ -17,7 +17,7 @@ from keystead.delivery.message import Message
 from keystead.delivery.templates import EmailContent
 from keystead.organizations.contacts import check_email
 from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
-from keystead.pipeline.execution_values import Execution
+from keystead.pipeline.execution import Execution
 
 MessageUrl = Annotated[str, Meta(max_length=2_048)]
 TemplateVariables = Annotated[str, Meta(max_length=8_192)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta
@@ -17,8 +18,9 @@ from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS, Policies
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.policies.policy import characters_of, check_policy
+from keystead.primitives.share import Work
 
 AT_ONCE = 100
 """Most policies that one request may make or delete."""
@@ -42,10 +44,10 @@ class CreatePolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_POLICY_V3")
-async def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> ExecutionOutput[CreatePolicyResult]:
+async def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> Output[CreatePolicyResult]:
     """Add a policy."""
     (policy,) = await _new_policies(execution, {"parameters": intent})
-    return ExecutionOutput(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
+    return Output(result=CreatePolicyResult(policy_id=policy.policy_id), changes=(Put(policy),))
 
 
 class CreatePoliciesIntent(RequestStruct, frozen=True):
@@ -57,13 +59,11 @@ class CreatePoliciesResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_POLICIES")
-async def create_policies(
-    execution: Execution, intent: CreatePoliciesIntent
-) -> ExecutionOutput[CreatePoliciesResult]:
+async def create_policies(execution: Execution, intent: CreatePoliciesIntent) -> Output[CreatePoliciesResult]:
     """Add several policies, all or none."""
     by_field = {f"parameters.policies[{index}]": requested for index, requested in enumerate(intent.policies)}
     policies = await _new_policies(execution, by_field)
-    return ExecutionOutput(
+    return Output(
         result=CreatePoliciesResult(policy_ids=tuple(policy.policy_id for policy in policies)),
         changes=tuple(Put(policy) for policy in policies),
     )
@@ -103,8 +103,8 @@ async def _check_policies(policies: Sequence[Policy], others: Iterable[Policy], 
     have, adding = sum(map(characters_of, others)), sum(map(characters_of, policies))
     check_limit(have, adding, POLICY_CHARACTERS, execution.limits)
     for policy in policies:
-        async with execution.long_work.compiling(execution.organization.id, characters_of(policy)):
-            check_policy(policy)
+        check = partial(check_policy, policy)
+        await execution.share.run(execution.organization.id, Work.COMPILING, check, characters_of(policy))
 
 
 class UpdatePolicyIntentV2(RequestStruct, frozen=True):
@@ -147,9 +147,7 @@ def _from_v1(intent: UpdatePolicyIntent) -> UpdatePolicyIntentV2:
     "ACTIVITY_TYPE_UPDATE_POLICY_V2",
     accepts=(older("ACTIVITY_TYPE_UPDATE_POLICY", _from_v1, result_key="updatePolicyResult"),),
 )
-async def update_policy(
-    execution: Execution, intent: UpdatePolicyIntentV2
-) -> ExecutionOutput[UpdatePolicyResultV2]:
+async def update_policy(execution: Execution, intent: UpdatePolicyIntentV2) -> Output[UpdatePolicyResultV2]:
     """Change a policy."""
     organization = execution.organization
     policy = organization.record(Policies, intent.policy_id)
@@ -167,7 +165,7 @@ async def update_policy(
     )
     others = [other for other in organization.policies.values() if other is not policy]
     await _check_policies((changed,), others, execution)
-    return ExecutionOutput(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
+    return Output(result=UpdatePolicyResultV2(policy_id=policy.policy_id), changes=(Put(changed),))
 
 
 class DeletePolicyIntent(RequestStruct, frozen=True):
@@ -179,10 +177,10 @@ class DeletePolicyResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_POLICY")
-def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> ExecutionOutput[DeletePolicyResult]:
+def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> Output[DeletePolicyResult]:
     """Delete a policy."""
     policy = execution.organization.record(Policies, intent.policy_id)
-    return ExecutionOutput(
+    return Output(
         result=DeletePolicyResult(policy_id=policy.policy_id), changes=(Remove(Policy, policy.policy_id),)
     )
 
@@ -196,12 +194,12 @@ class DeletePoliciesResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_POLICIES")
-def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> ExecutionOutput[DeletePoliciesResult]:
+def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> Output[DeletePoliciesResult]:
     """Delete several policies, all or none."""
     deleted_ids = tuple(dict.fromkeys(intent.policy_ids))
     for policy_id in deleted_ids:
         execution.organization.record(Policies, policy_id)
-    return ExecutionOutput(
+    return Output(
         result=DeletePoliciesResult(policy_ids=deleted_ids),
         changes=tuple(Remove(Policy, policy_id) for policy_id in deleted_ids),
     )

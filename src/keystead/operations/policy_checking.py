@@ -5,6 +5,7 @@ Not here: the checks (`policies.expression`), the warnings (`policies.linting`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Final, assert_never
 
 from msgspec import Meta
@@ -19,6 +20,7 @@ from keystead.policies.namespaces import KEYWORDS
 from keystead.policies.policy import sources_of
 from keystead.policies.syntax import ExpressionRefused
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.primitives.share import Work
 
 CheckedText = Annotated[str, Meta(max_length=10_000)]
 
@@ -60,8 +62,9 @@ async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPo
     problems = []
     for source in sources_of(policy).given:
         try:
-            async with environment.long_work.compiling(reading.organization.id, len(source.text)):
-                Expression(source)
+            await environment.share.run(
+                reading.organization.id, Work.COMPILING, partial(Expression, source), len(source.text)
+            )
         except ExpressionRefused as refused:
             line, column = refused.place
             problems.append(

@@ -6,6 +6,7 @@ Not here: the parts of one expression (`policies.explanation`), the outcomes on 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, assert_never
 
 from keystead.api.identifiers import Uuid
@@ -20,6 +21,7 @@ from keystead.policies.explanation import Part, explain
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import sources_of
 from keystead.policies.request import AuthorizationRequest, condition_values, consensus_values, time_values
+from keystead.primitives.share import Work
 
 
 class ExplainPolicyRequest(QueryRequest, frozen=True):
@@ -78,13 +80,13 @@ async def explain_policy(reading: Reading, request: ExplainPolicyRequest) -> Exp
     activity = await activity_named(reading, request.activity_id)
     policy = organization.record(Policies, request.policy_id)
     authorization = await authorization_request_for(reading, activity)
-    long_work = reading.environment.long_work
+    share = reading.environment.share
     explained = []
     for source in sources_of(policy).given:
         items = authorization.items() if source.clause is Clause.CONDITION else [authorization]
         for number, item in enumerate(items, 1):
-            async with long_work.turn(organization.id):  # an explanation may take some 100 ms
-                parts = explain(source, _values(source.clause, item))
+            explained_parts = partial(explain, source, _values(source.clause, item))
+            parts = await share.run(organization.id, Work.EXPLANATION, explained_parts)
             clause = ExplainedClause(
                 clause=source.clause,
                 parts=tuple(map(_explained_part, parts)),

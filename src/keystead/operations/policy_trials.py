@@ -6,7 +6,6 @@ check of its expressions (`policy_checking`), the evaluation (`policies.evaluato
 
 from __future__ import annotations
 
-import asyncio
 import time
 from functools import partial
 from typing import Annotated, Final
@@ -31,6 +30,7 @@ from keystead.policies.policy import CompiledPolicy, characters_of
 from keystead.policies.policy import check_policy as check_expressions
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.policies.request import AuthorizationRequest
+from keystead.primitives.share import Work
 
 TRIED_AT_ONCE: Final = 50
 """Most activities of one request."""
@@ -91,7 +91,7 @@ async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyRe
     for an activity or policy that is not there.
     """
     sets = await _policy_sets(reading, request)
-    decided = partial(reading.environment.long_work.run_decision, reading.organization.id)
+    decided = partial(reading.environment.share.run, reading.organization.id, Work.DECISION)
     tried: list[TriedActivity] = []
     size, seconds = 0, 0.0
     for activity_id in dict.fromkeys(request.activity_ids):
@@ -104,16 +104,20 @@ async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyRe
         outcome, took_s = await decided(partial(_timed_trial, activity_id, trial_request, saved_request, sets))
         tried.append(outcome)
         seconds += took_s
-        await asyncio.sleep(0)  # reading transactions and evaluating takes time: other requests run in between
     return TryPolicyResponse(tried_activities=tuple(tried))
 
 
 async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySets:
     policy = unsaved_policy(reading, request)
     environment = reading.environment
-    async with environment.long_work.compiling(reading.organization.id, 2 * characters_of(policy)):
+
+    def compiled_alone() -> PolicySet:
         check_expressions(policy)
-        alone = policy_set([policy], Expression)
+        return policy_set([policy], Expression)
+
+    alone = await environment.share.run(
+        reading.organization.id, Work.COMPILING, compiled_alone, 2 * characters_of(policy)
+    )
     (compiled,) = alone.policies
     saved = (await environment.policy_sets.of(reading.organization)).policy_set
     if request.policy_id is None:

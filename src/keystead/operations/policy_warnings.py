@@ -5,7 +5,6 @@ Not here: the warnings (`policies.linting`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 
 from keystead.api.enums import TagType
@@ -14,7 +13,6 @@ from keystead.api.records import Policy, Wire
 from keystead.operations.declare import Reading, query
 from keystead.organizations.organization import Organization
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.long_work import LONG_S
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 
@@ -77,14 +75,7 @@ async def warnings_of(
         policy_ids,
         [user.mfa_policies for user in organization.users.values() if user.mfa_policies],
     )
-    is_done = False
-    while not is_done:
-        async with environment.long_work.turn(organization.id):
-            until_s = time.thread_time() + LONG_S
-            while not is_done and time.thread_time() < until_s:
-                warnings = next(steps, None)
-                is_done = warnings is None
-                collected += warnings or ()
+    await environment.share.each(organization.id, collected.extend, steps)
     return collected
 
 

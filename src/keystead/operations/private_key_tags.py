@@ -13,7 +13,7 @@ from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Tag, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.tagging import PRIVATE_KEYS, created_tag, deleted_tags, tags_of_type, updated_tag
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 
 
 class CreatePrivateKeyTagIntent(RequestStruct, frozen=True):
@@ -29,12 +29,12 @@ class CreatePrivateKeyTagResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_PRIVATE_KEY_TAG")
 def create_private_key_tag(
     execution: Execution, intent: CreatePrivateKeyTagIntent
-) -> ExecutionOutput[CreatePrivateKeyTagResult]:
+) -> Output[CreatePrivateKeyTagResult]:
     """Create a tag and give it to private keys."""
     tag, private_key_ids, changes = created_tag(
         execution, PRIVATE_KEYS, intent.private_key_tag_name, "parameters.privateKeyTagName", intent.private_key_ids
     )
-    return ExecutionOutput(
+    return Output(
         result=CreatePrivateKeyTagResult(private_key_tag_id=tag.tag_id, private_key_ids=private_key_ids),
         changes=changes,
     )
@@ -54,7 +54,7 @@ class UpdatePrivateKeyTagResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_PRIVATE_KEY_TAG")
 def update_private_key_tag(
     execution: Execution, intent: UpdatePrivateKeyTagIntent
-) -> ExecutionOutput[UpdatePrivateKeyTagResult]:
+) -> Output[UpdatePrivateKeyTagResult]:
     """Rename a tag, give it to private keys, take it from private keys."""
     changes = updated_tag(
         execution,
@@ -64,9 +64,7 @@ def update_private_key_tag(
         (intent.add_private_key_ids, "addPrivateKeyIds"),
         (intent.remove_private_key_ids, "removePrivateKeyIds"),
     )
-    return ExecutionOutput(
-        result=UpdatePrivateKeyTagResult(private_key_tag_id=intent.private_key_tag_id), changes=changes
-    )
+    return Output(result=UpdatePrivateKeyTagResult(private_key_tag_id=intent.private_key_tag_id), changes=changes)
 
 
 class DeletePrivateKeyTagsIntent(RequestStruct, frozen=True):
@@ -83,10 +81,10 @@ class DeletePrivateKeyTagsResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS")
 def delete_private_key_tags(
     execution: Execution, intent: DeletePrivateKeyTagsIntent
-) -> ExecutionOutput[DeletePrivateKeyTagsResult]:
+) -> Output[DeletePrivateKeyTagsResult]:
     """Delete tags and take them from their keys. A policy that names one no longer matches a key by it."""
     tag_ids, private_key_ids, changes = deleted_tags(execution, PRIVATE_KEYS, intent.private_key_tag_ids)
-    return ExecutionOutput(
+    return Output(
         result=DeletePrivateKeyTagsResult(private_key_tag_ids=tag_ids, private_key_ids=private_key_ids),
         changes=changes,
     )

@@ -19,7 +19,7 @@ from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.organization import Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.signer_values import NewPrivateKey
 
 KEYS_AT_ONCE = 100
@@ -72,7 +72,7 @@ def _as_v1(result: CreatePrivateKeysResultV2) -> CreatePrivateKeysResult:
 )
 async def create_private_keys(
     execution: Execution, intent: CreatePrivateKeysIntentV2
-) -> ExecutionOutput[CreatePrivateKeysResultV2]:
+) -> Output[CreatePrivateKeysResultV2]:
     """Make private keys, which are stored sealed, each with its addresses."""
     organization, requested = execution.organization, intent.private_keys
     organization.private_keys.check_limit(len(requested), execution.limits)
@@ -101,7 +101,7 @@ async def create_private_keys(
             )
         )
         secrets.append(SealedSecret(private_key_id, PRIVATE_KEY_PURPOSE, new_key.sealed))
-    return ExecutionOutput(
+    return Output(
         result=CreatePrivateKeysResultV2(
             private_keys=tuple(PrivateKeyResult(key.private_key_id, key.addresses) for key in keys)
         ),
@@ -171,9 +171,7 @@ class DeletePrivateKeysResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_PRIVATE_KEYS")
-def delete_private_keys(
-    execution: Execution, intent: DeletePrivateKeysIntent
-) -> ExecutionOutput[DeletePrivateKeysResult]:
+def delete_private_keys(execution: Execution, intent: DeletePrivateKeysIntent) -> Output[DeletePrivateKeysResult]:
     """Delete private keys, all or none. They cannot be recovered."""
     organization = execution.organization
     keys = [organization.record(PrivateKeys, key_id) for key_id in dict.fromkeys(intent.private_key_ids)]
@@ -184,7 +182,7 @@ def delete_private_keys(
         machine_code="PRIVATE_KEY_NOT_EXPORTED",
     )
     deleted_ids = tuple(key.private_key_id for key in keys)
-    return ExecutionOutput(
+    return Output(
         result=DeletePrivateKeysResult(private_key_ids=deleted_ids),
         changes=tuple(Remove(PrivateKey, key_id) for key_id in deleted_ids),
         attachments=tuple(SealedSecret.removal(key_id, PRIVATE_KEY_PURPOSE) for key_id in deleted_ids),

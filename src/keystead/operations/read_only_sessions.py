@@ -19,7 +19,7 @@ from keystead.operations.owners import submitting_user
 from keystead.organizations.kinds.read_only_sessions import READ_ONLY_SESSIONS, ReadOnlySession
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 
 SESSION_SECONDS: Final = 3_600
 """How long a read-only session is valid."""
@@ -43,7 +43,7 @@ class CreateReadOnlySessionResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION", owner=submitting_user, before_session=True)
 def create_read_only_session(
     execution: Execution, _: CreateReadOnlySessionIntent
-) -> ExecutionOutput[CreateReadOnlySessionResult]:
+) -> Output[CreateReadOnlySessionResult]:
     """Start a session of the submitter that is valid for queries only."""
     organization = execution.organization
     user = organization.record(Users, execution.submitter_id)
@@ -69,7 +69,7 @@ def create_read_only_session(
         session=text,
         session_expiry=str(session.expires_at_ms // 1000),
     )
-    return ExecutionOutput(
+    return Output(
         result=result,
         recorded_result=replace(result, session=""),
         changes=(*[Remove(ReadOnlySession, held.digest) for held in ended], Put(session)),

@@ -16,7 +16,7 @@ from keystead.operations.declare import activity, older
 from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.sessions import user_with_email
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.operation import THE_SUBMITTER, ByParent
 
 
@@ -81,7 +81,7 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str | None:
 )
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2
-) -> ExecutionOutput[CreateReadWriteSessionResultV2]:
+) -> Output[CreateReadWriteSessionResultV2]:
     """Start a session of a user, with a new key that only the holder of the target key can open."""
     organization = execution.organization
     if isinstance(intent, _ByEmail):
@@ -103,7 +103,7 @@ async def create_read_write_session(
         expiration_seconds=intent.expiration_seconds,
         invalidate_existing=intent.invalidate_existing,
     )
-    return ExecutionOutput(
+    return Output(
         result=CreateReadWriteSessionResultV2(
             organization_id=organization.id,
             organization_name=organization.profile.name,

@@ -27,7 +27,7 @@ from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.secrets import SECRET_BYTES, Secret, Secrets
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import Execution, ExecutionWith, Output
 from keystead.pipeline.signer_values import ClientMessage
 from keystead.policies.request import ResourceKeywords
 
@@ -57,7 +57,7 @@ class InitImportSecretsResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_INIT_IMPORT_SECRETS")
 async def init_import_secrets(
     execution: Execution, intent: InitImportSecretsIntent
-) -> ExecutionOutput[InitImportSecretsResult]:
+) -> Output[InitImportSecretsResult]:
     """Begin the import of secrets: get keys to seal them to, each valid for one secret within an hour."""
     organization, user_id, kind = execution.organization, execution.submitter_id, ImportKind.SECRET
     messages: list[str] = []
@@ -83,7 +83,7 @@ async def init_import_secrets(
             )
         )
     removed = removals_of_outdated(organization, user_id, kind, execution.now_ms, adding=len(targets))
-    return ExecutionOutput(
+    return Output(
         result=InitImportSecretsResult(enclave_target_messages=tuple(messages)),
         changes=(*removed, *map(Put, targets)),
     )
@@ -117,7 +117,7 @@ class ImportSecretsResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_IMPORT_SECRETS")
-async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> ExecutionOutput[ImportSecretsResult]:
+async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> Output[ImportSecretsResult]:
     """Store the secrets that the caller sealed to import targets, all or none."""
     organization, now_ms = execution.organization, execution.now_ms
     known = organization.of(Secrets)
@@ -150,7 +150,7 @@ async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> E
         )
         changes += [Put(secret), Remove(ImportTarget, target.id)]
         sealed.append(SealedSecret(secret.id, SECRET_PURPOSE, value))
-    return ExecutionOutput(
+    return Output(
         result=ImportSecretsResult(secret_ids=tuple(secret.record_id for secret in sealed)),
         changes=tuple(changes),
         attachments=tuple(sealed),
@@ -223,7 +223,7 @@ def _exported_keywords(
 @activity("ACTIVITY_TYPE_EXPORT_SECRETS", load_context=_sealed_secrets, resources=_exported_keywords)
 async def export_secrets(
     execution: ExecutionWith[dict[str, Sealed]], intent: ExportSecretsIntent
-) -> ExecutionOutput[ExportSecretsResult]:
+) -> Output[ExportSecretsResult]:
     """Export secrets, all or none, each sealed to its target key. Policies must allow each of them."""
     organization = execution.organization
     payloads = [
@@ -236,7 +236,7 @@ async def export_secrets(
         )
         for index, params in enumerate(intent.secrets)
     ]
-    return ExecutionOutput(result=ExportSecretsResult(secret_payloads=tuple(payloads)))
+    return Output(result=ExportSecretsResult(secret_payloads=tuple(payloads)))
 
 
 class DeleteSecretsIntent(RequestStruct, frozen=True):
@@ -252,10 +252,10 @@ def _deleted_keywords(organization: Organization, intent: DeleteSecretsIntent, _
 
 
 @activity("ACTIVITY_TYPE_DELETE_SECRETS", resources=_deleted_keywords)
-def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> ExecutionOutput[DeleteSecretsResult]:
+def delete_secrets(execution: Execution, intent: DeleteSecretsIntent) -> Output[DeleteSecretsResult]:
     """Delete secrets, all or none. They cannot be recovered. Policies must allow each of them."""
     deleted_ids = tuple(secret.id for secret in _secrets_named(execution.organization, intent.secret_ids))
-    return ExecutionOutput(
+    return Output(
         result=DeleteSecretsResult(secret_ids=deleted_ids),
         changes=tuple(Remove(Secret, secret_id) for secret_id in deleted_ids),
         attachments=tuple(SealedSecret.removal(secret_id, SECRET_PURPOSE) for secret_id in deleted_ids),

@@ -21,7 +21,7 @@ from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Put
 from keystead.organizations.sessions import session_key, session_seconds, with_session_key
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution
+from keystead.pipeline.execution import Execution
 from keystead.pipeline.mfa import DEFAULT_SESSION_ID
 from keystead.sessions.session_tokens import SessionClaims, SessionProfileClaims
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta
@@ -17,8 +18,9 @@ from keystead.operations.policies import ExpressionText
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.sessions import session_seconds
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.policies.policy import check_scope
+from keystead.primitives.share import Work
 
 
 class CreateSessionProfileIntent(RequestStruct, frozen=True):
@@ -37,13 +39,13 @@ class CreateSessionProfileResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_SESSION_PROFILE")
 async def create_session_profile(
     execution: Execution, intent: CreateSessionProfileIntent
-) -> ExecutionOutput[CreateSessionProfileResult]:
+) -> Output[CreateSessionProfileResult]:
     """Add a profile that limits what sessions may do. It can be neither changed nor deleted."""
     profiles = execution.organization.session_profiles
     profiles.check_limit(1, execution.limits)
     SessionProfiles.check_label(intent.session_profile_name, profiles.labels(), "parameters.sessionProfileName")
-    async with execution.long_work.compiling(execution.organization.id, len(intent.scope)):
-        check_scope(intent.scope)
+    check = partial(check_scope, intent.scope)
+    await execution.share.run(execution.organization.id, Work.COMPILING, check, len(intent.scope))
     seconds = intent.expiration_seconds
     if seconds is not None:
         seconds = str(session_seconds(seconds, None, execution.limits, "parameters.expirationSeconds"))
@@ -57,7 +59,7 @@ async def create_session_profile(
         created_at=now,
         updated_at=now,
     )
-    return ExecutionOutput(
+    return Output(
         result=CreateSessionProfileResult(session_profile_id=profile.session_profile_id),
         changes=(Put(profile),),
     )

@@ -32,8 +32,9 @@ from keystead.organizations.kinds.contract_interfaces import contract_key
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionWith, OutputWithoutChanges
+from keystead.pipeline.execution import Execution, ExecutionWith, OutputWithoutChanges
 from keystead.policies.request import RAW_ENCODINGS, ResourceKeywords
+from keystead.primitives.share import Work
 
 logger = logging.getLogger("keystead")
 
@@ -125,8 +126,9 @@ def upgraded_payload(older: SignRawPayloadIntent) -> SignRawPayloadIntentV2:
 async def load_payload(source: ContextSource, intent: SignRawPayloadIntentV2) -> PayloadsToSign:
     named = await key_named(source, intent.sign_with)
     check_combination(named.party.curve, intent.encoding, intent.hash_function)
-    payload = await source.long_work.run_chain_work(
+    payload = await source.share.run(
         source.organization.id,
+        Work.TRANSACTION,
         lambda: read_payload(intent.payload, intent.encoding, intent.hash_function, "parameters.payload"),
     )
     return _payloads_to_sign(named, [payload])
@@ -203,8 +205,9 @@ async def load_payloads(source: ContextSource, intent: SignRawPayloadsIntent) ->
             f"invalid payload encoding: field `parameters.payloads`: with {intent.encoding}, a request may have "
             "only one payload"
         )
-    payloads = await source.long_work.run_chain_work(
+    payloads = await source.share.run(
         source.organization.id,
+        Work.TRANSACTION,
         lambda: [
             read_payload(text, intent.encoding, intent.hash_function, f"parameters.payloads[{index}]")
             for index, text in enumerate(intent.payloads)
@@ -282,15 +285,15 @@ async def load_transaction(source: ContextSource, intent: SignTransactionIntentV
     unsigned = hex_bytes(intent.unsigned_transaction)
     if unsigned is None:
         raise unparsable("field `parameters.unsignedTransaction`: expected pairs of hex digits")
-    run_chain_work = partial(source.long_work.run_chain_work, source.organization.id)
-    transaction = await run_chain_work(lambda: parse_transaction(intent.type, unsigned, named.party))
+    run = partial(source.share.run, source.organization.id, Work.TRANSACTION)
+    transaction = await run(lambda: parse_transaction(intent.type, unsigned, named.party))
     if transaction.valid_on_every_chain and not source.transactions.legacy_without_chain_id:
         raise unparsable(
             "it names no chain id, so it is valid on every chain: name one (EIP-155), or set "
             "KEYSTEAD_SIGN_LEGACY_WITHOUT_CHAIN_ID on the server"
         )
     interfaces = await interfaces_of(source, intent.type, transaction.contracts)
-    description = await run_chain_work(lambda: transaction.describe(interfaces))
+    description = await run(lambda: transaction.describe(interfaces))
     keywords = ResourceKeywords(
         {**named.keywords, **description.keywords}, unreadable_call=description.unreadable_call
     )
@@ -344,7 +347,7 @@ async def sign_transaction(
     """Sign a transaction with a wallet account or a private key."""
     transaction = execution.context.transaction
     signatures = await _signatures(execution, execution.context.named, transaction.scheme, transaction.messages)
-    signed = await execution.long_work.run_chain_work(
-        execution.organization.id, lambda: transaction.assemble(signatures)
+    signed = await execution.share.run(
+        execution.organization.id, Work.TRANSACTION, lambda: transaction.assemble(signatures)
     )
     return OutputWithoutChanges(result=SignTransactionResult(signed_transaction=signed.hex()))

@@ -16,7 +16,7 @@ from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.contract_interfaces import check_free, check_interface
 from keystead.organizations.kinds.contract_interfaces import ContractInterface, ContractInterfaces
 from keystead.organizations.organization import Put, Remove
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 
 
 class CreateSmartContractInterfaceIntent(RequestStruct, frozen=True):
@@ -36,7 +36,7 @@ class CreateSmartContractInterfaceResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE")
 def create_smart_contract_interface(
     execution: Execution, intent: CreateSmartContractInterfaceIntent
-) -> ExecutionOutput[CreateSmartContractInterfaceResult]:
+) -> Output[CreateSmartContractInterfaceResult]:
     """Store the ABI or IDL of a contract, so that policies can read calls to it."""
     check_interface(intent.type, intent.smart_contract_address, intent.smart_contract_interface)
     text_bytes = len(intent.smart_contract_interface.encode())
@@ -52,7 +52,7 @@ def create_smart_contract_interface(
         created_at=now,
         updated_at=now,
     )
-    return ExecutionOutput(
+    return Output(
         result=CreateSmartContractInterfaceResult(smart_contract_interface_id=interface.id),
         changes=(Put(interface),),
         attachments=(InterfaceText(interface.id, intent.smart_contract_interface),),
@@ -132,10 +132,10 @@ class DeleteSmartContractInterfaceResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_SMART_CONTRACT_INTERFACE")
 def delete_smart_contract_interface(
     execution: Execution, intent: DeleteSmartContractInterfaceIntent
-) -> ExecutionOutput[DeleteSmartContractInterfaceResult]:
+) -> Output[DeleteSmartContractInterfaceResult]:
     """Delete the ABI or IDL of a contract."""
     interface_id = execution.organization.record(ContractInterfaces, intent.smart_contract_interface_id).id
-    return ExecutionOutput(
+    return Output(
         result=DeleteSmartContractInterfaceResult(smart_contract_interface_id=interface_id),
         changes=(Remove(ContractInterface, interface_id),),
         attachments=(InterfaceText.removal(interface_id),),

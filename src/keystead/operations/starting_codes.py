@@ -51,7 +51,7 @@ from keystead.organizations.one_time_codes import (
 from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.organizations.verified_contacts import check_logins_by_code
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import ExecutionWith, OutputWithoutChanges
+from keystead.pipeline.execution import ExecutionWith, OutputWithoutChanges
 from keystead.pipeline.operation import ByParent
 from keystead.sessions.one_time_codes import (
     LENGTH_DEFAULT,

@@ -50,11 +50,11 @@ from keystead.organizations.organization import Organization, Put, Version, appl
 from keystead.organizations.root_quorum import new_quorum
 from keystead.organizations.verified_contacts import changes_for_verified_contact
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import (
+from keystead.pipeline.execution import (
     Execution,
-    ExecutionOutput,
     ExecutionWith,
     NewOrganization,
+    Output,
     OutputWithoutChanges,
 )
 from keystead.sessions.verification_tokens import VerificationToken
@@ -333,10 +333,10 @@ class DeleteSubOrganizationResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION")
 def delete_sub_organization(
     execution: Execution, intent: DeleteSubOrganizationIntent
-) -> ExecutionOutput[DeleteSubOrganizationResult]:
+) -> Output[DeleteSubOrganizationResult]:
     """Delete the sub-organization in which this is submitted, with everything in it."""
     organization = execution.organization
-    return ExecutionOutput(
+    return Output(
         result=DeleteSubOrganizationResult(sub_organization_uuid=organization.id),
         changes=deletion_changes(organization, without_export=bool(intent.delete_without_export)),
         attachments=(RemovedOrganizationContents(),),

@@ -19,7 +19,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.record_map import RecordMap
 from keystead.organizations.tags import check_disjoint, check_rename, new_tag, tag_of_type
-from keystead.pipeline.execution_values import Execution
+from keystead.pipeline.execution import Execution
 
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 

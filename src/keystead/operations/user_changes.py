@@ -29,7 +29,7 @@ from keystead.organizations.verified_contacts import (
     changes_for_verified_contact,
 )
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import Execution, ExecutionWith, Output
 
 AT_ONCE = 1_000
 """Most users that one request may delete."""
@@ -51,7 +51,7 @@ class UpdateUserResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_USER", owner=named_user)
-def update_user(execution: Execution, intent: UpdateUserIntent) -> ExecutionOutput[UpdateUserResult]:
+def update_user(execution: Execution, intent: UpdateUserIntent) -> Output[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
     user = execution.organization.record(Users, intent.user_id)
     if intent.user_name is not None:
@@ -63,7 +63,7 @@ def update_user(execution: Execution, intent: UpdateUserIntent) -> ExecutionOutp
     if intent.user_tag_ids:
         check_tags(execution.organization, TagType.USER, intent.user_tag_ids, "parameters.userTagIds")
         user = replace(user, user_tags=tuple(dict.fromkeys(intent.user_tag_ids)))
-    return ExecutionOutput(result=UpdateUserResult(user_id=user.user_id), changes=_user_changes(execution, user))
+    return Output(result=UpdateUserResult(user_id=user.user_id), changes=_user_changes(execution, user))
 
 
 class UpdateUserNameIntent(RequestStruct, frozen=True):
@@ -76,12 +76,10 @@ class UpdateUserNameResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_USER_NAME")
-def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> ExecutionOutput[UpdateUserNameResult]:
+def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> Output[UpdateUserNameResult]:
     """Change a user's name."""
     user = replace(execution.organization.record(Users, intent.user_id), user_name=intent.user_name)
-    return ExecutionOutput(
-        result=UpdateUserNameResult(user_id=user.user_id), changes=_user_changes(execution, user)
-    )
+    return Output(result=UpdateUserNameResult(user_id=user.user_id), changes=_user_changes(execution, user))
 
 
 class UpdateUserEmailIntent(RequestStruct, frozen=True):
@@ -103,11 +101,11 @@ async def _email_token_used_up(source: ForeignSource, intent: UpdateUserEmailInt
 @activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=named_user, load_context=_email_token_used_up)
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
-) -> ExecutionOutput[UpdateUserEmailResult]:
+) -> Output[UpdateUserEmailResult]:
     """Change or remove a user's e-mail address. A verification token proves the new address."""
     user = _with_email(execution.organization.record(Users, intent.user_id), intent.user_email)
     changes, rows = await _contact_changes(execution, user, OtpType.EMAIL, intent.verification_token)
-    return ExecutionOutput(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes, attachments=rows)
+    return Output(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes, attachments=rows)
 
 
 class UpdateUserPhoneNumberIntent(RequestStruct, frozen=True):
@@ -129,13 +127,11 @@ async def _phone_token_used_up(source: ForeignSource, intent: UpdateUserPhoneNum
 @activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", owner=named_user, load_context=_phone_token_used_up)
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
-) -> ExecutionOutput[UpdateUserPhoneNumberResult]:
+) -> Output[UpdateUserPhoneNumberResult]:
     """Change or remove a user's phone number. A verification token proves the new number."""
     user = _with_phone_number(execution.organization.record(Users, intent.user_id), intent.user_phone_number)
     changes, rows = await _contact_changes(execution, user, OtpType.SMS, intent.verification_token)
-    return ExecutionOutput(
-        result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes, attachments=rows
-    )
+    return Output(result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes, attachments=rows)
 
 
 def _with_email(user: User, address: str) -> User:
@@ -176,13 +172,13 @@ class DeleteUsersResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_USERS")
-def delete_users(execution: Execution, intent: DeleteUsersIntent) -> ExecutionOutput[DeleteUsersResult]:
+def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Output[DeleteUsersResult]:
     """Delete users. Members of the root quorum cannot be deleted."""
     user_ids = tuple(dict.fromkeys(intent.user_ids))
     users = [execution.organization.record(Users, user_id) for user_id in user_ids]
     check_not_in_quorum(execution.organization, user_ids)
     passkeys = [passkey.authenticator_id for user in users for passkey in user.authenticators]
-    return ExecutionOutput(
+    return Output(
         result=DeleteUsersResult(user_ids=user_ids),
         changes=(
             *(Remove(Passkey, authenticator_id) for authenticator_id in passkeys),

@@ -13,7 +13,7 @@ from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Tag, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.tagging import USERS, created_tag, deleted_tags, tags_of_type, updated_tag
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 
 
 class CreateUserTagIntent(RequestStruct, frozen=True):
@@ -27,12 +27,12 @@ class CreateUserTagResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_USER_TAG")
-def create_user_tag(execution: Execution, intent: CreateUserTagIntent) -> ExecutionOutput[CreateUserTagResult]:
+def create_user_tag(execution: Execution, intent: CreateUserTagIntent) -> Output[CreateUserTagResult]:
     """Create a tag and give it to users."""
     tag, user_ids, changes = created_tag(
         execution, USERS, intent.user_tag_name, "parameters.userTagName", intent.user_ids
     )
-    return ExecutionOutput(
+    return Output(
         result=CreateUserTagResult(user_tag_id=tag.tag_id, user_ids=user_ids),
         changes=changes,
     )
@@ -50,7 +50,7 @@ class UpdateUserTagResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_USER_TAG")
-def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> ExecutionOutput[UpdateUserTagResult]:
+def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Output[UpdateUserTagResult]:
     """Rename a tag, give it to users, take it from users."""
     changes = updated_tag(
         execution,
@@ -60,7 +60,7 @@ def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> Execut
         (intent.add_user_ids, "addUserIds"),
         (intent.remove_user_ids, "removeUserIds"),
     )
-    return ExecutionOutput(result=UpdateUserTagResult(user_tag_id=intent.user_tag_id), changes=changes)
+    return Output(result=UpdateUserTagResult(user_tag_id=intent.user_tag_id), changes=changes)
 
 
 class DeleteUserTagsIntent(RequestStruct, frozen=True):
@@ -75,10 +75,10 @@ class DeleteUserTagsResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_DELETE_USER_TAGS")
-def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> ExecutionOutput[DeleteUserTagsResult]:
+def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> Output[DeleteUserTagsResult]:
     """Delete tags and take them from their users. A policy that names one no longer matches a user by it."""
     tag_ids, user_ids, changes = deleted_tags(execution, USERS, intent.user_tag_ids)
-    return ExecutionOutput(result=DeleteUserTagsResult(user_tag_ids=tag_ids, user_ids=user_ids), changes=changes)
+    return Output(result=DeleteUserTagsResult(user_tag_ids=tag_ids, user_ids=user_ids), changes=changes)
 
 
 class ListUserTagsRequest(QueryRequest, frozen=True):

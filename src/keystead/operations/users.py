@@ -21,7 +21,7 @@ from keystead.operations.user_intents import (
 )
 from keystead.organizations.kinds.users import Users
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import ExecutionWith, Output
 
 
 class CreateUsersResult(Wire, frozen=True):
@@ -55,12 +55,10 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateUsersIntentV4) 
 )
 async def create_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
-) -> ExecutionOutput[CreateUsersResult]:
+) -> Output[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
     users, changes = await added_users(execution, intent.users, _FIELD, held_by_siblings=execution.context)
-    return ExecutionOutput(
-        result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes
-    )
+    return Output(result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
 class CreateApiOnlyUsersResult(Wire, frozen=True):
@@ -75,7 +73,7 @@ async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnl
 @activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings)
 async def create_api_only_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
-) -> ExecutionOutput[CreateApiOnlyUsersResult]:
+) -> Output[CreateApiOnlyUsersResult]:
     """Add users who have API keys only. An older form of create_users."""
     requested = [
         UserParamsV4(
@@ -91,9 +89,7 @@ async def create_api_only_users(
     users, changes = await added_users(
         execution, requested, "parameters.apiOnlyUsers", held_by_siblings=execution.context
     )
-    return ExecutionOutput(
-        result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes
-    )
+    return Output(result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes)
 
 
 class GetUserRequest(QueryRequest, frozen=True):

@@ -18,7 +18,7 @@ from keystead.api.records import User
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.verified_contacts import has_contact
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import Execution
+from keystead.pipeline.execution import Execution
 from keystead.sessions import client_signatures
 from keystead.sessions.client_signatures import (
     InvalidClientSignature,

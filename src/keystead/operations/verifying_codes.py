@@ -25,7 +25,7 @@ from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.one_time_codes import CodeCount, OneTimeCode, contact_subject
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import Execution, ExecutionWith, OutputWithoutChanges, RefusalWithRows
+from keystead.pipeline.execution import Execution, ExecutionWith, OutputWithoutChanges, RefusalWithRows
 from keystead.pipeline.signer_values import ClientMessage
 from keystead.sessions.one_time_codes import ATTEMPTS_MAX, canonical_code
 from keystead.sessions.verification_tokens import VerificationToken

@@ -31,7 +31,7 @@ from keystead.organizations.labels import check_unique
 from keystead.organizations.organization import Put
 from keystead.organizations.wallets import check_exported, is_exported
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution import ExecutionWith, Output
 
 
 class CreateWalletAccountsIntent(RequestStruct, frozen=True):
@@ -71,7 +71,7 @@ async def _derivation_context(source: ContextSource, intent: CreateWalletAccount
 @activity("ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS", load_context=_derivation_context)
 async def create_wallet_accounts(
     execution: ExecutionWith[DerivationContext], intent: CreateWalletAccountsIntent
-) -> ExecutionOutput[CreateWalletAccountsResult]:
+) -> Output[CreateWalletAccountsResult]:
     """Derive accounts of a wallet, and store them unless `persist` is false."""
     organization, context = execution.organization, execution.context
     wallet = organization.record(Wallets, intent.wallet_id)
@@ -91,8 +91,8 @@ async def create_wallet_accounts(
     )
     result = CreateWalletAccountsResult(addresses=tuple(account.address for account in accounts))
     if intent.persist is False or not accounts:
-        return ExecutionOutput(result=result, derived=accounts)
-    return ExecutionOutput(
+        return Output(result=result, derived=accounts)
+    return Output(
         result=result,
         # The wallet is written too, so that this conflicts with a deletion of the wallet at the same moment.
         changes=(Put(replace(wallet, updated_at=now)),),
@@ -149,7 +149,7 @@ async def _account_to_rename(source: ContextSource, intent: UpdateWalletAccountN
 @activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", load_context=_account_to_rename)
 def update_wallet_account_name(
     execution: ExecutionWith[AccountToRename], intent: UpdateWalletAccountNameIntent
-) -> ExecutionOutput[UpdateWalletAccountNameResult]:
+) -> Output[UpdateWalletAccountNameResult]:
     """Name a wallet account."""
     stored, now = execution.context.stored, Timestamp.from_ms(execution.now_ms)
     account = stored.account
@@ -162,7 +162,7 @@ def update_wallet_account_name(
     wallet = execution.organization.record(Wallets, account.wallet_id)
     renamed = replace(account, name=intent.name, updated_at=now)
     path = comparison_form(account.curve, account.path)
-    return ExecutionOutput(
+    return Output(
         result=UpdateWalletAccountNameResult(wallet_account_id=account.wallet_account_id),
         changes=(Put(replace(wallet, updated_at=now)),),
         attachments=(ChangedAccount(renamed, path, stored.exported),),
@@ -190,7 +190,7 @@ async def _accounts_to_delete(
 @activity("ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS", load_context=_accounts_to_delete)
 def delete_wallet_accounts(
     execution: ExecutionWith[tuple[StoredAccount, ...]], intent: DeleteWalletAccountsIntent
-) -> ExecutionOutput[DeleteWalletAccountsResult]:
+) -> Output[DeleteWalletAccountsResult]:
     """Delete wallet accounts, all or none. Their wallet can derive them again."""
     organization, now = execution.organization, Timestamp.from_ms(execution.now_ms)
     wallets = {
@@ -204,7 +204,7 @@ def delete_wallet_accounts(
         machine_code="WALLET_ACCOUNT_NOT_EXPORTED",
     )
     accounts = [stored.account for stored in execution.context]
-    return ExecutionOutput(
+    return Output(
         result=DeleteWalletAccountsResult(
             wallet_account_ids=tuple(account.wallet_account_id for account in accounts)
         ),

@@ -32,7 +32,7 @@ from keystead.organizations.attachments import (
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.organization import Organization, Put, Remove
 from keystead.organizations.wallets import check_exported
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.signer_values import NewWallet
 from keystead.policies.request import ResourceKeywords
 
@@ -54,7 +54,7 @@ class CreateWalletResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_CREATE_WALLET")
-async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> ExecutionOutput[CreateWalletResult]:
+async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Output[CreateWalletResult]:
     """Make a wallet from a new mnemonic, which is stored sealed, and derive its accounts."""
     mnemonic_length = MNEMONIC_LENGTH if intent.mnemonic_length is None else intent.mnemonic_length
     check_mnemonic_length(mnemonic_length)
@@ -70,7 +70,7 @@ async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Exe
     records = wallet_records(
         execution, wallet_id, intent.wallet_name, new_wallet, intent.accounts, normalized_paths, imported=False
     )
-    return ExecutionOutput(
+    return Output(
         result=CreateWalletResult(
             wallet_id=wallet_id, addresses=tuple(account.address for account in records.accounts)
         ),
@@ -136,7 +136,7 @@ class UpdateWalletResult(Wire, frozen=True):
 
 
 @activity("ACTIVITY_TYPE_UPDATE_WALLET")
-def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> ExecutionOutput[UpdateWalletResult]:
+def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> Output[UpdateWalletResult]:
     """Rename a wallet."""
     organization = execution.organization
     wallet = organization.record(Wallets, intent.wallet_id)
@@ -144,7 +144,7 @@ def update_wallet(execution: Execution, intent: UpdateWalletIntent) -> Execution
     if name != wallet.wallet_name:
         _check_name_free(organization, name)
     renamed = replace(wallet, wallet_name=name, updated_at=Timestamp.from_ms(execution.now_ms))
-    return ExecutionOutput(result=UpdateWalletResult(wallet_id=wallet.wallet_id), changes=(Put(renamed),))
+    return Output(result=UpdateWalletResult(wallet_id=wallet.wallet_id), changes=(Put(renamed),))
 
 
 class DeleteWalletsIntent(RequestStruct, frozen=True):
@@ -166,7 +166,7 @@ def _wallets_keyword(organization: Organization, intent: DeleteWalletsIntent, _:
 
 
 @activity("ACTIVITY_TYPE_DELETE_WALLETS", resources=_wallets_keyword)
-def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> ExecutionOutput[DeleteWalletsResult]:
+def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Output[DeleteWalletsResult]:
     """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered."""
     organization = execution.organization
     wallets = [organization.record(Wallets, wallet_id) for wallet_id in dict.fromkeys(intent.wallet_ids)]
@@ -177,7 +177,7 @@ def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> Executi
         machine_code="WALLET_NOT_EXPORTED",
     )
     deleted_ids = tuple(wallet.wallet_id for wallet in wallets)
-    return ExecutionOutput(
+    return Output(
         result=DeleteWalletsResult(wallet_ids=deleted_ids),
         changes=tuple(Remove(Wallet, wallet_id) for wallet_id in deleted_ids),
         attachments=tuple(

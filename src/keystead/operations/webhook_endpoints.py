@@ -19,7 +19,7 @@ from keystead.organizations.organization import Put, Remove
 from keystead.organizations.webhook_addresses import URL_MAX, check_url
 from keystead.organizations.webhook_filters import FILTERS_MAX, check_filters
 from keystead.organizations.webhooks import ACTIVITY_UPDATES
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 
 _CHAIN_EVENTS: Final = frozenset(
     {"BALANCE_CONFIRMED_UPDATES", "BALANCE_FINALIZED_UPDATES", "SEND_TRANSACTION_STATUS_UPDATES"}
@@ -50,7 +50,7 @@ class CreateWebhookEndpointResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT")
 def create_webhook_endpoint(
     execution: Execution, intent: CreateWebhookEndpointIntent
-) -> ExecutionOutput[CreateWebhookEndpointResult]:
+) -> Output[CreateWebhookEndpointResult]:
     """Register an address that gets events of the organization and of its sub-organizations."""
     organization = execution.organization
     organization.of(WebhookEndpoints).check_limit(1, execution.limits)
@@ -74,7 +74,7 @@ def create_webhook_endpoint(
             for subscription in subscriptions
         ),
     )
-    return ExecutionOutput(
+    return Output(
         result=CreateWebhookEndpointResult(endpoint_id=endpoint.endpoint_id, webhook_endpoint=endpoint),
         changes=(Put(endpoint),),
     )
@@ -111,7 +111,7 @@ class UpdateWebhookEndpointResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT")
 def update_webhook_endpoint(
     execution: Execution, intent: UpdateWebhookEndpointIntent
-) -> ExecutionOutput[UpdateWebhookEndpointResult]:
+) -> Output[UpdateWebhookEndpointResult]:
     """Change the address or the name of a webhook endpoint, or pause it."""
     endpoint = execution.organization.record(WebhookEndpoints, intent.endpoint_id)
     if intent.url is not None:
@@ -122,7 +122,7 @@ def update_webhook_endpoint(
         name=endpoint.name if intent.name is None else intent.name,
         is_active=endpoint.is_active if intent.is_active is None else intent.is_active,
     )
-    return ExecutionOutput(
+    return Output(
         result=UpdateWebhookEndpointResult(endpoint_id=endpoint.endpoint_id, webhook_endpoint=changed),
         changes=(Put(changed),),
     )
@@ -139,10 +139,10 @@ class DeleteWebhookEndpointResult(Wire, frozen=True):
 @activity("ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT")
 def delete_webhook_endpoint(
     execution: Execution, intent: DeleteWebhookEndpointIntent
-) -> ExecutionOutput[DeleteWebhookEndpointResult]:
+) -> Output[DeleteWebhookEndpointResult]:
     """Delete a webhook endpoint. Its events that wait are not delivered any more."""
     endpoint = execution.organization.record(WebhookEndpoints, intent.endpoint_id)
-    return ExecutionOutput(
+    return Output(
         result=DeleteWebhookEndpointResult(endpoint_id=endpoint.endpoint_id),
         changes=(Remove(WebhookEndpointData, endpoint.endpoint_id),),
     )

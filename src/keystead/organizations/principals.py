@@ -95,8 +95,8 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """A user, the organization that the user belongs to, and the key that proved it.
 
-    `record_id`: the id of the credential's record. `session_profile_id`: the profile of the session, if the key
-    belongs to a session with a profile; otherwise "".
+    `record_id`: the id of the credential's record. `expires_at_ms`: when the key expires, if it does.
+    `session_profile_id`: the profile of the session, if the key belongs to a session with a profile; otherwise "".
     """
 
     organization_id: str
@@ -104,7 +104,11 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     record_id: str
     credential_type: CredentialType
     proven: ProvenKey
+    expires_at_ms: int | None = None
     session_profile_id: str = ""
+
+    def has_expired(self, now_ms: int) -> bool:
+        return self.expires_at_ms is not None and now_ms >= self.expires_at_ms
 
 
 def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> Principal | None:
@@ -162,6 +166,7 @@ def _principal_of_api_key(organization: Organization, proven: ProvenKey, now_ms:
         record_id=api_key.api_key_id,
         credential_type=api_key.credential.type,
         proven=proven,
+        expires_at_ms=expires_at_ms,
         session_profile_id=api_key.credential.session_profile_id or "",
     )
 
@@ -228,6 +233,7 @@ def _principal_of_read_only_session(
         record_id=session.session_id,
         credential_type=CredentialType.LOGIN,
         proven=proven,
+        expires_at_ms=session.expires_at_ms,
     )
 
 

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from keystead.api.records import Wire
 from keystead.organizations.organization import Organization, Version
-from keystead.pipeline.execution_values import ExecutionOutput
-
-
-class ComputedOutput(msgspec.Struct, frozen=True):
-    """The output of an earlier attempt at the same request, and the context that it was computed from."""
-
-    context: Any
-    output: ExecutionOutput[Wire]
+from keystead.pipeline.execution import ComputedOutput
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ lead to a status.
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus
@@ -13,22 +15,21 @@ from keystead.api.records import Evaluation, Status
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
-from keystead.pipeline.commit import PlannedCommit, commit_of
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import execute
+from keystead.pipeline.execute import execute
 from keystead.pipeline.parent_users import check_chosen_waits_for_nobody, check_no_mfa_is_avoided
-from keystead.pipeline.states import Event, chosen_by_developer
+from keystead.pipeline.states import chosen_by_developer
 from keystead.pipeline.store import Commit
 
 
-async def plan_in_chosen_status(
+async def commit_in_chosen_status(
     chosen: ActivityStatus,
     activity: RecordedActivity,
     case: Case,
     basis: Basis,
     evaluation: Evaluation,
     environment: Environment,
-) -> PlannedCommit:
+) -> Commit:
     """The commit of a new activity in this status, whatever the policies and the submitter's MFA policies ask for.
     It is executed only if the status is COMPLETED; in another status, an approval may still do that.
 
@@ -37,15 +38,15 @@ async def plan_in_chosen_status(
     if basis.authorized_by is not None:
         check_chosen_waits_for_nobody(chosen, case)
     if chosen is ActivityStatus.COMPLETED:
-        executed = await execute(Event.EXECUTED, activity, case, basis, evaluation, environment)
+        check = None
         if basis.authorized_by is not None:
-            await check_no_mfa_is_avoided(executed, case, basis, environment)
-        return await commit_of(activity, executed, case, basis, evaluation, environment, new_votes=activity.votes)
+            check = partial(check_no_mfa_is_avoided, case, basis, environment)
+        return await execute(activity, case, basis, evaluation, environment, new_votes=activity.votes, check=check)
     failure = None
     if chosen is ActivityStatus.FAILED:
         failure = Status(code=13, message="a developer chose that this activity fails")
     activity = replace(activity, status=chosen_by_developer(activity.status, chosen), failure=failure)
-    commit = Commit(
+    return Commit(
         organization_id=activity.organization_id,
         decided_on=basis.organization.version,
         authorized_by=basis.authorized_by,
@@ -53,4 +54,3 @@ async def plan_in_chosen_status(
         new_votes=activity.votes,
         evaluations=(evaluation,),
     )
-    return PlannedCommit(commit, activity)

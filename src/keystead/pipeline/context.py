@@ -16,8 +16,8 @@ from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Version
-from keystead.pipeline.long_work import LongWork
 from keystead.primitives.lru import Lru
+from keystead.primitives.share import Share
 
 RowT = TypeVar("RowT", bound=AttachedRow)
 
@@ -113,4 +113,4 @@ class ContextSource(ForeignSource, frozen=True, kw_only=True):
     store: ContextReads
     transactions: TransactionSettings
     cache: SigningCache
-    long_work: LongWork
+    share: Share

@@ -18,10 +18,10 @@ from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case, owner_of
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import is_temporary
+from keystead.pipeline.execute import is_temporary
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.proofs import counted_proofs, proof_of
-from keystead.pipeline.requests import Submission, recorded_request
+from keystead.pipeline.submission import Submission, recorded_request
 from keystead.policies.expression import CompiledExpression
 
 
@@ -32,14 +32,15 @@ async def case_of_submission(
 
     Raises the error of the operation's precondition or of its look-up.
     """
-    operation, intent = submission.operation, submission.version.upgrade(submission.intent)
+    body = submission.body
+    operation, intent = body.operation, body.version.upgrade(body.intent)
     if operation.precondition is not None:
         operation.precondition(caller.user.user_id, intent)
     scope = await scope_of(caller, basis.authority, environment)
     context = await _load_context(operation, intent, basis.organization, caller.user.user_id, environment)
     return Case(
         operation=operation,
-        version=submission.version,
+        version=body.version,
         intent=intent,
         policies=await environment.policy_sets.of(basis.authority, (caller.user,)),
         submitter_id=caller.user.user_id,
@@ -143,6 +144,6 @@ async def _load_context(
         store=environment.store,
         transactions=environment.settings.transactions,
         cache=environment.signing_cache,
-        long_work=environment.long_work,
+        share=environment.share,
     )
     return await operation.load_context(source, intent)

@@ -14,6 +14,7 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.load_context import case_of_activity
 from keystead.pipeline.mfa_statuses import MfaStatuses
 from keystead.primitives.lru import Lru
+from keystead.primitives.share import Work
 
 VOTE_RIGHTS_MAX: Final = 100_000
 """Entries, of some 500 bytes each."""
@@ -77,8 +78,10 @@ class OpenActivities:
             if (known := self._vote_rights.get(key)) is not None:
                 return known
         case = await self.case_of(activity, organization, (user_id,))
-        rights = await environment.long_work.run_decision(
-            organization.id, lambda: _vote_rights(case, organization, user_id, environment.settings.authorization)
+        rights = await environment.share.run(
+            organization.id,
+            Work.DECISION,
+            lambda: _vote_rights(case, organization, user_id, environment.settings.authorization),
         )
         self._vote_rights.put(timed if case.policies.policy_set.reads_time else timeless, rights)
         return rights

@@ -18,15 +18,13 @@ from keystead.api.records import Wire
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import ExecutionOutput, RefusalWithRows
+from keystead.pipeline.execution import Output, RefusalWithRows
 from keystead.policies.request import ResourceKeywords
 
 THE_SUBMITTER: Final = ""
 """What `owner` returns for the user who submits the activity."""
 
-Execute = Callable[
-    [Any, Any], ExecutionOutput[Wire] | RefusalWithRows | Awaitable[ExecutionOutput[Wire] | RefusalWithRows]
-]
+Execute = Callable[[Any, Any], Output[Wire] | RefusalWithRows | Awaitable[Output[Wire] | RefusalWithRows]]
 OwnerOf = Callable[[Any], str | None]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]

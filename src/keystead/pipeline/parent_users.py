@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import PermissionDenied
-from keystead.api.records import User
+from keystead.api.records import User, Wire
 from keystead.organizations.organization import Put
 from keystead.pipeline.authorization import AuthorizationResult
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import ExecutionResult
+from keystead.pipeline.execution import Output
 from keystead.pipeline.mfa_statuses import MfaStatuses
 from keystead.pipeline.states import Event
 
@@ -39,17 +39,13 @@ def check_chosen_waits_for_nobody(chosen: ActivityStatus, case: Case) -> None:
         )
 
 
-async def check_no_mfa_is_avoided(
-    executed: ExecutionResult, case: Case, basis: Basis, environment: Environment
-) -> None:
+async def check_no_mfa_is_avoided(case: Case, basis: Basis, environment: Environment, output: Output[Wire]) -> None:
     """Raise PermissionDenied if the execution changes a user with an MFA policy that applies to this activity.
 
     The parent's user cannot give that user's proofs, so a session from this activity would bypass the MFA policy.
     """
-    if executed.output is None:
-        return
     organization = basis.organization
-    changed = [change.record for change in executed.output.changes if isinstance(change, Put)]
+    changed = [change.record for change in output.changes if isinstance(change, Put)]
     users = [organization.users[record.user_id] for record in changed if isinstance(record, User)]
     case = replace(case, proofs=(), policies=await environment.policy_sets.of(organization, users))
     statuses = MfaStatuses(case, organization, [user.user_id for user in users])

@@ -10,7 +10,7 @@ from keystead.api.records import Timestamp, User, Vote
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, contact_record_id
 from keystead.pipeline.activity import Proof, RecordedActivity
-from keystead.pipeline.requests import Submission
+from keystead.pipeline.submission import Submission
 
 
 def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
@@ -23,7 +23,7 @@ def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
         credential_id=caller.proven.credential_id or "",
         at_ms=now_ms,
         registered_at_ms=_registered_at_ms(caller.user, caller.record_id),
-        fingerprint=submission.fingerprint,
+        fingerprint=submission.body.fingerprint,
         session_profile_id=caller.session_profile_id,
         identities=submission.identities,
     )
@@ -39,7 +39,7 @@ def vote_of(
         user=caller.user,
         activity_id=activity_id,
         selection=selection,
-        message=submission.request.decode(),
+        message=submission.body.request.decode(),
         public_key=caller.proven.public_key,
         signature=caller.proven.signature,
         scheme=caller.proven.scheme,

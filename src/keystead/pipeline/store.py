@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from keystead.api.enums import ActivityStatus
+from keystead.api.errors import ServiceError
 from keystead.api.records import Evaluation, Vote, WalletAccount
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
@@ -23,6 +25,10 @@ from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import ContextReads
+from keystead.pipeline.execution import ComputedOutput
+
+LOCK_S: Final = 2.0
+"""The longest time, in seconds, for which an organization is locked. Other processes wait while it is locked."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -33,17 +39,16 @@ class Page(msgspec.Struct, frozen=True):
     after: str | None = None
 
 
-class OrganizationWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit writes of an organization. `after`: the organization afterwards, in its next version, or a new
-    one.
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What a commit changes of an organization, or an organization that it makes.
 
-    `lookups_added`: values that find the organization from now on. `lookups_removed`: values that no longer find
-    it. `shares_credentials`: other sub-organizations of the same parent may have the public keys and credential ids
-    among the added values.
-    """
+    `after`: the organization afterwards, in its next version, or a new one. `records`: the records that it puts and
+    removes. `lookups_added`: values that find the organization from now on. `lookups_removed`: values that no
+    longer find it. `shares_credentials`: other sub-organizations of the same parent may have the public keys and
+    credential ids among the added values."""
 
     after: Organization
-    changes: tuple[Change, ...]
+    records: tuple[Change, ...]
     attachments: tuple[Attachment, ...]
     lookups_added: frozenset[Lookup]
     lookups_removed: frozenset[Lookup] = frozenset()
@@ -51,7 +56,7 @@ class OrganizationWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes durable together: an activity, its changes, the organization that it created, the evaluations.
+    """What becomes durable together: an activity, its votes, its changes, the evaluation, rows beside them.
 
     `decided_on` is the version of the organization that everything was decided on. The commit succeeds only while
     that is the newest version. An activity of revision 0 is new; a later revision replaces exactly the revision
@@ -59,17 +64,21 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     of a user replaces the earlier one. `authorized_by`: if the policies of another organization decided, its id and
     version; this version must be the newest, too. `rows` belong to the organization; each row succeeds only while
     its previous revision is stored.
-    """
+
+    `answer`: what the caller gets instead of the activity: the activity with the secrets of its result, or the
+    refusal that is on record. `computed`: for the next attempt at the same request, if this one is in conflict."""
 
     organization_id: str
     decided_on: Version
     activity: RecordedActivity | None
     new_votes: tuple[Vote, ...] = ()
     authorized_by: tuple[str, Version] | None = None
-    write: OrganizationWrite | None = None
-    new_organization: OrganizationWrite | None = None
+    changes: Changes | None = None
+    new_organization: Changes | None = None
     evaluations: tuple[Evaluation, ...] = ()
     rows: tuple[VersionedRow, ...] = ()
+    answer: RecordedActivity | ServiceError | None = None
+    computed: ComputedOutput | None = None
 
 
 class CommitResult(Enum):
@@ -79,32 +88,23 @@ class CommitResult(Enum):
     CREDENTIAL_HELD = "another sub-organization of the same parent has registered a credential of the commit"
 
 
-class OrganizationLock(Protocol):
+class LockedOrganization(Protocol):
     """An organization that this process has locked, so that other processes do not change it meanwhile.
 
     PostgreSQL guarantees this. On SQLite the lock is advisory: a process that waits too long for it continues
-    without it. Commits under the lock are checked like all others, so they are correct in both cases. The lock ends
-    after a time limit, so that a process that hangs does not block the others.
+    without it. Commits under the lock are checked like all others, so they are correct in both cases.
     """
 
     @property
     def organization(self) -> Organization | None:
-        """The organization as it was when the lock was taken: its newest version."""
+        """The organization as it was when the lock was taken: its newest version. None if it does not exist."""
         ...
 
-    @property
-    def is_released(self) -> bool: ...
+    async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
+        """Write the commits in this order, and unlock. Returns the result of each, or the error for its caller.
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
-        """Like `Store.commit`, but the commit is written when the lock is released, together with the others
-        under this lock. After the release it is the same as `Store.commit`."""
-        ...
-
-    def release(self) -> None:
-        """Start to write what was committed under the lock, and then to unlock. Returns at once.
-
-        PostgreSQL writes these commits in the transaction that holds the lock. If that fails although the database
-        answers, they are written without the lock. On SQLite they are written like other commits.
+        PostgreSQL writes them in the transaction that holds the lock. If that fails although the database answers,
+        they are written without the lock. On SQLite they are written like other commits.
         """
         ...
 
@@ -117,11 +117,11 @@ class Store(ContextReads, Protocol):
         may or may not be stored; the caller may safely send the same request again."""
         ...
 
-    async def lock(self, organization_id: str) -> OrganizationLock:
-        """Lock an organization, after commits for it were in conflict with another process.
+    def locked(self, organization_id: str) -> AbstractAsyncContextManager[LockedOrganization]:
+        """Lock an organization for the block, after commits for it were in conflict with another process.
 
         Processes get the lock in about the order in which they ask. PostgreSQL locks the organization's row. On
-        SQLite a file beside the database is locked. The caller must release the lock.
+        SQLite a file beside the database is locked. The block may last LOCK_S.
         """
         ...
 

@@ -1,6 +1,6 @@
 """What to commit for a new submission: load context, authorize, execute, build the commit.
 
-Not here: the queue and the write (`lifecycle`), the steps themselves.
+Not here: the queue and the write (`organization_writer`), the steps themselves.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.authorization import authorize_activity
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
-from keystead.pipeline.chosen_status import plan_in_chosen_status
-from keystead.pipeline.commit import PlannedCommit, commit_of, commit_of_refusal
+from keystead.pipeline.chosen_status import commit_in_chosen_status
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import execute
+from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
 from keystead.pipeline.load_context import case_of_submission
 from keystead.pipeline.parent_users import check_no_mfa_is_avoided, check_waits_for_nobody
 from keystead.pipeline.proofs import vote_of
-from keystead.pipeline.requests import Submission
+from keystead.pipeline.states import Event
+from keystead.pipeline.store import Commit
+from keystead.pipeline.submission import Submission
 from keystead.policies.denial import denied
+from keystead.primitives.share import Work
 
 
-async def plan_submission(
+async def decide_submission(
     submission: Submission, caller: Principal, basis: Basis, environment: Environment
-) -> PlannedCommit:
+) -> Commit:
     """What to commit for a new submission.
 
     For a denied submission, only its evaluation is committed. Raises ServiceError for a refusal with nothing to
@@ -35,21 +37,22 @@ async def plan_submission(
     case = await case_of_submission(submission, caller, basis, environment)
     settings = environment.settings.authorization
     activity = _new_activity(submission, caller, case, environment)
-    authorized = await environment.long_work.run_decision(
-        basis.authority.id, partial(authorize_activity, case, basis.authority, settings)
+    authorized = await environment.share.run(
+        basis.authority.id, Work.DECISION, partial(authorize_activity, case, basis.authority, settings)
     )
     evaluation = authorized.evaluation(environment.new_id(), activity, activity.votes[0], basis.now_ms)
     if environment.chosen_status and (chosen := environment.chosen_status(activity.type, activity.fingerprint)):
-        return await plan_in_chosen_status(chosen, activity, case, basis, evaluation, environment)
+        return await commit_in_chosen_status(chosen, activity, case, basis, evaluation, environment)
     if authorized.decision.is_denial:
         refusal = denied(authorized.decision, activity.type, activity.id)
-        return commit_of_refusal(refusal, activity, evaluation, basis)
+        return commit_of_refusal(refusal, activity, basis, evaluation)
+    check = None
     if basis.authorized_by is not None:
         check_waits_for_nobody(authorized, case)
-    executed = await execute(authorized.event, activity, case, basis, evaluation, environment)
-    if basis.authorized_by is not None:
-        await check_no_mfa_is_avoided(executed, case, basis, environment)
-    return await commit_of(activity, executed, case, basis, evaluation, environment, new_votes=activity.votes)
+        check = partial(check_no_mfa_is_avoided, case, basis, environment)
+    if authorized.event is not Event.EXECUTED:
+        return commit_of(activity, authorized.event, basis, evaluation, new_votes=activity.votes)
+    return await execute(activity, case, basis, evaluation, environment, new_votes=activity.votes, check=check)
 
 
 def _new_activity(
@@ -65,8 +68,8 @@ def _new_activity(
         organization_id=submission.organization_id,
         type=case.version.activity_type,
         status=ActivityStatus.CREATED,
-        fingerprint=submission.fingerprint,
-        request=submission.request,
+        fingerprint=submission.body.fingerprint,
+        request=submission.body.request,
         result={},
         votes=(vote,),
         app_proofs=(),

@@ -10,7 +10,7 @@ from keystead.api.catalogue import Catalogue
 from keystead.api.enums import FINAL_STATUSES, VoteSelection
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import Submission, recorded_request
+from keystead.pipeline.submission import SubmissionBody, recorded_request
 
 
 def view(
@@ -20,19 +20,19 @@ def view(
     *,
     may_vote: bool,
     lacks_proofs: bool,
-    submission: Submission | None = None,
+    body: SubmissionBody | None = None,
 ) -> records.Activity:
     """The activity as this user sees it.
 
     `may_vote`: whether the user may vote on it. `lacks_proofs`: whether the user's approval waits for further
-    proofs. `submission`: what the user has just sent; if it is this activity's request, it is not decoded again.
+    proofs. `body`: what the user has just sent; if it is this activity's request, it is not decoded again.
     """
     operation = catalogue.of_type(activity.type)
     assert isinstance(operation, ActivityOperation), activity.type
     version = operation.version_of(activity.type)
     assert version is not None, activity.type
-    if submission is not None and submission.fingerprint == activity.fingerprint:
-        envelope, intent = submission.envelope, submission.intent
+    if body is not None and body.fingerprint == activity.fingerprint:
+        envelope, intent = body.envelope, body.intent
     else:
         envelope, intent = recorded_request(version, activity.request)
     open_to_vote = may_vote and activity.status not in FINAL_STATUSES

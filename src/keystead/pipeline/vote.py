@@ -1,11 +1,10 @@
 """What to commit for a vote: load context, authorize, execute if that is now allowed, build the commit.
 
-Not here: the queue and the write (`lifecycle`), the steps themselves.
+Not here: the queue and the write (`organization_writer`), the steps themselves.
 """
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Final, assert_never
 
@@ -20,15 +19,16 @@ from keystead.pipeline.activity import RecordedActivity, voter_bytes
 from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, decision_on, may_approve
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
-from keystead.pipeline.commit import PlannedCommit, commit_of
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import execute
+from keystead.pipeline.execute import commit_of, execute
 from keystead.pipeline.load_context import case_of_activity, scope_of
 from keystead.pipeline.proofs import proof_of, vote_of
-from keystead.pipeline.requests import Submission
 from keystead.pipeline.states import Event, next_status
+from keystead.pipeline.store import Commit
+from keystead.pipeline.submission import Submission
 from keystead.policies.authorize import Decision, Rule
 from keystead.policies.denial import denied
+from keystead.primitives.share import Work
 
 VOTE_BYTES_MAX: Final = 4_096
 """The most bytes of the request of a vote. Every answer about the activity contains the requests of all votes."""
@@ -53,13 +53,13 @@ class _Ballot(msgspec.Struct, frozen=True):
     repeats: bool
 
 
-async def plan_vote(
+async def decide_vote(
     on_record: RecordedActivity, submission: Submission, caller: Principal, basis: Basis, environment: Environment
-) -> PlannedCommit:
+) -> Commit | RecordedActivity:
     """What to commit for a vote on the activity `on_record`. `submission` is the vote.
 
-    An approval that repeats an earlier one and changes nothing commits nothing. Raises ServiceError if the vote is
-    refused.
+    An approval that repeats an earlier one and changes nothing commits nothing: the answer is the activity. Raises
+    ServiceError if the vote is refused.
     """
     _check_is_short(submission)
     _check_is_open(on_record)
@@ -70,21 +70,18 @@ async def plan_vote(
     ballot = _with_vote(activity, case, submission, caller, environment)
     authorized = await _authorize_vote(ballot, before, submission, basis, environment)
     if ballot.repeats and next_status(activity.status, authorized.event) is activity.status:
-        return PlannedCommit(activity=on_record)
+        return on_record
     evaluation = authorized.evaluation(environment.new_id(), activity, ballot.vote, basis.now_ms)
-    executed = await execute(authorized.event, ballot.activity, ballot.case, basis, evaluation, environment)
     new_votes = () if ballot.vote in on_record.votes else (ballot.vote,)
-    planned = await commit_of(
-        ballot.activity, executed, ballot.case, basis, evaluation, environment, new_votes=new_votes
-    )
-    if voter_id != activity.submitter_id and planned.commit is not None:
-        # Only the submitter gets the secrets of the result.
-        return replace(planned, activity=planned.commit.activity)
-    return planned
+    if authorized.event is not Event.EXECUTED:
+        return commit_of(ballot.activity, authorized.event, basis, evaluation, new_votes=new_votes)
+    commit = await execute(ballot.activity, ballot.case, basis, evaluation, environment, new_votes=new_votes)
+    # Only the submitter gets the secrets of the result.
+    return commit if voter_id == activity.submitter_id else replace(commit, answer=None)
 
 
 def _check_is_short(submission: Submission) -> None:
-    if (size := len(submission.request)) > VOTE_BYTES_MAX:
+    if (size := len(submission.body.request)) > VOTE_BYTES_MAX:
         raise InvalidRequest(
             f"the body of a vote has at most {VOTE_BYTES_MAX} bytes, and this one has {size}: "
             "send it without white space"
@@ -109,18 +106,16 @@ async def _authorize_voter(
 ) -> Decision:
     """The decision before the vote. Raises PermissionDenied if this user may not vote, or not with this session."""
     organization, settings = basis.organization, environment.settings.authorization
-    decide = partial(environment.long_work.run_decision, organization.id)
+    decide = partial(environment.share.run, organization.id, Work.DECISION)
     scope = await scope_of(caller, organization, environment)
     if scope is not None:
         scoped = replace(case, scope=scope)
         limited = await decide(partial(decision_on, scoped, organization, settings))
         if limited.rule is Rule.SESSION_SCOPE:
-            raise denied(limited, submission.version.activity_type, activity.id)
+            raise denied(limited, submission.body.version.activity_type, activity.id)
     before = await decide(partial(decision_on, case, organization, settings))
-    await asyncio.sleep(0)  # Expensive policies are evaluated three times; other requests run in between.
     if not await decide(partial(may_approve, case, organization, caller.user.user_id, settings)):
-        raise denied(before, submission.version.activity_type, activity.id)
-    await asyncio.sleep(0)
+        raise denied(before, submission.body.version.activity_type, activity.id)
     return before
 
 
@@ -143,7 +138,7 @@ def _with_vote(
 ) -> _Ballot:
     """The vote on the activity. A user has one vote: a later one replaces it, and an approval with another
     credential adds a proof to it."""
-    selection, user_id, now_ms = submission.operation.vote, caller.user.user_id, case.now_ms
+    selection, user_id, now_ms = submission.body.operation.vote, caller.user.user_id, case.now_ms
     assert selection is not None
     proof = proof_of(caller, submission, now_ms)
     vote = vote_of(selection, activity.id, submission, caller, environment.new_id(), now_ms)
@@ -176,13 +171,13 @@ async def _authorize_vote(
             return AuthorizationResult(before, Event.REJECTED)
         case VoteSelection.APPROVED:
             organization, settings = basis.organization, environment.settings.authorization
-            authorized = await environment.long_work.run_decision(
-                organization.id, partial(authorize_activity, ballot.case, organization, settings)
+            authorized = await environment.share.run(
+                organization.id, Work.DECISION, partial(authorize_activity, ballot.case, organization, settings)
             )
             # A policy may deny because of who approves. Then only this approval is denied; others may follow.
             is_own = ballot.vote.user_id == ballot.activity.submitter_id
             if authorized.decision.is_denial and (is_own or not before.is_denial):
-                raise denied(authorized.decision, submission.version.activity_type, ballot.activity.id)
+                raise denied(authorized.decision, submission.body.version.activity_type, ballot.activity.id)
             return authorized
         case _:
             assert_never(selection)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -27,9 +28,9 @@ from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
+from keystead.primitives.share import Work
 from keystead.server.authentication import API_KEY_STAMP
 from keystead.server.http_messages import HttpRequest
-from keystead.server.large_requests import LargeRequests
 from keystead.server.logs import RequestLine
 from keystead.server.rate_limits import RateLimit
 from keystead.server.rate_table import RateTable
@@ -50,9 +51,8 @@ Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine]
 class AuthProxyEndpoints:
     """Answers the paths below PREFIX. `submit` carries out the stamped submissions."""
 
-    def __init__(self, service: Service, submit: Submit, large_requests: LargeRequests, rates: RateTable) -> None:
+    def __init__(self, service: Service, submit: Submit, rates: RateTable) -> None:
         self._service = service
-        self._large_requests = large_requests
         self._submit = submit
         self._rate_limit = RateLimit("auth_proxy", service.settings.auth_proxy_rate_limit, rates)
         self._verification_public_key = b""
@@ -71,8 +71,9 @@ class AuthProxyEndpoints:
         line.organization_id, line.user_id = organization.id, proxy.user_id
         _check_origin(proxy, headers.get(b"origin"))
         body = b"{}" if endpoint.is_empty_allowed and not request.body.strip() else request.body
-        async with self._large_requests.turn(body, request.client.limit_key):
-            decoded = endpoint.decoder.decode_request(body)
+        decoded = await self._service.share.run(
+            request.client.limit_key, Work.BODY, partial(endpoint.decoder.decode_request, body), len(body)
+        )
         return await endpoint.answer(_EndpointCall(self, self._service, organization, proxy, line), decoded)
 
     async def _configuration(self, header: bytes) -> tuple[Organization, AuthProxy]:

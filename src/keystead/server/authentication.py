@@ -66,14 +66,11 @@ class Verifiers(msgspec.Struct, frozen=True):
     clock: Clock
 
 
-async def authenticate(
-    stamps: Mapping[bytes, bytes], body: bytes, operation: Operation, verifiers: Verifiers
-) -> ProvenKey:
-    """Verify the request's one stamp over the exact body bytes.
+def the_stamp(stamps: Mapping[bytes, bytes]) -> tuple[bytes, bytes]:
+    """The request's one stamp: its header and its value. `stamps`: the request's headers among STAMP_HEADERS. A
+    read-only session beside a stamp is ignored.
 
-    `stamps`: the request's headers among STAMP_HEADERS. A read-only session beside a stamp is ignored. Raises
-    Unauthenticated for a missing or invalid stamp, and for a stamp that this operation does not accept;
-    InvalidRequest for more than one stamp.
+    Raises Unauthenticated without a stamp, InvalidRequest for more than one.
     """
     if len(stamps) > 1:
         stamps = {name: value for name, value in stamps.items() if name != SESSION}
@@ -86,16 +83,28 @@ async def authenticate(
     if len(stamps) > 1:
         names = ", ".join(sorted(name.decode() for name in stamps))
         raise InvalidRequest(f"a request has exactly one stamp header; this one has {names}")
-    ((header, value),) = stamps.items()
+    return next(iter(stamps.items()))
+
+
+def verify_api_key_stamp(value: bytes, body: bytes, operation: Operation) -> ProvenKey:
+    """Verify the stamp of an API key over the exact bytes of the body. Raises Unauthenticated."""
+    stamp = read_stamp(value)
+    verify_stamp(stamp, body)
+    return ProvenKey(
+        public_key=stamp.public_key,
+        signature=stamp.signature,
+        scheme=stamp.scheme,
+        credential_types=(CREDENTIAL_TYPES if operation.for_recovery else _WITHOUT_RECOVERY)[stamp.scheme],
+    )
+
+
+async def authenticate(
+    header: bytes, value: bytes, body: bytes, operation: Operation, verifiers: Verifiers
+) -> ProvenKey:
+    """Verify a stamp over the exact bytes of the body. Raises Unauthenticated for an invalid stamp, and for a stamp
+    that this operation does not accept."""
     if header == API_KEY_STAMP:
-        stamp = read_stamp(value)
-        verify_stamp(stamp, body)
-        return ProvenKey(
-            public_key=stamp.public_key,
-            signature=stamp.signature,
-            scheme=stamp.scheme,
-            credential_types=(CREDENTIAL_TYPES if operation.for_recovery else _WITHOUT_RECOVERY)[stamp.scheme],
-        )
+        return verify_api_key_stamp(value, body, operation)
     if header == WEBAUTHN_STAMP:
         return await _authenticate_passkey(value, body, verifiers.store)
     if header == ATTESTED_STAMP:

@@ -27,7 +27,7 @@ from keystead.signer.installation_keys import MADE_AT_START, SEALED_VALUES
 from keystead.signer.master_keys import Master, SealBroken
 from keystead.signer.seal_checks import OrganizationSeals, Owner, check_instance_value
 from keystead.storage.base import DatabaseStore
-from keystead.storage.rows import WHOLE_ORGANIZATION
+from keystead.storage.row_encoding import WHOLE_ORGANIZATION
 from keystead.storage.schema_objects import schema_problems
 
 _ORGANIZATIONS_AT_ONCE: Final = 500

@@ -15,6 +15,8 @@ from contextlib import asynccontextmanager
 from enum import Enum
 from typing import Final
 
+from keystead.primitives.share import Share
+
 LIMIT_MIN: Final = 2
 """The lowest limit. An organization may always have this many requests of each group under way."""
 
@@ -28,9 +30,6 @@ processor, its share says little."""
 
 INTERVAL_S: Final = 0.1
 """Seconds between two measurements of the share. Each measurement changes the limit at most once."""
-
-SHARED_S: Final = 10.0
-"""Seconds for which the limit applies after two successive requests came from different organizations."""
 
 
 class RequestGroup(Enum):
@@ -56,19 +55,21 @@ class _GroupRequests:
 class ConcurrencyLimit:
     """The limit of one process. It belongs to the event loop of that process.
 
-    `clock_s`: a monotonic clock. `processor_s`: the processor time of the process. Both in seconds.
-    """
+    `share` knows whether several organizations send requests: the limit applies while they do. `clock_s`: a
+    monotonic clock. `processor_s`: the processor time of the process. Both in seconds."""
 
     def __init__(
-        self, clock_s: Callable[[], float] = time.monotonic, processor_s: Callable[[], float] = time.process_time
+        self,
+        share: Share,
+        clock_s: Callable[[], float] = time.monotonic,
+        processor_s: Callable[[], float] = time.process_time,
     ) -> None:
+        self._share = share
         self._clock_s = clock_s
         self._processor_s = processor_s
         self._measured_s, self._used_s = clock_s(), processor_s()
         self._limit = LIMIT_MIN
         self._groups: dict[_GroupKey, _GroupRequests] = {}
-        self._last_organization_id: str | None = None
-        self._shared_until_s = clock_s()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_due_s = 0.0
         self._was_late = False
@@ -78,27 +79,20 @@ class ConcurrencyLimit:
         """How many requests wait now."""
         return sum(len(requests.waiting) for requests in self._groups.values())
 
-    def note(self, organization_id: str) -> None:
-        """Note that the organization sent a request, for a request that does not need `slot`."""
-        now_s = self._clock_s()
-        if self._last_organization_id not in (organization_id, None):
-            self._shared_until_s = now_s + SHARED_S
-        self._last_organization_id = organization_id
-
     @asynccontextmanager
     async def slot(self, organization_id: str, group: RequestGroup = RequestGroup.DIRECT) -> AsyncIterator[bool]:
         """Wait until the organization may have another request of this group under way. The block then answers it.
 
         The block gets whether the request has waited.
         """
-        self.note(organization_id)
+        self._share.note(organization_id)
         key = organization_id, group
         requests = self._groups.get(key)
         if requests is None:
             requests = self._groups[key] = _GroupRequests()
         now_s = self._clock_s()
         self._adjust(now_s)
-        waits = requests.under_way >= self._limit and now_s < self._shared_until_s
+        waits = requests.under_way >= self._limit and self._share.is_shared
         if waits:
             await self._wait_for_start(key, requests)
         else:
@@ -129,7 +123,7 @@ class ConcurrencyLimit:
             del self._groups[key]
 
     def _start_waiting(self, requests: _GroupRequests) -> None:
-        is_shared = self._clock_s() < self._shared_until_s
+        is_shared = self._share.is_shared
         while requests.waiting and (requests.under_way < self._limit or not is_shared):
             started = requests.waiting.popleft()
             if not started.cancelled():

@@ -13,6 +13,7 @@ import msgspec
 
 from keystead.api.errors import LimitReached, ServiceError, Unavailable
 from keystead.pipeline.ports import Clock
+from keystead.primitives.share import pause
 from keystead.server.caller_address import CallerAddresses
 from keystead.server.sources import SYSTEM_SOURCES
 
@@ -101,4 +102,4 @@ class Connections:
         except TimeoutError:
             for connection in tuple(self._open):
                 connection.abort()
-            await asyncio.sleep(0)  # let the tasks of these connections end
+            await pause()  # let the tasks of these connections end

@@ -23,7 +23,7 @@ from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Record, Version, from_records
-from keystead.pipeline.effects import lookups_of
+from keystead.pipeline.changes import lookups_of
 from keystead.pipeline.signer_values import AccountRequest
 from keystead.signer.local import LocalSigner
 

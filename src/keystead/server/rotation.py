@@ -22,10 +22,11 @@ from typing import Final
 
 import msgspec
 
+from keystead.api.errors import ServiceError
 from keystead.api.rendering import encode
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
+from keystead.pipeline.store import Changes, Commit, CommitResult, LockedOrganization, Page
 from keystead.server.installation_dates import record_master_key
 from keystead.server.processes import GONE_AFTER_MS, serving_processes
 from keystead.signer.installation_keys import INSTALLATION_KEYS, MADE_AT_START, MASTER_KEY_CHECK, PROOF_KEY
@@ -155,25 +156,36 @@ class _Rotation:
 
         After a conflict the organization is locked, because servers may change it all the time.
         """
-        for attempt in range(_ATTEMPTS):
-            lock = await self._store.lock(organization_id) if attempt else None
-            try:
-                organization = lock.organization if lock else await self._store.organization(organization_id)
-                assert organization is not None, organization_id
-                if self._resealer.is_current(organization.data_key.sealed):
-                    return ""
-                committing = (lock or self._store).commit(self._commit_of(organization))
-            except SealBroken as broken:
-                return str(broken)
-            finally:
-                if lock is not None:
-                    lock.release()
-            if await committing is CommitResult.COMMITTED:
-                self.progress.resealed += 1
+        try:
+            if await self._replace_newest(await self._store.organization(organization_id)):
                 return ""
+            for _ in range(_ATTEMPTS - 1):
+                async with self._store.locked(organization_id) as locked:
+                    if await self._replace_newest(locked.organization, locked):
+                        return ""
+        except SealBroken as broken:
+            return str(broken)
         raise RotationRefused(
             f"organization {organization_id} changed {_ATTEMPTS} times during the rotation; run this command again"
         )
+
+    async def _replace_newest(
+        self, organization: Organization | None, locked: LockedOrganization | None = None
+    ) -> bool:
+        """Replace the data key in this version of the organization. False after a conflict. Raises SealBroken."""
+        assert organization is not None
+        if self._resealer.is_current(organization.data_key.sealed):
+            return True
+        commit = self._commit_of(organization)
+        if locked is None:
+            result: CommitResult | ServiceError = await self._store.commit(commit)
+        else:
+            (result,) = await locked.write([commit])
+        if isinstance(result, ServiceError):
+            raise result
+        is_committed = result is CommitResult.COMMITTED
+        self.progress.resealed += is_committed
+        return is_committed
 
     def _commit_of(self, organization: Organization) -> Commit:
         """The commit that replaces the data key. Raises SealBroken if neither master key opens it."""
@@ -184,9 +196,9 @@ class _Rotation:
             organization_id=organization.id,
             decided_on=organization.version,
             activity=None,
-            write=OrganizationWrite(
+            changes=Changes(
                 after=apply(organization, [change], version),
-                changes=(change,),
+                records=(change,),
                 attachments=(),
                 lookups_added=frozenset(),
             ),

@@ -32,12 +32,12 @@ from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionSettings
 from keystead.pipeline.environment import ChosenStatus, Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
-from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import Identities
-from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
+from keystead.pipeline.submission import Liveness
+from keystead.primitives.share import Share
 from keystead.server.authentication import Verifiers
 from keystead.server.background import background_task
 from keystead.server.concurrency_limit import ConcurrencyLimit
@@ -116,7 +116,8 @@ class Service:
         self._chosen_status = chosen_status
         self._webhook_seen = webhook_seen
         self.clock = sources.clock
-        self.concurrency = ConcurrencyLimit()
+        self.share = Share()
+        self.concurrency = ConcurrencyLimit(self.share)
         self._is_open = False
 
     async def open(self) -> None:
@@ -138,7 +139,8 @@ class Service:
 
     async def _build(self, opened: Opened) -> None:
         """Make the parts that answer requests from the opened ones. Raises SettingsError, Unavailable."""
-        settings, senders, long_work = self.settings, opened.senders, LongWork()
+        settings, senders = self.settings, opened.senders
+        self.store.share = self.share
         self.environment = Environment(
             store=self.store,
             signer=self.signer,
@@ -148,8 +150,8 @@ class Service:
             catalogue=CATALOGUE,
             settings=pipeline_settings(settings, senders),
             signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
-            policy_sets=PolicySetCache(settings.policy_characters_cached, long_work),
-            long_work=long_work,
+            policy_sets=PolicySetCache(settings.policy_characters_cached, self.share),
+            share=self.share,
             chosen_status=self._chosen_status,
         )
         self.lifecycle = Lifecycle(self.environment, self.identities)
@@ -217,7 +219,7 @@ class Service:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        await asyncio.gather(self._webhooks.close(), self._outbox.close())
+        await asyncio.gather(self._webhooks.close(), self._outbox.close(), self.lifecycle.close())
         await withdraw(self.store, self._process)
         await self._opened.close()
 

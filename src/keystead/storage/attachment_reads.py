@@ -5,7 +5,6 @@ Here: these reads, for both databases. Not here: running a statement (`sqlite`, 
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ from keystead.organizations.attachments import SealedSecret, StoredAccount
 from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.pipeline.store import Page
-from keystead.pipeline.time_slices import TimeSlices
+from keystead.primitives.share import Share, pause
 from keystead.storage import row_decoding
 from keystead.storage.statements import Reads, Statement
 
@@ -35,8 +34,8 @@ class AttachmentReads(ABC):
 
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
-        self._loading = TimeSlices()
-        """The slices of time in which large organizations and activities are read."""
+        self.share = Share()
+        """Large organizations and activities are read in turns. The service has its own object here."""
 
     @abstractmethod
     async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
@@ -168,7 +167,7 @@ class AttachmentReads(ABC):
             if len(selected) < limit:
                 break
             cursor = selected[-1][2]
-            await asyncio.sleep(0)  # other requests run in between
+            await pause()
         return kept[: page.limit]
 
     async def unfinished_deletions_of(self, organization_id: str) -> set[str]:

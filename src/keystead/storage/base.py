@@ -10,25 +10,31 @@ import asyncio
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar, TypeVar
 
+from keystead.api.errors import ServiceError
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import Commit, CommitResult, OrganizationLock
-from keystead.storage import row_decoding, rows
-from keystead.storage.batch import Batch
+from keystead.pipeline.store import Commit, CommitResult, LockedOrganization
+from keystead.storage import row_decoding
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.errors import unavailable
-from keystead.storage.group_commit import GroupCommit
-from keystead.storage.pending import GrantedLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
+from keystead.storage.group_commit import GroupCommit, Outcome, Waiting
 from keystead.storage.purger import Purger
+from keystead.storage.row_encoding import (
+    PURGED_TOMBSTONES,
+    UNFINISHED_DELETION,
+    rows_of,
+    rows_of_new_organization,
+)
+from keystead.storage.rows import Rows
 from keystead.storage.server_rows import ServerRows
 from keystead.storage.statements import Dialect, Reads
 from keystead.storage.tables import merged_key_lengths, tables_of
-from keystead.storage.write_set import WriteSet
 
 RowT = TypeVar("RowT", bound=VersionedRow)
 
@@ -47,19 +53,19 @@ class DatabaseStore(ServerRows):
     def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
         super().__init__(reads)
         self._records = row_decoding.RecordReader(kinds)
-        self._cache = OrganizationCache(self, limits, kinds, self._loading)
+        self._cache = OrganizationCache(self, limits, kinds)
         self._is_closed = False
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
-        key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
-        self._group_commit = self._new_group_commit(key_lengths)
+        self.key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
+        self._group_commit = self._new_group_commit(self.key_lengths)
         self.purger = Purger(reads, self._select, self._commit_rows)
         """Deletes the rows of deleted wallets and organizations in steps."""
         self.decisions: Counter[tuple[str, str]] = Counter()
         """How many decisions were handed in, by verdict and rule."""
 
     def _new_group_commit(self, key_lengths: Mapping[str, int]) -> GroupCommit:
-        return GroupCommit(self._write, self._settle, key_lengths, self._cache.known_version)
+        return GroupCommit(self._write, self._committed, key_lengths, self._cache.known_version)
 
     # What each database adds.
 
@@ -77,12 +83,12 @@ class DatabaseStore(ServerRows):
         """Finish the commits that were handed in, then disconnect. Later commits raise Unavailable."""
 
     @abstractmethod
-    async def _write(self, batch: Batch) -> CommitResult | Exception:
+    async def _write(self, rows: Rows) -> Outcome:
         """Run a transaction. Returns its result, or the error for its commits."""
 
     @abstractmethod
-    def _request_lock(self, organization_id: str, known_version: int | None) -> LockRequest:
-        """Start to lock an organization."""
+    def locked(self, organization_id: str) -> AbstractAsyncContextManager[LockedOrganization]:
+        """See `pipeline.store.Store`."""
 
     # Organizations.
 
@@ -114,7 +120,7 @@ class DatabaseStore(ServerRows):
 
     async def _changed_since(self, organization_id: str, selected: Sequence[Sequence[Any]]) -> ChangedSince | None:
         """`selected`: the rows of the statement `changed_since`."""
-        if any(kind == rows.PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
+        if any(kind == PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
             return await self.changed_since(organization_id, None)
         return await self._read_changes(organization_id, selected, is_whole=False)
 
@@ -125,7 +131,7 @@ class DatabaseStore(ServerRows):
             return None
         number, changed_by = selected[0][:2]
         stated = (row[2:] for row in selected if row[2] is not None)
-        changes = await self._loading.each(organization_id, lambda row: self._records.change(*row), stated)
+        changes = await self.share.each(organization_id, lambda row: self._records.change(*row), stated)
         return ChangedSince(Version(number, changed_by), changes, is_whole=is_whole)
 
     # What metrics read.
@@ -151,22 +157,24 @@ class DatabaseStore(ServerRows):
     # Commits.
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
+        return self._commit_rows(commit.organization_id, self._rows_of(commit))
+
+    def _rows_of(self, commit: Commit) -> Rows:
         for evaluation in commit.evaluations:
             self.decisions[evaluation.verdict, evaluation.rule] += 1
-        return self._add(pending_commit(commit))
+        return rows_of(commit)
 
-    async def lock(self, organization_id: str) -> OrganizationLock:
-        if self._is_closed:
-            raise unavailable("is being closed")
-        known = self._cache.known(organization_id)
-        request = self._request_lock(organization_id, known.version_number)
-        try:
-            changed = await self._changed_since(organization_id, await request.granted)
-            organization = await self._cache.after(organization_id, known, changed)
-        except BaseException:
-            request.release()
-            raise
-        return GrantedLock(request, organization, self._add)
+    async def results(
+        self, commits: Sequence[asyncio.Future[CommitResult]]
+    ) -> Sequence[CommitResult | ServiceError]:
+        """The result of each commit that was handed in, or the error for its caller."""
+        await asyncio.wait(commits)
+        outcomes: list[CommitResult | ServiceError] = []
+        for commit in commits:
+            error = commit.exception()
+            assert error is None or isinstance(error, ServiceError)
+            outcomes.append(error or commit.result())
+        return outcomes
 
     async def bootstrap(
         self,
@@ -180,9 +188,8 @@ class DatabaseStore(ServerRows):
         Returns False and changes nothing if the instance exists already, made by this or another process.
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
-        write_set = rows.of_new_organization(organization, attachments, lookups, named)
-        result = await self._add(pending_write(organization.id, write_set, (organization,)))
-        return result is CommitResult.COMMITTED
+        rows = rows_of_new_organization(organization, attachments, lookups, named)
+        return await self._commit_rows(organization.id, rows) is CommitResult.COMMITTED
 
     async def add_organization(
         self, organization: Organization, attachments: Iterable[Attachment], lookups: Iterable[Lookup]
@@ -191,19 +198,16 @@ class DatabaseStore(ServerRows):
 
         For development servers: everywhere else an activity of the parent makes an organization.
         """
-        write_set = rows.of_new_organization(organization, attachments, lookups, {})
-        result = await self._add(pending_write(organization.id, write_set, (organization,)))
-        return result is CommitResult.COMMITTED
+        rows = rows_of_new_organization(organization, attachments, lookups, {})
+        return await self._commit_rows(organization.id, rows) is CommitResult.COMMITTED
 
-    def _commit_rows(self, organization_id: str, write_set: WriteSet) -> asyncio.Future[CommitResult]:
-        return self._add(pending_write(organization_id, write_set, ()))
-
-    def _add(self, pending: PendingCommit) -> asyncio.Future[CommitResult]:
+    def _commit_rows(self, organization_id: str, rows: Rows) -> asyncio.Future[CommitResult]:
+        result: asyncio.Future[CommitResult] = asyncio.get_running_loop().create_future()
         if self._is_closed:
-            pending.future.set_exception(unavailable("is being closed"))
+            result.set_exception(unavailable("is being closed"))
         else:
-            self._group_commit.add(pending)
-        return pending.future
+            self._group_commit.add(Waiting(organization_id, rows, result))
+        return result
 
     def when_rows_are_written(self, kind: type[RowT], call: Callable[[Sequence[RowT]], None]) -> None:
         """`call` is called after each commit of this process that writes rows of this kind, with these rows."""
@@ -214,20 +218,19 @@ class DatabaseStore(ServerRows):
         whether rows of a deleted wallet or organization are left."""
         self._records_removed = call
 
-    def _settle(self, settled: Settled) -> None:
-        """Report the results to the callers of `commit`."""
-        for pending, result in settled:
-            if result is CommitResult.COMMITTED:
-                for organization in pending.organizations:
-                    self._cache.keep(organization)
-                if pending.removes_records or pending.begins_deletion:
-                    self._records_removed(pending.organization_id, pending.begins_deletion)
+    def _committed(self, commits: Sequence[Waiting]) -> None:
+        """Note what was committed: the newest organizations, and rows that background tasks wait for."""
+        newest: dict[str, Organization] = {}
+        for waiting in commits:
+            rows = waiting.rows
+            for organization in rows.organizations:
+                newest[organization.id] = organization
+            if rows.removes_records:
+                begins_deletion = any(table == UNFINISHED_DELETION for table, _ in rows.inserted)
+                self._records_removed(waiting.organization_id, begins_deletion)
+            if rows.attached:
                 for kind, call in self._rows_written.items():
-                    if written := [row for row in pending.rows if type(row) is kind]:
+                    if written := [row for row in rows.attached if type(row) is kind]:
                         call(written)
-            if pending.future.done():  # its caller was cancelled
-                continue
-            if isinstance(result, CommitResult):
-                pending.future.set_result(result)
-            else:
-                pending.future.set_exception(result)
+        for organization in newest.values():
+            self._cache.keep(organization)

@@ -9,15 +9,13 @@ organization has a queue of its own there, and several transactions run at the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
-from keystead.pipeline.store import CommitResult
-from keystead.storage.batch import Batch
-from keystead.storage.group_commit import GroupCommit, Write
-from keystead.storage.pending import PendingCommit, Settled
+from keystead.storage.group_commit import GroupCommit, Outcome, Waiting, Write
+from keystead.storage.rows import Rows
 
 TRANSACTIONS_AT_ONCE: Final = 8
 """Transactions of one process on a distributed database."""
@@ -33,15 +31,15 @@ class DistributedCommits(GroupCommit):
     def __init__(
         self,
         write: Write,
-        settle: Callable[[Settled], None],
+        committed: Callable[[Sequence[Waiting]], None],
         key_lengths: Mapping[str, int],
         newest: Callable[[str], Version | None],
         is_distributed: Callable[[], Awaitable[bool]],
     ) -> None:
-        super().__init__(write, settle, key_lengths, newest)
+        super().__init__(write, committed, key_lengths, newest)
         self._is_distributed = is_distributed
         self._has_distributed_tables: bool | None = None
-        self._unqueued: list[PendingCommit] = []
+        self._unqueued: list[Waiting] = []
         self._detection: asyncio.Task[None] | None = None
         self._queues: dict[str, GroupCommit] = {}
         self._free = asyncio.Semaphore(TRANSACTIONS_AT_ONCE)
@@ -50,15 +48,15 @@ class DistributedCommits(GroupCommit):
     def waiting(self) -> int:
         return super().waiting + len(self._unqueued) + sum(queue.waiting for queue in self._queues.values())
 
-    def add(self, pending: PendingCommit) -> None:
+    def add(self, waiting: Waiting) -> None:
         if self._has_distributed_tables is None:
-            self._unqueued.append(pending)
+            self._unqueued.append(waiting)
             if self._detection is None:
                 self._detection = asyncio.get_running_loop().create_task(self._detect())
         elif self._has_distributed_tables:
-            self._queue_of(pending.organization_id).add(pending)
+            self._queue_of(waiting.organization_id).add(waiting)
         else:
-            super().add(pending)
+            super().add(waiting)
 
     async def close(self) -> None:
         if self._detection is not None:
@@ -71,24 +69,25 @@ class DistributedCommits(GroupCommit):
         try:
             self._has_distributed_tables = await self._is_distributed()
         except ServiceError as error:
-            waiting, self._unqueued = self._unqueued, []
-            self._settle([(pending, error) for pending in waiting])
+            for waiting in self._unqueued:
+                waiting.settle(error)
+            self._unqueued = []
         finally:
             self._detection = None
-        waiting, self._unqueued = self._unqueued, []
-        for pending in waiting:
-            self.add(pending)
+        unqueued, self._unqueued = self._unqueued, []
+        for waiting in unqueued:
+            self.add(waiting)
 
     def _queue_of(self, organization_id: str) -> GroupCommit:
         queue = self._queues.get(organization_id)
         if queue is None:
             for idle_id in [id_ for id_, queue in self._queues.items() if not queue.is_busy]:
                 del self._queues[idle_id]
-            queue = GroupCommit(self._write_in_turn, self._settle, self._key_lengths, self._newest)
+            queue = GroupCommit(self._write_in_turn, self._committed, self._key_lengths, self._newest)
             queue.on_transaction = lambda commits, seconds: self.on_transaction(commits, seconds)
             self._queues[organization_id] = queue
         return queue
 
-    async def _write_in_turn(self, batch: Batch) -> CommitResult | Exception:
+    async def _write_in_turn(self, rows: Rows) -> Outcome:
         async with self._free:
-            return await self._write(batch)
+            return await self._write(rows)

@@ -15,12 +15,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
-from keystead.api.errors import Unavailable
+import msgspec
+
+from keystead.api.errors import ServiceError, Unavailable
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
-from keystead.storage.batch import Batch, merge
-from keystead.storage.pending import PendingCommit, Settled
-from keystead.storage.write_set import WriteSet
+from keystead.primitives.share import pause
+from keystead.storage.rows import Rows, merge
 
 BATCH_MAX: Final = 256
 """Most commits in one transaction. The first of them waits for all."""
@@ -35,11 +36,32 @@ ARRIVAL_S: Final = 0.02
 """The longest that the first commit of a transaction waits for others, unless one iteration of the event loop takes
 longer. Each of 40 organizations may send a transaction that takes an iteration of 15 ms to read."""
 
-Write = Callable[[Batch], Awaitable[CommitResult | Exception]]
+Outcome = CommitResult | ServiceError
+"""The result of a transaction, or the error for the callers that wait for its commits."""
+
+Write = Callable[[Rows], Awaitable[Outcome]]
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """The rows of a commit, the organization that it belongs to, and the future of its result."""
+
+    organization_id: str
+    rows: Rows
+    result: asyncio.Future[CommitResult]
+
+    def settle(self, outcome: Outcome) -> None:
+        """Report the result, unless the caller was cancelled."""
+        if self.result.done():
+            return
+        if isinstance(outcome, CommitResult):
+            self.result.set_result(outcome)
+        else:
+            self.result.set_exception(outcome)
 
 
 class GroupCommit:
-    """Belongs to one event loop. `write` runs a transaction; `settle` gets the results, in order.
+    """Belongs to one event loop. `write` runs a transaction; `committed` gets the commits of each transaction that
+    succeeded, before their callers get the results.
 
     `key_lengths`: see `merge`. `newest`: the newest version of an organization that this process knows.
     `on_transaction` is called after each transaction, with the number of its commits and the seconds that it took.
@@ -48,15 +70,15 @@ class GroupCommit:
     def __init__(
         self,
         write: Write,
-        settle: Callable[[Settled], None],
+        committed: Callable[[Sequence[Waiting]], None],
         key_lengths: Mapping[str, int],
         newest: Callable[[str], Version | None] = lambda _: None,
     ) -> None:
         self._write = write
+        self._committed = committed
         self._key_lengths = key_lengths
-        self._settle = settle
         self._newest = newest
-        self._queue: deque[PendingCommit] = deque()
+        self._queue: deque[Waiting] = deque()
         self._writer: asyncio.Task[None] | None = None
         self.on_transaction: Callable[[int, float], None] = lambda _commits, _seconds: None
 
@@ -70,8 +92,8 @@ class GroupCommit:
         """Whether a commit waits or is being written."""
         return self._writer is not None
 
-    def add(self, pending: PendingCommit) -> None:
-        self._queue.append(pending)
+    def add(self, waiting: Waiting) -> None:
+        self._queue.append(waiting)
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._run())
 
@@ -85,7 +107,10 @@ class GroupCommit:
             while self._queue:
                 await self._let_commits_arrive()
                 batch, lost = self._next_batch()
-                self._settle([*await self._results(batch), *((pending, CommitResult.CONFLICT) for pending in lost)])
+                if batch:
+                    await self._write_batch(batch)
+                for waiting in lost:
+                    waiting.settle(CommitResult.CONFLICT)
         finally:
             self._writer = None
 
@@ -95,79 +120,87 @@ class GroupCommit:
         count, ends_s = 0, time.perf_counter() + ARRIVAL_S
         while count < len(self._queue) < BATCH_MAX and time.perf_counter() < ends_s:
             count = len(self._queue)
-            await asyncio.sleep(0)
+            await pause()
 
-    def _next_batch(self) -> tuple[Sequence[PendingCommit], Sequence[PendingCommit]]:
+    def _next_batch(self) -> tuple[Sequence[Waiting], Sequence[Waiting]]:
         """Take the oldest commits out of the queue that can be written together, and those that have lost a race. A
         commit does not overtake others of its organization, because it may start from their results."""
-        batch: list[PendingCommit] = []
-        lost: list[PendingCommit] = []
-        left: list[PendingCommit] = []
-        rows, overtaken, versions = 0, set[str](), dict[str, Version]()
+        batch: list[Waiting] = []
+        lost: list[Waiting] = []
+        left: list[Waiting] = []
+        count, overtaken, versions = 0, set[str](), dict[str, Version]()
         while self._queue and len(batch) < BATCH_MAX:
-            pending = self._queue.popleft()
-            size = pending.write_set.size
-            if pending.organization_id not in overtaken and self._has_lost(pending.write_set):
-                lost.append(pending)
+            waiting = self._queue.popleft()
+            rows, size = waiting.rows, waiting.rows.size
+            is_overtaken = waiting.organization_id in overtaken
+            if not is_overtaken and self._has_lost(rows):
+                lost.append(waiting)
             elif (
-                pending.organization_id in overtaken
-                or (batch and size > SMALL_ROWS and rows + size > ROWS_MAX)
-                or any(versions.get(id_, version) != version for id_, version in pending.write_set.versions_before)
+                is_overtaken
+                or (batch and size > SMALL_ROWS and count + size > ROWS_MAX)
+                or _differs(rows, versions)
             ):
-                overtaken.add(pending.organization_id)
-                left.append(pending)
+                overtaken.add(waiting.organization_id)
+                left.append(waiting)
             else:
-                batch.append(pending)
-                rows += size
-                versions.update(pending.write_set.versions_before)
-                if (swap := pending.write_set.version_swap) is not None:
-                    versions[swap.organization_id] = swap.after
+                batch.append(waiting)
+                count += size
+                versions.update(rows.version_checks)
+                versions.update([(swap.organization_id, swap.after) for swap in rows.version_swaps])
         self._queue.extendleft(reversed(left))
         return batch, lost
 
-    def _has_lost(self, write_set: WriteSet) -> bool:
+    def _has_lost(self, rows: Rows) -> bool:
         """Whether another commit has changed an organization since this one was decided on. It would end in a
         conflict, and all commits of its transaction would be written again."""
-        for organization_id, version in write_set.versions_before:
+        for organization_id, version in rows.versions_before():
             newest = self._newest(organization_id)
             if newest is not None and newest != version and newest.number >= version.number:
                 return True
         return False
 
-    async def _write_timed(self, batch: Batch, commits: int) -> CommitResult | Exception:
-        began_s = time.perf_counter()
-        result = await self._write(batch)
-        self.on_transaction(commits, time.perf_counter() - began_s)
-        return result
-
-    async def _results(self, batch: Sequence[PendingCommit]) -> Settled:
+    async def _write_batch(self, batch: Sequence[Waiting]) -> Outcome:
         """Write the commits together. If that fails, write each half together, until the commits that fail are
-        alone: an organization whose commits fail must not cost the others a transaction each."""
-        if not batch:
-            return []
-        merged = merge((pending.write_set for pending in batch), self._key_lengths)
-        result = CommitResult.CONFLICT if merged is None else await self._write_timed(merged, len(batch))
-        if result is CommitResult.COMMITTED or isinstance(result, Unavailable) or len(batch) == 1:
-            return [(pending, result) for pending in batch]
-        settled: list[tuple[PendingCommit, CommitResult | Exception]] = []
-        for part in _halves(batch):
+        alone: an organization whose commits fail must not cost the others a transaction each. Returns the result of
+        the last transaction."""
+        rows = merge([waiting.rows for waiting in batch], self._key_lengths)
+        outcome: Outcome = CommitResult.CONFLICT
+        if rows is not None:
+            began_s = time.perf_counter()
+            outcome = await self._write(rows)
+            self.on_transaction(len(batch), time.perf_counter() - began_s)
+        if outcome is CommitResult.COMMITTED:
+            self._committed(batch)
+            for waiting in batch:
+                waiting.settle(outcome)
+        elif isinstance(outcome, Unavailable) or len(batch) == 1:
             # While the database does not answer, each part would wait for the whole time limit.
-            if isinstance(result, Unavailable):
-                settled += [(pending, result) for pending in part]
+            for waiting in batch:
+                waiting.settle(outcome)
+        else:
+            first, second = _halves(batch)
+            outcome = await self._write_batch(first)
+            if isinstance(outcome, Unavailable):
+                for waiting in second:
+                    waiting.settle(outcome)
             else:
-                settled += await self._results(part)
-                result = settled[-1][1]
-        return settled
+                outcome = await self._write_batch(second)
+        return outcome
 
 
-def _halves(batch: Sequence[PendingCommit]) -> tuple[Sequence[PendingCommit], Sequence[PendingCommit]]:
+def _differs(rows: Rows, versions: Mapping[str, Version]) -> bool:
+    """Whether the commit was decided on other versions than those after the commits of the batch."""
+    return any(versions.get(id_, version) != version for id_, version in rows.versions_before())
+
+
+def _halves(batch: Sequence[Waiting]) -> tuple[Sequence[Waiting], Sequence[Waiting]]:
     """The commits of half of the organizations, and the others. If all are of one organization: the first half, and
     the others."""
-    organization_ids = list(dict.fromkeys(pending.organization_id for pending in batch))
+    organization_ids = list(dict.fromkeys(waiting.organization_id for waiting in batch))
     if len(organization_ids) == 1:
         return batch[: len(batch) // 2], batch[len(batch) // 2 :]
     first = set(organization_ids[: len(organization_ids) // 2])
     return (
-        [pending for pending in batch if pending.organization_id in first],
-        [pending for pending in batch if pending.organization_id not in first],
+        [waiting for waiting in batch if waiting.organization_id in first],
+        [waiting for waiting in batch if waiting.organization_id not in first],
     )

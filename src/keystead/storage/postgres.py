@@ -1,7 +1,7 @@
 """The store over PostgreSQL: any number of processes on any number of machines.
 
-Here: reads, and the query for the versions of several organizations. Not here: writing
-(`postgres_transactions`), locks (`postgres_locks`).
+Here: reads, the query for the versions of several organizations, the lock of an organization. Not here: the
+statements of a transaction (`postgres_transactions`).
 
 Why a read is fresh: every statement is sent after the read began, to the server that commits. At READ COMMITTED it
 sees everything that was committed before it arrived.
@@ -10,33 +10,74 @@ sees everything that was committed before it arrived.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import asyncpg
 
 from keystead.api.errors import ServiceError
-from keystead.organizations.organization import Version
+from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import CommitResult
+from keystead.pipeline.store import Commit, CommitResult
 from keystead.storage.base import DatabaseStore
-from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
 from keystead.storage.distributed_commits import TRANSACTIONS_AT_ONCE, DistributedCommits
 from keystead.storage.distribution import CITUS, DISTRIBUTION
 from keystead.storage.errors import failed_write_error, unavailable
-from keystead.storage.group_commit import GroupCommit
-from keystead.storage.pending import LockRequest
-from keystead.storage.postgres_connections import ConnectionPool
-from keystead.storage.postgres_locks import PostgresLocks
+from keystead.storage.group_commit import GroupCommit, Outcome, Waiting
+from keystead.storage.postgres_connections import STATEMENT_AT_FAULT, ConnectionPool
 from keystead.storage.postgres_reconnection import Reconnection
-from keystead.storage.postgres_transactions import run_transaction, write
+from keystead.storage.postgres_transactions import end_transaction, lock_and_read, run_transaction, write
+from keystead.storage.rows import Rows, merge
 from keystead.storage.statements import Statement, postgres_statements
 from keystead.storage.tables import tables_of
 
 _READ_CONNECTIONS = 6
 _WRITE_CONNECTIONS = 1
 _LOCK_CONNECTIONS = 4
+
+
+class LockedRow:
+    """Implements `pipeline.store.LockedOrganization`: a transaction that has locked the organization's row.
+
+    While the row is locked, another process that changes the organization loses its race and then asks for the
+    lock, too. The server queues the requests for one row. If a process dies, its connection and therefore its lock
+    end. If a process hangs, the server closes its connection after a time limit."""
+
+    def __init__(self, store: PostgresStore, connection: Any) -> None:
+        self.organization: Organization | None = None
+        self._store = store
+        self._connection = connection
+        self._is_open = True
+
+    async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
+        store, loop = self._store, asyncio.get_running_loop()
+        waiting = [Waiting(one.organization_id, store._rows_of(one), loop.create_future()) for one in commits]
+        result = await self._write_together([one.rows for one in waiting])
+        if result is CommitResult.COMMITTED:
+            store._committed(waiting)
+        if result is CommitResult.COMMITTED or (result is CommitResult.CONFLICT and len(commits) == 1):
+            return [result] * len(commits)
+        return await store.results([store._commit_rows(one.organization_id, one.rows) for one in waiting])
+
+    async def _write_together(self, rows: Sequence[Rows]) -> CommitResult | None:
+        """Write the rows in the transaction that holds the lock, and end it. None if a statement failed."""
+        merged = merge(rows, self._store.key_lengths)
+        result: CommitResult | None = CommitResult.CONFLICT
+        try:
+            if merged is not None:
+                result = await write(self._connection, self._store.statements, merged)
+        except STATEMENT_AT_FAULT:
+            result = None
+        await self.end(is_committed=result is CommitResult.COMMITTED)
+        return result
+
+    async def end(self, *, is_committed: bool = False) -> None:
+        """End the transaction, unless it has ended."""
+        if self._is_open:
+            self._is_open = False
+            await end_transaction(self._connection, is_committed=is_committed, timeout_s=self._store.timeout_s)
 
 
 class PostgresStore(DatabaseStore):
@@ -48,24 +89,23 @@ class PostgresStore(DatabaseStore):
     def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
         statements = postgres_statements(tables_of(kinds.attached_tables))
         super().__init__(statements.reads, limits, kinds)
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._reconnection = Reconnection(url)
         self._readers = self._pool(_READ_CONNECTIONS)
         self._writers = self._pool(_WRITE_CONNECTIONS)
         self._lockers = self._pool(_LOCK_CONNECTIONS)
         self._tables = statements.tables
-        self._statements = statements
-        self._locks = PostgresLocks(self._lockers, statements, self._settle, self._group_commit)
+        self.statements = statements
         self._version_requests: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._version_task: asyncio.Task[None] | None = None
 
     def _new_group_commit(self, key_lengths: Mapping[str, int]) -> GroupCommit:
         return DistributedCommits(
-            self._write, self._settle, key_lengths, self._cache.known_version, self._is_distributed
+            self._write, self._committed, key_lengths, self._cache.known_version, self._is_distributed
         )
 
     def _pool(self, size: int) -> ConnectionPool:
-        return ConnectionPool(self._reconnection, size=size, timeout_s=self._timeout_s, lost=self._lost)
+        return ConnectionPool(self._reconnection, size=size, timeout_s=self.timeout_s, lost=self._lost)
 
     def connections(self) -> Mapping[str, tuple[int, int]]:
         pools = {"read": self._readers, "write": self._writers, "lock": self._lockers}
@@ -83,13 +123,12 @@ class PostgresStore(DatabaseStore):
 
         It does not change while servers run (`postgres_schema.distribute_postgres`).
         """
-        if not self._statements.is_distributed and await self.instance_value(DISTRIBUTION) == CITUS:
-            self._statements = postgres_statements(self._tables, is_distributed=True)
-            self._reads = self._statements.reads
-            self._locks.statements = self._statements
+        if not self.statements.is_distributed and await self.instance_value(DISTRIBUTION) == CITUS:
+            self.statements = postgres_statements(self._tables, is_distributed=True)
+            self._reads = self.statements.reads
             self._writers.discard_idle()
             self._writers = self._pool(TRANSACTIONS_AT_ONCE)
-        return self._statements.is_distributed
+        return self.statements.is_distributed
 
     async def waiting_endpoints(self, after: str, limit: int) -> list[str]:
         await self._is_distributed()
@@ -140,12 +179,12 @@ class PostgresStore(DatabaseStore):
     def _list_argument(self, values: Sequence[str]) -> list[str]:
         return list(values)
 
-    async def _write(self, batch: Batch) -> CommitResult | Exception:
+    async def _write(self, rows: Rows) -> Outcome:
         try:
             async with self._writers.lend() as connection:
                 return await run_transaction(
                     connection,
-                    lambda: write(connection, self._statements, batch),
+                    lambda: write(connection, self.statements, rows),
                     begin=self._writers.begin,
                     timeout_s=self._writers.timeout_s,
                 )
@@ -154,8 +193,21 @@ class PostgresStore(DatabaseStore):
         except Exception as error:  # noqa: BLE001 - it is reported to the callers that wait for the commit
             return failed_write_error(error)
 
-    def _request_lock(self, organization_id: str, known_version: int | None) -> LockRequest:
-        return self._locks.request(organization_id, known_version)
+    @contextlib.asynccontextmanager
+    async def locked(self, organization_id: str) -> AsyncIterator[LockedRow]:
+        if self._is_closed:
+            raise unavailable("is being closed")
+        known = self._cache.known(organization_id)
+        async with self._lockers.lend() as connection:
+            await connection.execute(self._lockers.begin)
+            lock = LockedRow(self, connection)
+            try:
+                selected = await lock_and_read(connection, self.statements, organization_id, known.version_number)
+                changed = await self._changed_since(organization_id, selected)
+                lock.organization = await self._cache.after(organization_id, known, changed)
+                yield lock
+            finally:
+                await lock.end()
 
     async def ready(self) -> None:
         """Raise Unavailable unless the server answers a query."""
@@ -164,7 +216,6 @@ class PostgresStore(DatabaseStore):
     async def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            await self._locks.close()
             await self._group_commit.close()
             for connections in (self._readers, self._writers, self._lockers):
                 await connections.close()

@@ -30,7 +30,7 @@ _STATEMENT_LIMIT_SHARE = 0.9
 """The server's time limit for a statement, as a share of the client's. The server must give up first: a statement
 without a caller must not get a lock later, and a connection stays usable if the server ends its statement."""
 
-_STATEMENT_AT_FAULT = (
+STATEMENT_AT_FAULT = (
     asyncpg.IntegrityConstraintViolationError,
     asyncpg.DataError,
     asyncpg.UndefinedTableError,
@@ -78,7 +78,7 @@ class ConnectionPool:
             connection = self._take() or await self._connect()
             try:
                 yield connection
-            except _STATEMENT_AT_FAULT as error:
+            except STATEMENT_AT_FAULT as error:
                 self._idle.append(connection)
                 raise error_for_caller(error) from error
             except DATABASE_AT_FAULT as error:

@@ -1,7 +1,7 @@
 """One transaction on PostgreSQL: what it writes, and how it ends.
 
-Here: the statements of a batch in their order. Not here: who begins a transaction (`postgres`, `postgres_locks`),
-how commits are merged (`batch`).
+Here: the statements in their order. Not here: who begins a transaction (`postgres`), how commits are merged
+(`rows`).
 
 Why a commit is safe at READ COMMITTED:
 
@@ -27,9 +27,8 @@ import asyncpg
 
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
-from keystead.storage import write_set
-from keystead.storage.batch import Batch
 from keystead.storage.postgres_writes import postgres_write
+from keystead.storage.rows import Row, Rows, Swap, VersionSwap, by_table
 from keystead.storage.statements import PostgresStatements, Statement, SwapStatements
 from keystead.storage.tables import Table, distributed_insert
 
@@ -45,19 +44,34 @@ async def run_transaction(
     """Run `work` in a transaction. If its result is COMMITTED, the transaction is committed, otherwise rolled
     back. `begin`: the statement that begins it. `timeout_s` bounds the commit."""
     await connection.execute(begin)
+    result = None
     try:
         result = await work()
-    except asyncpg.DeadlockDetectedError:  # the other transaction continues, this one may be repeated
-        result = CommitResult.CONFLICT
-    except BaseException:
-        if not connection.is_closed():
-            await connection.execute("ROLLBACK")
-        raise
-    if result is CommitResult.COMMITTED:
-        await _commit(connection, timeout_s)
-    else:
-        await connection.execute("ROLLBACK")
+    finally:
+        is_committed = result is CommitResult.COMMITTED
+        await end_transaction(connection, is_committed=is_committed, timeout_s=timeout_s)
     return result
+
+
+async def end_transaction(connection: Any, *, is_committed: bool, timeout_s: float) -> None:
+    """Commit or roll back the transaction. `timeout_s` bounds the commit."""
+    if is_committed:
+        await _commit(connection, timeout_s)
+    elif not connection.is_closed():
+        await connection.execute("ROLLBACK")
+
+
+async def lock_and_read(
+    connection: Any, sql: PostgresStatements, organization_id: str, known_version: int | None
+) -> Sequence[Sequence[Any]]:
+    """Lock the organization's row in the transaction that has begun. Returns the rows of `changed_since` after the
+    known version, as they are under the lock; no rows if the organization does not exist."""
+    values, read = {"id": organization_id, "version": known_version}, sql.lock_and_read
+    if sql.is_distributed:  # the function may be missing on some nodes
+        await connection.execute(sql.lock_organization.sql, organization_id)
+        read = sql.reads.changed_since
+    selected: Sequence[Sequence[Any]] = await connection.fetch(read.sql, *read.arguments(values))
+    return selected
 
 
 async def _commit(connection: Any, timeout_s: float) -> None:
@@ -76,53 +90,55 @@ async def _commit(connection: Any, timeout_s: float) -> None:
         raise ConnectionResetError("the database answered a COMMIT with another command tag")
 
 
-async def write(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitResult:
-    """Write a batch inside a transaction. The caller must roll it back unless the result is COMMITTED."""
-    result = await _write_rows(connection, sql, batch)
+async def write(connection: Any, sql: PostgresStatements, rows: Rows) -> CommitResult:
+    """Write rows inside a transaction. The caller must roll it back unless the result is COMMITTED."""
+    try:
+        return await _write(connection, sql, rows)
+    except asyncpg.DeadlockDetectedError:  # the other transaction continues, this one may be repeated
+        return CommitResult.CONFLICT
+
+
+async def _write(connection: Any, sql: PostgresStatements, rows: Rows) -> CommitResult:
+    result = await _swap_and_insert(connection, sql, rows)
     if result is not CommitResult.COMMITTED:
         return result
-    for name, keys in batch.deleted.items():
+    for name, keys in by_table(rows.deleted).items():
         await connection.executemany(sql.deletions[name], keys)
-    for purge in batch.purges:
+    for purge in rows.purges:
         for statement in sql.of_purge(purge):
             await connection.execute(statement.sql, *statement.arguments(purge.parameters()))
-    for organization_id in batch.deleted_organizations:
+    for organization_id in rows.deleted_organizations:
         for statement_text in sql.delete_organization:
             await connection.execute(statement_text, organization_id)
-    if batch.version_checks and not await _versions_hold(connection, sql, batch.version_checks):
+    if rows.version_checks and not await _versions_hold(connection, sql, dict(rows.version_checks)):
         return CommitResult.CONFLICT
     return CommitResult.COMMITTED
 
 
-async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) -> CommitResult:
-    """Swap and insert the rows of a batch: in one statement, if it swaps no row but an organization's version.
+async def _swap_and_insert(connection: Any, sql: PostgresStatements, rows: Rows) -> CommitResult:
+    """Swap and insert rows: in one statement, if no row is swapped but an organization's version.
 
     With more kinds of swaps in it, there would be more different statements than a connection keeps prepared.
     """
-    swaps_of: list[tuple[SwapStatements, Sequence[write_set.Swap]]] = [
-        (sql.swap_version, batch.version_swaps),
-        (sql.swap_activity, batch.activity_swaps),
-        (sql.swap_instance_value, batch.instance_value_swaps),
-        *((sql.swap_rows[table], swaps) for table, swaps in batch.row_swaps.items()),
-    ]
-    swaps_of = [(statements, swaps) for statements, swaps in swaps_of if swaps]
-    tables = tuple(table for table in sql.tables if batch.rows.get(table.name))
+    swaps_by_table, inserted_by_table = list(rows.swaps()), by_table(rows.inserted)
+    tables = tuple([table for table in sql.tables if table.name in inserted_by_table])
     version_swap = None
-    if tables and not sql.is_distributed and len(swaps_of) == len(batch.version_swaps) == 1:
-        (version_swap,), swaps_of = batch.version_swaps, []
-    for statements, swaps in swaps_of:
+    if tables and not sql.is_distributed and len(swaps_by_table) == len(rows.version_swaps) == 1:
+        (version_swap,), swaps_by_table = rows.version_swaps, []
+    for table_name, swaps in swaps_by_table:
         for together in _lockable(sql, swaps):
-            if not await _swap_rows(connection, statements, together):
+            if not await _swap_rows(connection, sql.swaps[table_name], together):
                 return CommitResult.CONFLICT
     inserted: Sequence[int] | None
     if sql.is_distributed:
-        inserted = await _insert_by_table(connection, tables, batch.rows)
+        inserted = await _insert_by_table(connection, tables, inserted_by_table)
     else:
-        inserted = await _insert_together(connection, tables, batch.rows, version_swap, sql.swap_version.update)
+        update = sql.swaps["organization"].update
+        inserted = await _insert_together(connection, tables, inserted_by_table, version_swap, update)
     if inserted is None:
         return CommitResult.CONFLICT
     for table, count in zip(tables, inserted, strict=True):
-        if table.if_skipped is not None and count != len(batch.rows[table.name]):
+        if table.if_skipped is not None and count != len(inserted_by_table[table.name]):
             return table.if_skipped
     return CommitResult.COMMITTED
 
@@ -130,8 +146,8 @@ async def _write_rows(connection: Any, sql: PostgresStatements, batch: Batch) ->
 async def _insert_together(
     connection: Any,
     tables: tuple[Table, ...],
-    rows: Mapping[str, Sequence[write_set.Row]],
-    version_swap: write_set.VersionSwap | None,
+    rows: Mapping[str, Sequence[Row]],
+    version_swap: VersionSwap | None,
     update: Statement,
 ) -> Sequence[int] | None:
     """Insert rows into these tables in one round trip. Returns how many were inserted into each.
@@ -150,7 +166,7 @@ async def _insert_together(
 
 
 async def _insert_by_table(
-    connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[write_set.Row]]
+    connection: Any, tables: tuple[Table, ...], rows: Mapping[str, Sequence[Row]]
 ) -> Sequence[int]:
     """Insert rows into distributed tables, with statements that contain the values. Returns how many were inserted
     into each table."""
@@ -175,7 +191,7 @@ async def _versions_hold(connection: Any, sql: PostgresStatements, checks: Mappi
     return versions == checks
 
 
-def _lockable(sql: PostgresStatements, swaps: Sequence[write_set.Swap]) -> Iterator[Sequence[write_set.Swap]]:
+def _lockable(sql: PostgresStatements, swaps: Sequence[Swap]) -> Iterator[Sequence[Swap]]:
     """The swaps whose rows one statement can lock: those of one organization if the tables are distributed."""
     if not sql.is_distributed:
         if swaps:
@@ -185,7 +201,7 @@ def _lockable(sql: PostgresStatements, swaps: Sequence[write_set.Swap]) -> Itera
         yield list(together)
 
 
-async def _swap_rows(connection: Any, statements: SwapStatements, swaps: Sequence[write_set.Swap]) -> bool:
+async def _swap_rows(connection: Any, statements: SwapStatements, swaps: Sequence[Swap]) -> bool:
     arguments = [statements.update.arguments(swap.parameters()) for swap in swaps]
     if len(arguments) == 1:
         return _count(await connection.execute(statements.update.sql, *arguments[0])) == 1

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import msgspec
 
 from keystead.organizations.lookups import LookupKind
-from keystead.storage.rows import WHOLE_ORGANIZATION
+from keystead.storage.row_encoding import WHOLE_ORGANIZATION
+from keystead.storage.rows import OrganizationPurge, Rows, TombstonePurge
 from keystead.storage.statements import Reads, Statement
-from keystead.storage.write_set import OrganizationPurge, TombstonePurge, WriteSet
 
 
 class Deletion(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class Select(Protocol):
 class Purger:
     """`select` reads; `write` writes rows of an organization in a transaction. Both raise Unavailable."""
 
-    def __init__(self, reads: Reads, select: Select, write: Callable[[str, WriteSet], Awaitable[object]]) -> None:
+    def __init__(self, reads: Reads, select: Select, write: Callable[[str, Rows], Awaitable[object]]) -> None:
         self._reads = reads
         self._select = select
         self._write = write
@@ -51,7 +51,7 @@ class Purger:
     async def begin(self, organization_id: str) -> None:
         """Write the row that says that rows of a deleted organization are not all deleted yet."""
         row = ("unfinished_deletion", (organization_id, WHOLE_ORGANIZATION))
-        await self._write(organization_id, WriteSet(rows=[row]))
+        await self._write(organization_id, Rows(inserted=[row]))
 
     async def take_step(self, deletion: Deletion, parent_id: str, limit: int) -> bool:
         """Delete at most `limit` rows of one table, and their look-ups. False if the deletion ended with this step.
@@ -64,7 +64,7 @@ class Purger:
             step = await self._rows(organization_id, limit)
         if step is None:
             key = (organization_id, deletion.wallet_id)
-            await self._write(organization_id, WriteSet(deleted=[("unfinished_deletion", key)]))
+            await self._write(organization_id, Rows(deleted=[("unfinished_deletion", key)]))
             return False
         await self._write(organization_id, step)
         return True
@@ -85,7 +85,7 @@ class Purger:
             await self._write(organization_id, step)
         return step is not None
 
-    async def _accounts(self, deletion: Deletion, parent_id: str, limit: int) -> WriteSet | None:
+    async def _accounts(self, deletion: Deletion, parent_id: str, limit: int) -> Rows | None:
         statement = self._reads.first_accounts_of_wallet
         if deletion.is_of_organization:
             statement = self._reads.first_accounts
@@ -94,24 +94,24 @@ class Purger:
         )
         if not accounts:
             return None
-        step, kind = WriteSet(), LookupKind.WALLET_ACCOUNT_ADDRESS.value
+        step, kind = Rows(), LookupKind.WALLET_ACCOUNT_ADDRESS.value
         for account_id, address in accounts:
             step.deleted.append(("lookup", (kind, address, parent_id, deletion.organization_id, account_id)))
             step.deleted.append(("wallet_account", (deletion.organization_id, account_id)))
         return step
 
-    async def _rows(self, organization_id: str, limit: int) -> WriteSet | None:
+    async def _rows(self, organization_id: str, limit: int) -> Rows | None:
         selected = await self._select(self._reads.first_lookups, organization_id=organization_id, limit=limit)
         if selected:
-            return WriteSet(deleted=[("lookup", tuple(key)) for key in selected])
+            return Rows(deleted=[("lookup", tuple(key)) for key in selected])
         for table in await self.tables_with_rows(organization_id):
-            return WriteSet(purges=[OrganizationPurge(table, organization_id, limit)])
+            return Rows(purges=[OrganizationPurge(table, organization_id, limit)])
         return await self._tombstones(organization_id, 0, limit)
 
-    async def _tombstones(self, organization_id: str, kept: int, limit: int) -> WriteSet | None:
+    async def _tombstones(self, organization_id: str, kept: int, limit: int) -> Rows | None:
         selected = await self._select(
             self._reads.newest_purgeable_tombstone, organization_id=organization_id, kept=kept
         )
         if not selected:
             return None
-        return WriteSet(purges=[TombstonePurge(organization_id, selected[0][0], limit)])
+        return Rows(purges=[TombstonePurge(organization_id, selected[0][0], limit)])

@@ -17,9 +17,10 @@ from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Page
-from keystead.storage import row_decoding, rows
+from keystead.storage import row_decoding
 from keystead.storage.attachment_reads import HIGHEST, LOWEST, AttachmentReads
 from keystead.storage.errors import NotMigrated
+from keystead.storage.row_encoding import WHOLE_ORGANIZATION
 
 
 class StoredVersions(msgspec.Struct, frozen=True):
@@ -84,7 +85,7 @@ class DatabaseReads(AttachmentReads):
     ) -> list[RecordedActivity]:
         """Rows of `activities_of_page`, read in slices: many users with long records may have voted."""
         reader = row_decoding.ActivityReader()
-        await self._loading.each(organization_id, reader.add, selected)
+        await self.share.each(organization_id, reader.add, selected)
         return reader.activities()
 
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
@@ -134,7 +135,7 @@ class DatabaseReads(AttachmentReads):
         """Whether the look-up of an address belongs to a wallet that is not deleted. The look-ups of deleted
         wallets are deleted in steps."""
         deleted = await self.unfinished_deletions_of(organization_id)
-        if not deleted or rows.WHOLE_ORGANIZATION in deleted:
+        if not deleted or WHOLE_ORGANIZATION in deleted:
             return not deleted
         return await self.account_with_address(organization_id, address) is not None
 

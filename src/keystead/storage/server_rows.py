@@ -14,25 +14,25 @@ from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult
-from keystead.storage import rows
 from keystead.storage.reads import DatabaseReads
-from keystead.storage.write_set import ExpiredPurge, InstanceValueSwap, WriteSet
+from keystead.storage.row_encoding import add_attached_row
+from keystead.storage.rows import ExpiredPurge, InstanceValueSwap, Rows
 
 
 class ServerRows(DatabaseReads):
     """Every method raises Unavailable while the database does not answer."""
 
     @abstractmethod
-    def _commit_rows(self, organization_id: str, write_set: WriteSet) -> Awaitable[CommitResult]:
-        """Commit a write set that changes no organization. `organization_id`: "" for rows of no organization."""
+    def _commit_rows(self, organization_id: str, rows: Rows) -> Awaitable[CommitResult]:
+        """Commit rows that change no organization. `organization_id`: "" for rows of no organization."""
 
     async def _write_rows(self, organization_id: str, *attached_rows: AttachedRow) -> bool:
         """Write rows, all or none. Returns False if a row is neither new nor the next revision of the stored
         row."""
-        write_set = WriteSet()
+        rows = Rows()
         for row in attached_rows:
-            rows.write_row(organization_id, row, write_set)
-        return await self._commit_rows(organization_id, write_set) is CommitResult.COMMITTED
+            add_attached_row(organization_id, row, rows)
+        return await self._commit_rows(organization_id, rows) is CommitResult.COMMITTED
 
     # Messages.
 
@@ -118,17 +118,17 @@ class ServerRows(DatabaseReads):
 
     async def purge_expired(self, table: str, before_ms: int, limit: int) -> None:
         """Delete at most `limit` rows of the table that expired before this moment, the oldest first."""
-        await self._commit_rows("", WriteSet(purges=[ExpiredPurge(table, before_ms, limit)]))
+        await self._commit_rows("", Rows(purges=[ExpiredPurge(table, before_ms, limit)]))
 
     # Processes.
 
     async def write_process(self, process_id: str, expires_at_ms: int, body: bytes) -> None:
         """Write or renew the row of a process that serves."""
-        await self._commit_rows("", WriteSet(rows=[("process", (process_id, expires_at_ms, body))]))
+        await self._commit_rows("", Rows(inserted=[("process", (process_id, expires_at_ms, body))]))
 
     async def delete_process(self, process_id: str) -> None:
         """Delete the row of a process that ends."""
-        await self._commit_rows("", WriteSet(deleted=[("process", (process_id,))]))
+        await self._commit_rows("", Rows(deleted=[("process", (process_id,))]))
 
     # The instance.
 
@@ -144,11 +144,11 @@ class ServerRows(DatabaseReads):
 
     async def add_instance_value(self, name: str, value: bytes) -> bool:
         """Write a new value of the instance; False, with nothing changed, if it has one of this name."""
-        write_set = WriteSet(rows=[("instance", (name, value))])
-        return await self._commit_rows("", write_set) is CommitResult.COMMITTED
+        rows = Rows(inserted=[("instance", (name, value))])
+        return await self._commit_rows("", rows) is CommitResult.COMMITTED
 
     async def replace_instance_value(self, name: str, before: bytes, after: bytes) -> bool:
         """Replace a value of the instance; False, with nothing changed, if `before` is no longer its value."""
         swap = InstanceValueSwap(name, before, after)
-        write_set = WriteSet(instance_value_swap=swap)
-        return await self._commit_rows("", write_set) is CommitResult.COMMITTED
+        rows = Rows(instance_value_swaps=[swap])
+        return await self._commit_rows("", rows) is CommitResult.COMMITTED

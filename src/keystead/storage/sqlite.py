@@ -11,22 +11,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from keystead.api.errors import ServiceError
-from keystead.organizations.organization import Version
+from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import CommitResult
+from keystead.pipeline.store import LOCK_S, Commit, CommitResult
 from keystead.storage.base import DatabaseStore
-from keystead.storage.batch import Batch
 from keystead.storage.cache import CacheLimits
 from keystead.storage.errors import NotMigrated, unavailable
 from keystead.storage.file_lock import FileLock
-from keystead.storage.pending import LOCK_S, LockRequest, Settled
+from keystead.storage.group_commit import Outcome, Waiting
+from keystead.storage.rows import Rows
 from keystead.storage.sqlite_connection import DatabaseFile, error_for_caller
 from keystead.storage.sqlite_writer import SqliteWriter
 from keystead.storage.statements import Statement, sqlite_statements
@@ -43,6 +43,16 @@ ROWS_AT_ONCE = 500
 """A larger organization is read in slices."""
 
 
+class LockedFile(msgspec.Struct, frozen=True):
+    """Implements `pipeline.store.LockedOrganization`. The lock is that of the whole database file."""
+
+    store: SqliteStore
+    organization: Organization | None
+
+    async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
+        return await self.store.results([self.store.commit(commit) for commit in commits])
+
+
 class SqliteStore(DatabaseStore):
     dialect = "sqlite"
 
@@ -57,7 +67,6 @@ class SqliteStore(DatabaseStore):
         self._contention_lock = FileLock(path)
         writing = DatabaseFile(path, lock_wait_s=lock_wait_s)
         self._writer = SqliteWriter(writing, self._contention_lock, statements, self._reset)
-        self._locks: set[asyncio.Task[None]] = set()
 
     async def version(self, organization_id: str) -> Version | None:
         """One read answers all calls in the same iteration of the event loop. This is as fresh: every request that
@@ -95,7 +104,7 @@ class SqliteStore(DatabaseStore):
                     if not self._file.is_same_file():
                         self._reset()  # the second connection is to another file, and the cache is of the first
                     selected = connection.execute(whole.sql, arguments)
-                    rows = await self._loading.each(organization_id, tuple, selected)
+                    rows = await self.share.each(organization_id, tuple, selected)
         return rows
 
     @contextlib.contextmanager
@@ -113,31 +122,17 @@ class SqliteStore(DatabaseStore):
     def _list_argument(self, values: Sequence[str]) -> str:
         return msgspec.json.encode(values).decode()
 
-    async def _write(self, batch: Batch) -> CommitResult | Exception:
-        return await self._writer.write(batch)
+    async def _write(self, rows: Rows) -> Outcome:
+        return await self._writer.write(rows)
 
-    def _settle(self, settled: Settled) -> None:
+    def _committed(self, commits: Sequence[Waiting]) -> None:
         self._versions.clear()  # a version read before these commits would look as if they were lost
-        super()._settle(settled)
+        super()._committed(commits)
 
-    def _request_lock(self, organization_id: str, known_version: int | None) -> LockRequest:
-        request = LockRequest(organization_id, known_version)
-        task = asyncio.create_task(self._serve_lock(request))
-        self._locks.add(task)
-        task.add_done_callback(self._locks.discard)
-        return request
-
-    async def _serve_lock(self, request: LockRequest) -> None:
-        try:
-            async with self._contention_lock.lock(LOCK_S):
-                request.grant(await self._select_changes(request.organization_id, request.known_version))
-                commits = await request.released
-                for pending in commits:
-                    self._group_commit.add(pending)
-                if commits:
-                    await asyncio.wait([pending.future for pending in commits])
-        except ServiceError as error:
-            request.fail(error)
+    @contextlib.asynccontextmanager
+    async def locked(self, organization_id: str) -> AsyncIterator[LockedFile]:
+        async with self._contention_lock.lock(LOCK_S):
+            yield LockedFile(self, await self.organization(organization_id))
 
     async def exclusively(self, work: Callable[[sqlite3.Connection], ResultT]) -> ResultT:
         """Run `work` on a connection while this process writes nothing else, then drop the caches.
@@ -166,7 +161,6 @@ class SqliteStore(DatabaseStore):
     async def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            await asyncio.gather(*self._locks)
             await self._group_commit.close()
             await self._writer.close()
             self._reset()

@@ -1,7 +1,7 @@
 """The one connection of a process that writes to its SQLite database, on its own thread.
 
 Here: the thread, transactions, the translation of their errors. Not here: reads (`sqlite`), which commits share a
-transaction (`group_commit`, `batch`).
+transaction (`group_commit`).
 
 Why a commit is safe: BEGIN IMMEDIATE takes the database's one write lock, so no other process writes between the
 compare-and-swap of a version and COMMIT. With synchronous=FULL, COMMIT returns after the log was flushed to disk.
@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from keystead.pipeline.store import CommitResult
-from keystead.storage.batch import Batch
 from keystead.storage.errors import duplicate_key_error, failed_write_error
 from keystead.storage.file_lock import FileLock
+from keystead.storage.group_commit import Outcome
+from keystead.storage.rows import Row, Rows, by_table
 from keystead.storage.sqlite_connection import DatabaseFile, error_for_caller
-from keystead.storage.statements import SqliteStatements, Statement
-from keystead.storage.write_set import Row, Swap
+from keystead.storage.statements import SqliteStatements
 
 
 class SqliteWriter:
@@ -39,18 +39,18 @@ class SqliteWriter:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlite-writer")
         self._connection: sqlite3.Connection | None = None
 
-    async def write(self, batch: Batch) -> CommitResult | Exception:
-        """Write a batch in one transaction. Returns its result, or the error for the callers that wait for it."""
-        return await self._loop.run_in_executor(self._thread, self._write, batch)
+    async def write(self, rows: Rows) -> Outcome:
+        """Write the rows in one transaction. Returns its result, or the error for the callers that wait for it."""
+        return await self._loop.run_in_executor(self._thread, self._write, rows)
 
     async def close(self) -> None:
         """Disconnect. The caller must not write at the same time or afterwards."""
         await self._loop.run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown()
 
-    def _write(self, batch: Batch) -> CommitResult | Exception:
+    def _write(self, rows: Rows) -> Outcome:
         try:
-            return self._transact(batch)
+            return self._transact(rows)
         except sqlite3.IntegrityError as error:
             return duplicate_key_error(error)
         except sqlite3.Error as error:
@@ -60,13 +60,13 @@ class SqliteWriter:
             self._disconnect()
             return failed_write_error(error)
 
-    def _transact(self, batch: Batch) -> CommitResult:
-        if batch.version_swaps and self._lock.is_locked_by_another_process():
+    def _transact(self, rows: Rows) -> CommitResult:
+        if rows.version_swaps and self._lock.is_locked_by_another_process():
             return CommitResult.CONFLICT  # the other process has lost a race before, and is next
         connection = self._open_connection()
         self._file.begin(connection)
         try:
-            result = _write_batch(batch, connection, self._statements)
+            result = _write_rows(rows, connection, self._statements)
             connection.execute("COMMIT" if result is CommitResult.COMMITTED else "ROLLBACK")
         except BaseException:
             if connection.in_transaction:
@@ -92,32 +92,28 @@ class SqliteWriter:
                 self._loop.call_soon_threadsafe(self._lost)
 
 
-def _write_batch(batch: Batch, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitResult:
-    """Write a batch inside a transaction. The caller must roll it back unless the result is COMMITTED."""
-    swaps_of: list[tuple[Statement, Sequence[Swap]]] = [
-        (sql.swap_version, batch.version_swaps),
-        (sql.swap_activity, batch.activity_swaps),
-        (sql.swap_instance_value, batch.instance_value_swaps),
-        *((sql.swap_rows[table], swaps) for table, swaps in batch.row_swaps.items()),
-    ]
-    for statement, swaps in swaps_of:
+def _write_rows(rows: Rows, connection: sqlite3.Connection, sql: SqliteStatements) -> CommitResult:
+    """Write rows inside a transaction. The caller must roll it back unless the result is COMMITTED."""
+    for table_name, swaps in rows.swaps():
+        statement = sql.swaps[table_name]
         for swap in swaps:
             if connection.execute(statement.sql, statement.arguments(swap.parameters())).rowcount != 1:
                 return CommitResult.CONFLICT
+    inserted_by_table = by_table(rows.inserted)
     for table in sql.tables:
-        if rows := batch.rows.get(table.name):
-            inserted = _insert(connection, sql.inserts[table.name], rows)
-            if inserted != len(rows) and table.if_skipped is not None:
+        if values := inserted_by_table.get(table.name):
+            inserted = _insert(connection, sql.inserts[table.name], values)
+            if inserted != len(values) and table.if_skipped is not None:
                 return table.if_skipped
-    for name, keys in batch.deleted.items():
+    for name, keys in by_table(rows.deleted).items():
         connection.executemany(sql.deletions[name], keys)
-    for purge in batch.purges:
+    for purge in rows.purges:
         for statement in sql.of_purge(purge):
             connection.execute(statement.sql, statement.arguments(purge.parameters()))
-    for organization_id in batch.deleted_organizations:
+    for organization_id in rows.deleted_organizations:
         for statement_text in sql.delete_organization:
             connection.execute(statement_text, (organization_id,))
-    for organization_id, version in batch.version_checks.items():
+    for organization_id, version in rows.version_checks:
         row = connection.execute(sql.reads.version.sql, (organization_id,)).fetchone()
         if row != (version.number, version.changed_by):
             return CommitResult.CONFLICT

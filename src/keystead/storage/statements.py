@@ -14,6 +14,7 @@ from typing import Any, Literal, assert_never, get_type_hints
 
 import msgspec
 
+from keystead.storage.rows import ExpiredPurge, OrganizationPurge, Purge, TombstonePurge
 from keystead.storage.tables import (
     TABLES,
     Table,
@@ -28,7 +29,6 @@ from keystead.storage.tables import (
     row_swap,
     sqlite_insert,
 )
-from keystead.storage.write_set import ExpiredPurge, OrganizationPurge, Purge, TombstonePurge
 
 Dialect = Literal["sqlite", "postgresql"]
 
@@ -150,7 +150,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     - `delete_organization` deletes the rows that must be deleted in the transaction that deletes an organization.
       The parameter of each statement is the organization's id.
     - `expired_purges`, `organization_purges`, both by table, and `tombstone_purge`: the statements of the values of
-      these names in `write_set`.
+      these names in `rows`.
     """
 
     tables: tuple[Table, ...]
@@ -175,23 +175,18 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SqliteStatements(Statements, frozen=True, kw_only=True):
-    """`swap_version`, `swap_activity`, `swap_instance_value`, and by table `swap_rows`: the updates of the swaps in
-    `write_set`. Each changes one row, or none.
+    """`swaps`, by table: the updates of the swaps in `rows`. Each changes one row, or none.
 
     `inserts` are by table, in the order of writing, and by number of rows, largest first, down to one; they take
     the rows' values one after another.
     """
 
-    swap_version: Statement
-    swap_activity: Statement
-    swap_instance_value: Statement
-    swap_rows: dict[str, Statement]
+    swaps: dict[str, Statement]
     inserts: dict[str, dict[int, str]]
 
 
 class PostgresStatements(Statements, frozen=True, kw_only=True):
-    """`swap_version`, `swap_activity`, `swap_instance_value`, and by table `swap_rows`: the statements of the swaps
-    in `write_set`.
+    """`swaps`, by table: the statements of the swaps in `rows`.
 
     `lock_organization` locks a row. `lock_and_read` locks it, then gives the same as `changed_since`; not for
     distributed tables. `check_versions` gives the versions of organizations and keeps them as they are until the
@@ -201,10 +196,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     one organization there.
     """
 
-    swap_version: SwapStatements
-    swap_activity: SwapStatements
-    swap_instance_value: SwapStatements
-    swap_rows: dict[str, SwapStatements]
+    swaps: dict[str, SwapStatements]
     lock_organization: Statement
     lock_and_read: Statement
     check_versions: Statement
@@ -223,11 +215,11 @@ def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
         expired_purges=_expired_purges(tables, "sqlite", skips_locked=False),
         organization_purges=_of_organizations(organization_purge, tables, "sqlite"),
         tombstone_purge=(named.take("record_purged_tombstones"), named.take("purge_tombstones")),
-        swap_version=named.take("swap_version"),
-        swap_activity=named.take("swap_activity"),
-        swap_instance_value=named.take("swap_instance_value"),
-        swap_rows={
-            table.name: compile_statement(row_swap(table), "sqlite") for table in tables if table.has_revision
+        swaps={
+            "organization": named.take("swap_version"),
+            "activity": named.take("swap_activity"),
+            "instance": named.take("swap_instance_value"),
+            **{table.name: compile_statement(row_swap(table), "sqlite") for table in tables if table.has_revision},
         },
         inserts={
             table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in tables
@@ -252,15 +244,18 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: b
         expired_purges=_expired_purges(tables, "postgresql", skips_locked=not is_distributed),
         organization_purges=_of_organizations(organization_purge, tables, "postgresql"),
         tombstone_purge=(named.take("record_purged_tombstones"), named.take("purge_tombstones")),
-        swap_version=SwapStatements(named.take("swap_version"), named.take("lock_organizations")),
-        swap_activity=SwapStatements(named.take("swap_activity"), named.take("lock_activities")),
-        swap_instance_value=SwapStatements(named.take("swap_instance_value"), named.take("lock_instance_values")),
-        swap_rows={
-            table.name: SwapStatements(
-                compile_statement(row_swap(table), "postgresql"), compile_statement(row_lock(table), "postgresql")
-            )
-            for table in tables
-            if table.has_revision
+        swaps={
+            "organization": SwapStatements(named.take("swap_version"), named.take("lock_organizations")),
+            "activity": SwapStatements(named.take("swap_activity"), named.take("lock_activities")),
+            "instance": SwapStatements(named.take("swap_instance_value"), named.take("lock_instance_values")),
+            **{
+                table.name: SwapStatements(
+                    compile_statement(row_swap(table), "postgresql"),
+                    compile_statement(row_lock(table), "postgresql"),
+                )
+                for table in tables
+                if table.has_revision
+            },
         },
         lock_organization=named.take("lock_organization"),
         lock_and_read=named.take("lock_and_read"),

@@ -256,7 +256,7 @@ def attached_row(table: Table) -> str:
 
 
 def row_swap(table: Table) -> str:
-    """The statement that replaces the previous revision of a row. Parameters: `write_set.RowSwap`."""
+    """The statement that replaces the previous revision of a row. Parameters: `rows.RowSwap`."""
     columns = ", ".join(f"{name} = :after_{name}" for name in table.names[table.key_length :])
     key = " AND ".join(f"{name} = :{name}" for name in table.key)
     return f"UPDATE {table.name} SET {columns} WHERE {key} AND revision = :before_revision"  # noqa: S608

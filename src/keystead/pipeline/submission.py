@@ -1,7 +1,8 @@
-"""The body of a submission: its envelope, its intent in the version that it names, its fingerprint.
+"""A submission: its body with the envelope, the intent in the version that it names and the fingerprint; its
+caller.
 
-Here: decoding, and the check of its time. Not here: who sent it, and the steps that follow (`lifecycle`).
-"""
+Here: the values, decoding, and the check of its time. Not here: the stamp (`server.authentication`), how the caller
+is found (`server.callers`), the steps that follow (`lifecycle`)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.api.secret_fields import repr_without_contents
 from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.lookups import Lookup
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal
 from keystead.pipeline.operation import ActivityOperation, IntentVersion
 
 ParametersT = TypeVar("ParametersT")
@@ -45,22 +49,15 @@ class Liveness(msgspec.Struct, frozen=True):
     future_ms: int = 300_000
 
 
-class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    """A decoded submission. `intent` is of the version that was sent.
+class SubmissionBody(msgspec.Struct, frozen=True, kw_only=True):
+    """The decoded body of a submission. `intent` is of the version that was sent."""
 
-    `organization_id`: the organization that it changes. The body names this organization or its parent; in the
-    second case the submitter was found in the sub-organization. `identities`: what its ID tokens prove, by field,
-    after they were verified.
-    """
-
-    organization_id: str
     operation: ActivityOperation
     version: IntentVersion
     envelope: Envelope[Any]
     intent: RequestStruct
     request: bytes
     fingerprint: str
-    identities: Mapping[str, ProvenIdentity] = {}
 
     __repr__ = repr_without_contents
 
@@ -78,6 +75,38 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
         return {} if tokens is None else tokens(self.version.upgrade(self.intent))
 
 
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """A submission or a vote: decoded, and authenticated.
+
+    `seen`: the organization that it changes, as it was read after the request arrived. The body names this
+    organization or its parent; in the second case the submitter was found in the sub-organization. `caller`: who
+    stamped it. `source`: the address that it came from. `identities`: what its ID tokens prove, by field, after
+    they were verified."""
+
+    body: SubmissionBody
+    caller: Principal
+    seen: Organization
+    source: SourceAddress
+    identities: Mapping[str, ProvenIdentity] = {}
+
+    __repr__ = repr_without_contents
+
+    @property
+    def organization_id(self) -> str:
+        return self.seen.id
+
+    @property
+    def is_vote(self) -> bool:
+        return self.body.operation.vote is not None
+
+    @property
+    def activity_fingerprint(self) -> str:
+        """The fingerprint of the activity that it makes or votes on."""
+        if self.is_vote:
+            return self.body.intent.fingerprint  # type: ignore[attr-defined, no-any-return]
+        return self.body.fingerprint
+
+
 _ENVELOPE = decoder(Envelope[msgspec.Raw])
 
 
@@ -87,7 +116,7 @@ def fingerprint(body: bytes) -> str:
     return "sha256:" + hashlib.sha256(body).hexdigest()
 
 
-def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
+def read_submission(operation: ActivityOperation, body: bytes) -> SubmissionBody:
     """Decode a body sent to this operation's path.
 
     Raises InvalidRequest, which names the field, for malformed input and for a type that does not belong to this
@@ -104,8 +133,7 @@ def read_submission(operation: ActivityOperation, body: bytes) -> Submission:
         intent = read_intent(version, envelope.parameters)
     if value is None:
         refuse_repeated_members(body)
-    return Submission(
-        organization_id=envelope.organization_id,
+    return SubmissionBody(
         operation=operation,
         version=version,
         envelope=envelope,

@@ -6,7 +6,7 @@ Pure. Not here: the commit that holds them (`commit`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, assert_never
 
 import msgspec
@@ -29,13 +29,10 @@ from keystead.organizations.organization import (
     apply_unordered,
     records_of,
 )
-from keystead.pipeline.execution_values import ExecutionOutput
+from keystead.pipeline.execution import Output
 from keystead.pipeline.operation import IntentVersion
-from keystead.pipeline.store import OrganizationWrite
-from keystead.pipeline.time_slices import TimeSlices
-
-CHANGES_AT_ONCE: Final = 20
-"""More changes than this are applied in slices of time."""
+from keystead.pipeline.store import Changes
+from keystead.primitives.share import Share
 
 ROWS_MAX: Final = 20_000
 """The most rows of records and look-ups that one activity writes and deletes. The commits of all organizations wait
@@ -52,13 +49,13 @@ def result_of(version: IntentVersion, result: Wire) -> dict[str, msgspec.Raw]:
     return {version.result_key: msgspec.Raw(encode(of_version))}
 
 
-async def write_of(
+async def changes_of(
     organization: Organization,
-    output: ExecutionOutput[Wire],
+    output: Output[Wire],
     evaluation_id: str,
     limits: Limits,
-    slices: TimeSlices,
-) -> OrganizationWrite | None:
+    share: Share,
+) -> Changes | None:
     """The organization's next version, which this evaluation allowed. None if the output does not change it.
 
     Many changes are applied in slices of time, because a deleted tag may change 10,000 users. Raises LimitReached
@@ -71,13 +68,6 @@ async def write_of(
     if any(isinstance(attachment, RemovedOrganizationContents) for attachment in attachments):
         return _deletion(organization, output.changes, attachments, version)
 
-    async def each(work: Callable[[Change], object]) -> None:
-        if len(output.changes) > CHANGES_AT_ONCE:
-            await slices.each(organization.id, work, output.changes)
-        else:
-            for change in output.changes:
-                work(change)
-
     sizes = ChangeSizes(organization, limits)
     changing = ChangingOrganization(organization)
 
@@ -85,7 +75,7 @@ async def write_of(
         sizes.check_change(change)
         changing.change(change)
 
-    await each(check_and_apply)
+    await share.each(organization.id, check_and_apply, output.changes)
     after = changing.organization(version)
     sizes.check_growth(after)
     added, removed = _attachment_lookups(attachments)
@@ -95,16 +85,16 @@ async def write_of(
         lookups_before.update(_record_lookups(organization, (change,)))
         lookups_after.update(_record_lookups(after, (change,)))
 
-    await each(look_up)
+    await share.each(organization.id, look_up, output.changes)
     rows = len(output.changes) + len(lookups_before ^ lookups_after)
     if rows > ROWS_MAX:
         raise LimitReached(
             f"the activity changes {rows} records, credentials, contacts and names, and one activity may change "
             f"{ROWS_MAX}: name fewer records in each request"
         )
-    return OrganizationWrite(
+    return Changes(
         after=after,
-        changes=output.changes,
+        records=output.changes,
         attachments=attachments,
         lookups_added=frozenset(lookups_after - lookups_before),
         lookups_removed=frozenset(lookups_before - lookups_after),
@@ -113,7 +103,7 @@ async def write_of(
 
 def _deletion(
     organization: Organization, changes: tuple[Change, ...], attachments: tuple[Attachment, ...], version: Version
-) -> OrganizationWrite:
+) -> Changes:
     """The deletion of an organization. Few look-ups go with its commit, so that its credentials are free at once;
     many are deleted with its other rows (`storage.purger`)."""
     counted = itertools.accumulate(
@@ -123,8 +113,8 @@ def _deletion(
     after, removed = apply_unordered(organization, changes, version), frozenset[Lookup]()
     if not has_many:
         removed = _record_lookups(organization, changes) - _record_lookups(after, changes)
-    return OrganizationWrite(
-        after=after, changes=changes, attachments=attachments, lookups_added=frozenset(), lookups_removed=removed
+    return Changes(
+        after=after, records=changes, attachments=attachments, lookups_added=frozenset(), lookups_removed=removed
     )
 
 
@@ -133,14 +123,14 @@ def versioned_rows(attachments: Iterable[Attachment]) -> tuple[VersionedRow, ...
     return tuple(attachment for attachment in attachments if isinstance(attachment, VersionedRow))
 
 
-def new_organization_of(output: ExecutionOutput[Wire]) -> OrganizationWrite | None:
+def new_organization_of(output: Output[Wire]) -> Changes | None:
     """The organization that the output creates; None if it creates none."""
     new = output.new_organization
     if new is None:
         return None
-    return OrganizationWrite(
+    return Changes(
         after=new.organization,
-        changes=tuple(Put(record) for record in records_of(new.organization)),
+        records=tuple([Put(record) for record in records_of(new.organization)]),
         attachments=new.attachments,
         lookups_added=lookups_of(new.organization, new.attachments),
         shares_credentials=new.shares_credentials,

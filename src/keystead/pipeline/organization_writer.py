@@ -1,0 +1,315 @@
+"""The writer of an organization: it decides what waits, in order, writes the decisions together, then answers.
+
+A batch is decided on one version of the organization: each decision starts from the version that the one before it
+leads to. Nothing is answered before the batch is on disk. If a commit of the batch fails, the decisions that were
+made on top of it are made again in the next batch. While a batch is written, the next one gathers, so an
+organization has at most one batch under way. After a conflict with another process, the organization is locked
+while a batch is decided and written. Equal requests join: one of them is carried out.
+
+Not here: what is decided (`decide`), transactions and the lock itself (`storage`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import msgspec
+
+from keystead.api.errors import ServiceError, Unavailable
+from keystead.organizations.organization import Organization
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.store import LOCK_S, Commit, CommitResult, Store
+
+WAITING_MAX: Final = 1_000
+"""The most decisions of an organization that wait for its writer. More requests are refused at once."""
+
+DECISIONS_MAX: Final = 64
+"""The most decisions of a batch."""
+
+CHANGES_MAX: Final = 1_000
+"""A batch ends with the decision by which it changes this many records. A commit may hold 12 MB of records."""
+
+BATCH_S: Final = 0.1
+"""A batch begins no further decision after this many seconds: those before it wait for their answers."""
+
+UNQUEUED_MAX: Final = 64
+"""The most decisions of an organization that change nothing and are made at the same time. The others wait."""
+
+CONTENTION_S: Final = 2.0
+"""Seconds after a conflict in which the organization is locked for each batch."""
+
+Decided = Commit | RecordedActivity
+"""What is to be committed, or an activity that was carried out before."""
+
+Decide = Callable[[Organization | None, Sequence[Commit]], Awaitable[Decided]]
+"""Decides on a version of the organization. The commits led to it and are not written yet. Raises MustBeFirst, and
+ServiceError for a refusal that writes nothing."""
+
+
+class MustBeFirst(Exception):
+    """The decision reads rows that the batch has not written yet: it is the first of the next batch."""
+
+
+class _Waiting:
+    """A decision that waits for the writer. `outlasts_lock`: it took longer than a lock lasts, and is decided again
+    without one."""
+
+    __slots__ = ("answer", "decide", "outlasts_lock")
+
+    def __init__(self, decide: Decide) -> None:
+        self.decide = decide
+        self.answer: asyncio.Future[tuple[Decided, CommitResult]] = asyncio.get_running_loop().create_future()
+        self.outlasts_lock = False
+
+    async def made(
+        self, organization: Organization | None, commits: Sequence[Commit], locked_until_s: float | None
+    ) -> Decided | ServiceError | None:
+        """The decision; an error refuses without a commit. None after a defect, which the caller got.
+
+        Raises MustBeFirst; TimeoutError if it takes longer than the lock lasts.
+        """
+        try:
+            if locked_until_s is None:
+                return await self.decide(organization, commits)
+            try:
+                async with asyncio.timeout_at(locked_until_s):
+                    return await self.decide(organization, commits)
+            except TimeoutError:
+                self.outlasts_lock = True
+                raise
+        except ServiceError as refused:
+            return refused
+        except (MustBeFirst, TimeoutError):
+            raise
+        except Exception as defect:  # noqa: BLE001 - the caller gets it
+            self.fail(defect)
+            return None
+
+    def fail(self, error: Exception) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def settle(self, decided: Decided, result: CommitResult) -> None:
+        if not self.answer.done():
+            self.answer.set_result((decided, result))
+
+
+class _Joined(msgspec.Struct, frozen=True):
+    """A request that is carried out. `ended`: its answer or its refusal; None if its caller gave up."""
+
+    caller_id: str
+    ended: asyncio.Future[RecordedActivity | ServiceError | None]
+
+
+_Batch = list[tuple[_Waiting, Decided | ServiceError]]
+"""The decisions of a batch, in order. An error refuses without a commit."""
+
+
+class OrganizationWriter:
+    """The writer of one organization in this process. Belongs to one event loop.
+
+    Decisions that change nothing of the organization use the semaphore `unqueued` instead.
+    """
+
+    def __init__(self, store: Store, organization_id: str, contended_until_s: dict[str, float]) -> None:
+        self._store = store
+        self._organization_id = organization_id
+        self._contended_until_s = contended_until_s
+        self._waiting: deque[_Waiting] = deque()
+        self._under_way: dict[str, _Joined] = {}
+        self.running: asyncio.Task[None] | None = None
+        self.unqueued = asyncio.Semaphore(UNQUEUED_MAX)
+        self.users = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many decisions wait for the next batch."""
+        return len(self._waiting)
+
+    async def once(
+        self, fingerprint: str, caller_id: str, carry_out: Callable[[], Awaitable[RecordedActivity]]
+    ) -> RecordedActivity:
+        """Carry out a request, or wait for an equal one that is carried out.
+
+        The same caller gets the same answer; another caller's request is carried out afterwards. `fingerprint`: of
+        its bytes. `caller_id`: of the credential that stamped it. Raises what `carry_out` raises.
+        """
+        while (joined := self._under_way.get(fingerprint)) is not None:
+            ended = await asyncio.shield(joined.ended)
+            if joined.caller_id == caller_id and ended is not None:
+                if isinstance(ended, ServiceError):
+                    raise ended
+                return ended
+        joined = self._under_way[fingerprint] = _Joined(caller_id, asyncio.get_running_loop().create_future())
+        ended = None
+        try:
+            ended = await carry_out()
+        except ServiceError as refused:
+            ended = refused
+            raise
+        finally:
+            del self._under_way[fingerprint]
+            joined.ended.set_result(ended)
+        return ended
+
+    async def decided(self, decide: Decide) -> tuple[Decided, CommitResult]:
+        """What was decided, and the result of its commit. Raises the refusal of a decision without a commit, the
+        error of the store, and Unavailable if too many decisions wait."""
+        if len(self._waiting) >= WAITING_MAX:
+            raise Unavailable(
+                f"{len(self._waiting)} requests that change the organization wait already; sending the same "
+                "request again is safe"
+            )
+        waiting = _Waiting(decide)
+        self._waiting.append(waiting)
+        if self.running is None:
+            self.running = asyncio.get_running_loop().create_task(self._run())
+        return await waiting.answer
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                batch: _Batch = []
+                try:
+                    await self._carry_out(batch)
+                except Exception as error:  # noqa: BLE001 - the callers get it
+                    self._fail(batch, error)
+        except asyncio.CancelledError:
+            self._fail([], Unavailable("the server stops; sending the same request again is safe"))
+            raise
+        finally:
+            self.running = None
+
+    def _fail(self, batch: _Batch, error: Exception) -> None:
+        """Report the error to those of the batch, or to all that wait if the database did not let it begin."""
+        if batch:
+            failing = [waiting for waiting, _ in batch]
+        else:
+            failing = list(self._waiting)
+            self._waiting.clear()
+        for waiting in failing:
+            waiting.fail(error)
+
+    async def _carry_out(self, batch: _Batch) -> None:
+        """Decide a batch, write it and answer it."""
+        organization_id, results = self._organization_id, list[CommitResult | ServiceError]()
+        until_s = self._contended_until_s.get(organization_id, 0.0) if self._contended_until_s else 0.0
+        if until_s <= _now_s() or self._waiting[0].outlasts_lock:
+            commits = await self._decide(batch, await self._store.organization(organization_id), None)
+            results += await _results([self._store.commit(commit) for commit in commits])
+        else:
+            async with self._store.locked(organization_id) as locked:
+                commits = await self._decide(batch, locked.organization, _now_s() + LOCK_S)
+                results += await locked.write(commits) if commits else ()
+        self._answer(batch, results)
+
+    async def _decide(
+        self, batch: _Batch, organization: Organization | None, locked_until_s: float | None
+    ) -> Sequence[Commit]:
+        """Decide what waits, until the batch is full, and add it to `batch`. Returns the commits."""
+        commits: list[Commit] = []
+        changes, ends_s = 0, _now_s() + BATCH_S
+        while self._waiting and len(batch) < DECISIONS_MAX and changes < CHANGES_MAX:
+            waiting = self._waiting[0]
+            if waiting.answer.done():  # its caller gave up
+                self._waiting.popleft()
+                continue
+            if batch and _now_s() > ends_s:
+                break
+            try:
+                decided = await waiting.made(organization, commits, locked_until_s)
+            except (MustBeFirst, TimeoutError):
+                break
+            self._waiting.popleft()
+            if decided is None:
+                continue
+            batch.append((waiting, decided))
+            if isinstance(decided, Commit):
+                commits.append(decided)
+                if decided.changes is not None:
+                    organization = decided.changes.after
+                    changes += len(decided.changes.records)
+        return commits
+
+    def _answer(self, batch: _Batch, results: Sequence[CommitResult | ServiceError]) -> None:
+        """Report the results to the callers. A decision without a commit counts only if the changes before it
+        do."""
+        left, is_lost = iter(results), False
+        for waiting, decided in batch:
+            if isinstance(decided, Commit):
+                result = next(left)
+                is_lost |= decided.changes is not None and result is not CommitResult.COMMITTED
+                if result is CommitResult.CONFLICT:
+                    self._note_conflict()
+                if isinstance(result, CommitResult):
+                    waiting.settle(decided, result)
+                else:
+                    waiting.fail(result)
+            elif is_lost:
+                self._waiting.append(waiting)  # it is decided again
+            elif isinstance(decided, RecordedActivity):
+                waiting.settle(decided, CommitResult.COMMITTED)
+            else:
+                waiting.fail(decided)
+
+    def _note_conflict(self) -> None:
+        """A commit is in conflict with one of another process."""
+        now_s, until_s = _now_s(), self._contended_until_s
+        while until_s and next(iter(until_s.values())) <= now_s:  # the oldest is the first
+            del until_s[next(iter(until_s))]
+        until_s.pop(self._organization_id, None)
+        until_s[self._organization_id] = now_s + CONTENTION_S
+
+
+async def _results(commits: Sequence[asyncio.Future[CommitResult]]) -> Sequence[CommitResult | ServiceError]:
+    """The result of each commit, or the error for its caller."""
+    results: list[CommitResult | ServiceError] = []
+    for commit in commits:
+        try:
+            results.append(await commit)
+        except ServiceError as error:
+            results.append(error)
+    return results
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class OrganizationWriters:
+    """The writers of this process: one for each organization, while a request uses it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._contended_until_s: dict[str, float] = {}
+        self._writers: dict[str, OrganizationWriter] = {}
+
+    @property
+    def waiting(self) -> int:
+        """How many decisions wait for their writers."""
+        return sum(writer.waiting for writer in self._writers.values())
+
+    async def close(self) -> None:
+        """Stop to decide. Requests that still wait are refused."""
+        running = [writer.running for writer in self._writers.values() if writer.running is not None]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    @contextmanager
+    def writer(self, organization_id: str) -> Iterator[OrganizationWriter]:
+        writer = self._writers.get(organization_id)
+        if writer is None:
+            writer = OrganizationWriter(self._store, organization_id, self._contended_until_s)
+            self._writers[organization_id] = writer
+        writer.users += 1
+        try:
+            yield writer
+        finally:
+            writer.users -= 1
+            if not writer.users:
+                del self._writers[organization_id]
