@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
+from keystead.storage.batch import Batch
 
 from keystead.chains.signatures import Signature
 from keystead.keys import master_key
@@ -29,7 +30,6 @@ from keystead.server.service import Service
 from keystead.server.settings import Settings
 from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
-from keystead.storage.batch import Batch
 from keystead.storage.sqlite_writer import SqliteWriter
 from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal

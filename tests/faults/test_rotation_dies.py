@@ -19,7 +19,7 @@ from keystead.keys.sealing import MasterKey, Purpose, SealContext
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Put, Record, Version, from_records
-from keystead.pipeline.store import Commit, CommitResult, Changes
+from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.server.once_per_second import KEPT_S
 from keystead.server.processes import serving_processes
 from keystead.server.rotation import rotate_master
@@ -150,7 +150,7 @@ def add_organizations(installation: Installation, count: int) -> None:
             records: list[Record] = [profile, data_key, user]
             creation = Changes(
                 after=from_records(organization_id, Version(1, new_id()), records),
-                changes=tuple(Put(record) for record in records),
+                records=tuple(Put(record) for record in records),
                 attachments=(),
                 lookups_added=frozenset(),
             )

@@ -18,9 +18,9 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource, ForeignSource
 from keystead.pipeline.execution import (
     Execution,
-    Output,
     ExecutionWith,
     ExecutionWithOAuth2,
+    Output,
     OutputWithoutChanges,
     RefusalWithRows,
 )

@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
+from keystead.pipeline.long_work import CHARACTERS_WITHOUT_TURN_MAX, LongWork
 
 from fuzz.costly_decisions import DENIES_NOTHING
 from keystead.keys import master_key
 from keystead.operations.policy_trials import TRIED_SECONDS_MAX
-from keystead.pipeline.long_work import CHARACTERS_WITHOUT_TURN_MAX, LongWork
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import SDK_FORM, Caller, unique, user_params
 from tests.support.in_process import serving

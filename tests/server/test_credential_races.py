@@ -57,7 +57,7 @@ class Crossing:
 
 
 def _registers(commit: Commit) -> bool:
-    writes = [write for write in (commit.write, commit.new_organization) if write is not None]
+    writes = [write for write in (commit.changes, commit.new_organization) if write is not None]
     return any(lookup.kind in CREDENTIALS for write in writes for lookup in write.lookups_added)
 
 

@@ -19,7 +19,7 @@ from keystead.keys.sealing import MasterKey
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Commit, CommitResult, Changes, Page
+from keystead.pipeline.store import Changes, Commit, CommitResult, Page
 from keystead.server.opening import NotReady, open_checked
 from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.settings import Settings
@@ -187,8 +187,8 @@ def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> 
 def put(organization: Organization, record: Profile | SealedDataKey) -> Commit:
     """What a server would commit that changes this record."""
     after = apply(organization, [Put(record)], Version(organization.version.number + 1, new_id()))
-    write = Changes(after=after, changes=(Put(record),), attachments=(), lookups_added=frozenset())
-    return Commit(organization_id=organization.id, decided_on=organization.version, activity=None, write=write)
+    write = Changes(after=after, records=(Put(record),), attachments=(), lookups_added=frozenset())
+    return Commit(organization_id=organization.id, decided_on=organization.version, activity=None, changes=write)
 
 
 def test_an_organization_that_another_process_changes_all_the_time(

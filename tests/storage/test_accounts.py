@@ -39,12 +39,12 @@ async def held(store: DatabaseStore, history: CommitHistory) -> list[WalletAccou
 def found_by(commit: Commit, *accounts: NewAccount, gone: bool = False) -> Commit:
     """The commit with the look-ups of these accounts, as a submission would have it."""
     lookups: frozenset[Lookup] = account_lookups(one.account for one in accounts)
-    assert commit.write is not None
+    assert commit.changes is not None
     if gone:
-        write = replace(commit.write, lookups_removed=commit.write.lookups_removed | lookups)
+        write = replace(commit.changes, lookups_removed=commit.changes.lookups_removed | lookups)
     else:
-        write = replace(commit.write, lookups_added=commit.write.lookups_added | lookups)
-    return replace(commit, write=write)
+        write = replace(commit.changes, lookups_added=commit.changes.lookups_added | lookups)
+    return replace(commit, changes=write)
 
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["one after another", "in one transaction"])

@@ -6,13 +6,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from keystead.storage.batch import Batch, merge
 from msgspec.structs import replace
 
 from keystead.organizations.attachments import InterfaceText, RemovedOrganizationContents
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit
-from keystead.storage.batch import Batch, merge
 from keystead.storage.rows import of_commit
 from keystead.storage.tables import TABLES, merged_key_lengths
 from tests.support.commit_history import CommitHistory, approved, of

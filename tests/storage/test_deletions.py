@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from keystead.storage.write_set import TombstonePurge, WriteSet
 from msgspec.structs import replace
 
 from keystead.api.records import Wallet
@@ -23,7 +24,6 @@ from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.server.deletions import ROWS_AT_ONCE, finish_deletions
 from keystead.storage.base import DatabaseStore
-from keystead.storage.write_set import TombstonePurge, WriteSet
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
 from tests.storage.test_accounts import found_by

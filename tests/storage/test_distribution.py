@@ -8,18 +8,18 @@ from typing import Any
 
 import asyncpg
 import pytest
+from keystead.storage.batch import Batch
+from keystead.storage.pending import Settled, pending_write
+from keystead.storage.write_set import WriteSet
 
 from keystead.api.errors import Unavailable
 from keystead.pipeline.store import CommitResult
-from keystead.storage.batch import Batch
 from keystead.storage.distributed_commits import DistributedCommits
 from keystead.storage.distribution import COLUMNS, distribution_statement, in_distribution_order
-from keystead.storage.pending import Settled, pending_write
 from keystead.storage.postgres_distribution import NotDistributable
 from keystead.storage.schema import distribute, migrate
 from keystead.storage.statements import postgres_statements
 from keystead.storage.tables import TABLES, distributed_insert
-from keystead.storage.write_set import WriteSet
 from tests.storage.conftest import MakeDatabase
 
 

@@ -6,12 +6,13 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 
-from keystead.organizations.organization import Version
-from keystead.pipeline.store import CommitResult
 from keystead.storage.batch import Batch
-from keystead.storage.group_commit import ARRIVAL_S, ROWS_MAX, GroupCommit
 from keystead.storage.pending import PendingCommit, Settled, pending_write
 from keystead.storage.write_set import VersionSwap, WriteSet
+
+from keystead.organizations.organization import Version
+from keystead.pipeline.store import CommitResult
+from keystead.storage.group_commit import ARRIVAL_S, ROWS_MAX, GroupCommit
 
 COMMITTED, CONFLICT, *_ = CommitResult
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from keystead.pipeline.time_slices import TimeSlices
 from msgspec.structs import replace
 
 from keystead.organizations.organization import ChangingOrganization
 from keystead.pipeline.store import CommitResult
-from keystead.pipeline.time_slices import TimeSlices
 from keystead.storage.base import DatabaseStore
 from keystead.storage.schema import migrate
 from keystead.storage.sqlite import ROWS_AT_ONCE, SqliteStore

@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
+from keystead.storage.batch import merge
 from msgspec.structs import replace
 
 from keystead.api.records import Evaluation, User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Commit, CommitResult
-from keystead.storage.batch import merge
 from keystead.storage.open import sqlite_path
 from keystead.storage.rows import of_commit
 from keystead.storage.tables import TABLES, merged_key_lengths

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from keystead.storage.write_set import ACTIVITY_CHANGES
 
 from keystead.storage.rows import of_commit
 from keystead.storage.statements import (
@@ -22,7 +23,6 @@ from keystead.storage.statements import (
     sqlite_statements,
 )
 from keystead.storage.tables import TABLES, IfPresent, Table
-from keystead.storage.write_set import ACTIVITY_CHANGES
 from tests.storage.conftest import MakeDatabase
 from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization

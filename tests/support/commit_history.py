@@ -25,7 +25,7 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Commit, CommitResult, Changes
+from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.storage.base import DatabaseStore
 from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, incompressible
 
@@ -58,7 +58,7 @@ class CommitHistory:
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
         before = self.head.version
         write = self.write_of(activity, *changes, attachments=attachments)
-        return replace(of(activity, self.head), decided_on=before, write=write)
+        return replace(of(activity, self.head), decided_on=before, changes=write)
 
     def write_of(
         self, activity: RecordedActivity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
@@ -70,7 +70,7 @@ class CommitHistory:
         known, found = _users_found(before, steps), _users_found(self.head, steps)
         return Changes(
             after=self.head,
-            changes=steps,
+            records=steps,
             attachments=attachments,
             lookups_added=found - known,
             lookups_removed=known - found,
@@ -88,7 +88,7 @@ class CommitHistory:
         bring the credentials of others."""
         creation = Changes(
             after=child,
-            changes=tuple(Put(record) for record in records_of(child)),
+            records=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,
             lookups_added=found_by(child),
             shares_credentials=shares_credentials,

@@ -22,7 +22,7 @@ from keystead.organizations.attachments import (
     SealedSecret,
 )
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Commit, CommitResult, Changes
+from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.signer.local import LocalSigner
 from keystead.storage.base import DatabaseStore
 from tests.support.servers import Installation
@@ -132,11 +132,11 @@ async def _put(
     version = Version(organization.version.number + 1, new_id())
     changed = Changes(
         after=apply(organization, [change], version),
-        changes=(change,),
+        records=(change,),
         attachments=attachments,
         lookups_added=frozenset(),
     )
     result = await store.commit(
-        Commit(organization_id=organization.id, decided_on=organization.version, activity=None, write=changed)
+        Commit(organization_id=organization.id, decided_on=organization.version, activity=None, changes=changed)
     )
     assert result is CommitResult.COMMITTED

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import TypeVar, assert_never
 
 from keystead.api.enums import ActivityStatus
@@ -35,7 +36,7 @@ from keystead.organizations.lookups import (
 from keystead.organizations.organization import Organization, apply
 from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Commit, CommitResult, Changes, Page
+from keystead.pipeline.store import Changes, Commit, CommitResult, Page
 
 Item = TypeVar("Item")
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -69,7 +70,7 @@ class MemoryDatabase:
         result = self._checked(commit)
         if result is not CommitResult.COMMITTED:
             return result
-        for write in (commit.write, commit.new_organization):
+        for write in (commit.changes, commit.new_organization):
             if write is not None:
                 self.write_organization(write)
         if commit.activity is not None:
@@ -95,9 +96,9 @@ class MemoryDatabase:
                 return CommitResult.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitResult.CONFLICT
-        if commit.write is not None:
-            self._check_accounts(commit.write)
-        if any(self._is_held(write) for write in (commit.write, commit.new_organization) if write is not None):
+        if commit.changes is not None:
+            self._check_accounts(commit.changes)
+        if any(self._is_held(write) for write in (commit.changes, commit.new_organization) if write is not None):
             return CommitResult.CREDENTIAL_HELD
         if (activity := commit.activity) is None:
             return CommitResult.COMMITTED
@@ -136,7 +137,7 @@ class MemoryDatabase:
         after = write.after
         if (before := self.organizations.get(after.id)) is not None:
             assert after.version.number == before.version.number + 1, "versions have no gaps"
-            assert apply(before, write.changes, after.version) == after, "the changes lead to `after`"
+            assert apply(before, write.records, after.version) == after, "the changes lead to `after`"
         self.organizations[after.id] = after
         found = self.lookups.setdefault(after.id, set())
         assert write.lookups_removed <= found, "only what could be found can be forgotten"
@@ -204,12 +205,17 @@ class MemoryStore:
         self.newest = commit
         return asyncio.get_running_loop().create_future()
 
-    async def lock(self, organization_id: str) -> MemoryLock:
+    @asynccontextmanager
+    async def locked(self, organization_id: str) -> AsyncIterator[MemoryLock]:
         await self._pause()
         while organization_id in self.database.locked:
             await self._pause()
         self.locks += 1
-        return MemoryLock(self, organization_id)
+        self.database.locked.add(organization_id)
+        try:
+            yield MemoryLock(self, organization_id)
+        finally:
+            self.database.locked.discard(organization_id)
 
     def _later(self, turns: int, what: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -390,32 +396,25 @@ class MemoryStore:
 
 
 class MemoryLock:
-    """Implements `pipeline.store.OrganizationLock`."""
+    """Implements `pipeline.store.LockedOrganization`."""
 
     def __init__(self, store: MemoryStore, organization_id: str) -> None:
         self._store = store
         self._organization_id = organization_id
-        self._commits: list[tuple[Commit, asyncio.Future[CommitResult]]] = []
         self.organization = store.database.organizations.get(organization_id)
-        self.is_released = False
-        store.database.locked.add(organization_id)
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
-        assert not self.is_released
-        assert commit.organization_id == self._organization_id
-        future = self._store._future(commit)
-        self._commits.append((commit, future))
-        return future
-
-    def release(self) -> None:
-        assert not self.is_released
-        self.is_released = True
-
-        def write() -> None:
-            self._store._settle(self._commits, is_locked=True)
-            self._store.database.locked.discard(self._organization_id)
-
-        self._store._later(self._store._turns(), write)
+    async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
+        assert self._organization_id in self._store.database.locked
+        assert {commit.organization_id for commit in commits} <= {self._organization_id}
+        batch = [(commit, self._store._future(commit)) for commit in commits]
+        self._store._later(self._store._turns(), lambda: self._store._settle(batch, is_locked=True))
+        results: list[CommitResult | ServiceError] = []
+        for _, future in batch:
+            try:
+                results.append(await future)
+            except ServiceError as error:
+                results.append(error)
+        return results
 
 
 def _place(one: ChangedAccount) -> tuple[str, ...]:

@@ -15,17 +15,16 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.case import Case
+from keystead.pipeline.changes import changes_of
 from keystead.pipeline.context import ContextSource, SigningCache, TransactionSettings
-from keystead.pipeline.changes import write_of
 from keystead.pipeline.environment import Environment, PipelineSettings
-from keystead.pipeline.execution import execution_of
+from keystead.pipeline.execute import execution_of
 from keystead.pipeline.execution import Output
-from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.policy_set_cache import CompiledPolicies, PolicySetCache
 from keystead.pipeline.submission import Liveness, recorded_request
-from keystead.pipeline.time_slices import TimeSlices
 from keystead.policies.policy_set import PolicySet
+from keystead.primitives.share import Share
 from tests.support.fake_signer import FakeProviders, FakeSigner
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 from tests.support.organization_harness import Ids, ManualClock, number_of
@@ -44,7 +43,7 @@ async def replayed(
     store = MemoryStore(database)
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
         output = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
-        write = await write_of(organization, output, allowed_by[activity.id], limits, TimeSlices())
+        write = await changes_of(organization, output, allowed_by[activity.id], limits, Share())
         if write is not None:
             organization = write.after
             database.write_organization(write)
@@ -84,7 +83,7 @@ async def _executed(
                 store=store,
                 transactions=TransactionSettings(),
                 cache=cache,
-                long_work=LongWork(),
+                share=Share(),
             ),
             asked,
         )

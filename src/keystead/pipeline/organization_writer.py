@@ -236,25 +236,24 @@ class OrganizationWriter:
         return commits
 
     def _answer(self, batch: _Batch, results: Sequence[CommitResult | ServiceError]) -> None:
-        """Report the results to the callers. A decision without a commit counts only if the changes before it
-        do."""
+        """Report the results to the callers. What was decided on a change that was lost is decided again."""
         left, is_lost = iter(results), False
+        again: list[_Waiting] = []
         for waiting, decided in batch:
-            if isinstance(decided, Commit):
-                result = next(left)
-                is_lost |= decided.changes is not None and result is not CommitResult.COMMITTED
+            result = next(left) if isinstance(decided, Commit) else CommitResult.COMMITTED
+            if is_lost and (result is CommitResult.CONFLICT or not isinstance(decided, Commit)):
+                again.append(waiting)
+            elif isinstance(decided, ServiceError):
+                waiting.fail(decided)
+            elif isinstance(result, ServiceError):
+                waiting.fail(result)
+            else:
+                waiting.settle(decided, result)
+            if isinstance(decided, Commit) and result is not CommitResult.COMMITTED:
+                is_lost |= decided.changes is not None
                 if result is CommitResult.CONFLICT:
                     self._note_conflict()
-                if isinstance(result, CommitResult):
-                    waiting.settle(decided, result)
-                else:
-                    waiting.fail(result)
-            elif is_lost:
-                self._waiting.append(waiting)  # it is decided again
-            elif isinstance(decided, RecordedActivity):
-                waiting.settle(decided, CommitResult.COMMITTED)
-            else:
-                waiting.fail(decided)
+        self._waiting.extendleft(reversed(again))
 
     def _note_conflict(self) -> None:
         """A commit is in conflict with one of another process."""

@@ -26,6 +26,9 @@ SLICE_S: Final = 0.005
 """Seconds of processor time. Work that takes longer waits for its turn; work that can be divided ends a turn after
 this time; an owner whose debt is longer waits. Shorter turns make the others wait less, and cost more."""
 
+SHARE: Final = 0.5
+"""The part of the processor that an owner may use without debt."""
+
 SHARED_S: Final = 10.0
 """For this many seconds after work of one owner followed work of another, a pause follows each turn."""
 
@@ -121,6 +124,7 @@ class Share:
         async with lock:
             is_over = False
             while not is_over:
+                await pause()
                 async with self._turn(owner):
                     is_over = self._slice(owner, work, left, results)
         return results
@@ -131,7 +135,7 @@ class Share:
 
     def _has_no_debt(self, owner: str) -> bool:
         until_s = self._debts_until_s.get(owner)
-        return until_s is None or until_s - self._clock_s() <= SLICE_S
+        return until_s is None or until_s - self._clock_s() <= SLICE_S / SHARE
 
     def _measure(self, owner: str, key: tuple[Work, str], size: int, work: Callable[[], T]) -> T:
         began_s = self._processor_s()
@@ -150,7 +154,7 @@ class Share:
 
     def _charge(self, owner: str, used_s: float) -> None:
         now_s, debts = self._clock_s(), self._debts_until_s
-        debts[owner] = max(debts.get(owner, now_s), now_s) + used_s
+        debts[owner] = max(debts.get(owner, now_s), now_s) + used_s / SHARE
         if len(debts) > OWNERS_MAX:
             self._debts_until_s = {owner: until_s for owner, until_s in debts.items() if until_s > now_s}
 
