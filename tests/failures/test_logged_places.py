@@ -24,7 +24,7 @@ from keystead.server.http_messages import CallerAddress, HttpAnswer, HttpRequest
 from keystead.server.purging import keep_purging
 from keystead.server.service import Service
 from keystead.server.settings import AllSettings
-from keystead.signer.fair_queue import FairQueue
+from keystead.signer.long_calls import LongCalls
 from keystead.signer.process import ServerConnection
 from keystead.signer.process import _log_unhandled as log_unhandled_of_signer
 from keystead.signer.rpc import Request
@@ -231,7 +231,7 @@ def test_no_message_is_logged(place: Place, name: str, caplog: pytest.LogCapture
 
 
 async def a_call_of_the_signer(error: Exception) -> None:
-    connection: Any = ServerConnection(None, FairQueue())  # type: ignore[arg-type]
+    connection: Any = ServerConnection(None, LongCalls())  # type: ignore[arg-type]
     connection._result = Failing(error).result
     connection._transport = SimpleNamespace(is_closing=lambda: True)
     await connection._answer(Request(number=1, call="sign", arguments=msgspec.Raw(b"")))

@@ -18,45 +18,69 @@ from keystead.keys.sealing import MasterKey
 from keystead.keys.steps import Steps, complete
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.signer_values import AccountRequest, WalletKey
-from keystead.signer import fair_queue
-from keystead.signer.fair_queue import STEPS_PER_SLICE, FairQueue
+from keystead.primitives.share import SLICE_S, Share
+from keystead.signer import long_calls
 from keystead.signer.local import LocalSigner
+from keystead.signer.long_calls import LongCalls
 
 
-def work(log: list[str], name: str, slices: int) -> Steps[str]:
-    for number in range(slices * STEPS_PER_SLICE):
-        if number % STEPS_PER_SLICE == 0:
-            log.append(name)
-        yield
-    return name
+class Clock:
+    """A clock that only work moves."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class Scene:
+    """Long calls, and the name of each slice that was done, in order."""
+
+    def __init__(self) -> None:
+        self._clock = Clock()
+        self.long_calls = LongCalls(Share(self._clock, self._clock))
+        self.log: list[str] = []
+
+    def work(self, name: str, slices: int) -> Steps[str]:
+        for _ in range(slices):
+            self.log.append(name)
+            for _ in range(4):
+                self._clock.now_s += SLICE_S / 3.9
+                yield
+        return name
+
+    async def run(self, organization_id: str, name: str, slices: int) -> str:
+        return await self.long_calls.run(organization_id, self.work(name, slices))
+
+    def begin(self, organization_id: str, name: str, slices: int) -> asyncio.Task[str]:
+        return asyncio.create_task(self.run(organization_id, name, slices))
 
 
 def test_organizations_take_turns() -> None:
-    log: list[str] = []
+    """Each begins at once. Then one slice of each follows, and the calls of one organization follow each other."""
+    scene = Scene()
 
     async def run() -> None:
-        queue = FairQueue()
-        first = [asyncio.create_task(queue.run("a", work(log, f"a{number}", 3))) for number in (1, 2)]
-        await asyncio.sleep(0)
-        others = [asyncio.create_task(queue.run(name, work(log, name, 2))) for name in ("b", "c")]
-        assert await asyncio.gather(*first, *others) == ["a1", "a2", "b", "c"]
+        calls = {"a1": 4, "a2": 4, "b": 3, "c": 3}
+        begun = [scene.begin(name[0], name, slices) for name, slices in calls.items()]
+        assert await asyncio.gather(*begun) == [*calls]
 
     asyncio.run(run())
-    assert log == ["a1", "a1", "b", "c", "a1", "b", "c", "a2", "a2", "a2"]
+    assert scene.log == ["a1", "b", "c", *["a1", "b", "c"] * 2, "a1", *["a2"] * 4]
 
 
 def test_the_event_loop_runs_between_slices() -> None:
-    log: list[str] = []
+    scene = Scene()
 
     async def run() -> None:
-        queue = FairQueue()
-        long = asyncio.create_task(queue.run("a", work(log, "slice", 5)))
+        long = scene.begin("a", "slice", 5)
         while not long.done():
-            log.append("loop")
+            scene.log.append("loop")
             await asyncio.sleep(0)
 
     asyncio.run(run())
-    assert "slice slice" not in " ".join(log)
+    assert "slice slice" not in " ".join(scene.log)
 
 
 def test_a_failure_is_its_callers_alone() -> None:
@@ -65,9 +89,9 @@ def test_a_failure_is_its_callers_alone() -> None:
         raise InvalidRequest("no")
 
     async def run() -> None:
-        queue = FairQueue()
+        scene = Scene()
         failed, done = await asyncio.gather(
-            queue.run("a", failing()), queue.run("a", work([], "done", 2)), return_exceptions=True
+            scene.long_calls.run("a", failing()), scene.run("a", "done", 2), return_exceptions=True
         )
         assert isinstance(failed, InvalidRequest)
         assert done == "done"
@@ -76,18 +100,23 @@ def test_a_failure_is_its_callers_alone() -> None:
 
 
 def test_work_that_nobody_waits_for_ends() -> None:
-    log: list[str] = []
+    scene, closed = Scene(), list[str]()
+
+    def work() -> Steps[None]:
+        try:
+            yield from scene.work("given up", 100)
+        finally:
+            closed.append("given up")
 
     async def run() -> None:
-        queue = FairQueue()
-        given_up = asyncio.create_task(queue.run("a", work(log, "given up", 100)))
+        given_up = asyncio.create_task(scene.long_calls.run("a", work()))
         await asyncio.sleep(0)
         given_up.cancel()
-        await queue.run("a", work(log, "next", 1))
+        await scene.run("a", "next", 1)
+        assert closed == ["given up"]
 
     asyncio.run(run())
-    assert log.count("given up") <= 1
-    assert log[-1] == "next"
+    assert scene.log == ["given up", "next"]
 
 
 @pytest.mark.parametrize(
@@ -98,17 +127,18 @@ def test_too_much_work_is_refused(
 ) -> None:
     """One limit is for each organization, and one is for all together. The accepted work is done, and then there is
     room again."""
-    monkeypatch.setattr(fair_queue, "WAITING_PER_ORGANIZATION_MAX", per_organization)
-    monkeypatch.setattr(fair_queue, "WAITING_MAX", in_all)
+    monkeypatch.setattr(long_calls, "PER_ORGANIZATION_MAX", per_organization)
+    monkeypatch.setattr(long_calls, "IN_ALL_MAX", in_all)
 
     async def run() -> None:
-        queue = FairQueue()
-        taken = [asyncio.create_task(queue.run(name, work([], name, 2))) for name in names[:2]]
+        scene = Scene()
+        taken = [scene.begin(name, name, 2) for name in names[:2]]
         await asyncio.sleep(0)
         with pytest.raises(Unavailable, match="sending the same request again is safe"):
-            await queue.run(names[2], work([], "refused", 1))
+            await scene.run(names[2], "refused", 1)
         assert await asyncio.gather(*taken) == names[:2]
-        assert await queue.run(names[2], work([], "later", 1)) == "later"
+        assert await scene.run(names[2], "later", 1) == "later"
+        assert "refused" not in scene.log
 
     asyncio.run(run())
 
