@@ -34,6 +34,8 @@ from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
 
+_encode = msgspec.json.Encoder().encode
+
 MapT = TypeVar("MapT", bound=RecordMap[Any])
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
@@ -41,10 +43,15 @@ Record = msgspec.Struct
 """A value of the type that one of the organization's record kinds declares."""
 
 
-class Put(msgspec.Struct, frozen=True):
+class Put(msgspec.Struct, frozen=True, dict=True):
     """Add a record, or replace the one of the same kind and id."""
 
     record: Record
+
+    @cached_property
+    def body(self) -> bytes:
+        """The record as JSON, as it is stored. Its size is limited, and then it is written, so it is kept."""
+        return _encode(self.record)
 
 
 class Remove(msgspec.Struct, frozen=True):
