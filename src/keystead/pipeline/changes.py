@@ -68,24 +68,21 @@ async def changes_of(
     if any(isinstance(attachment, RemovedOrganizationContents) for attachment in attachments):
         return _deletion(organization, output.changes, attachments, version)
 
-    sizes = ChangeSizes(organization, limits)
-    changing = ChangingOrganization(organization)
+    sizes, changing = ChangeSizes(organization, limits), ChangingOrganization(organization)
+    added, removed = _attachment_lookups(attachments)
+    lookups_before, lookups_after = set(removed), set(added)
 
     def check_and_apply(change: Change) -> None:
         sizes.check_change(change)
         changing.change(change)
+        _add_record_lookups(organization, change, lookups_before)
 
     await share.each(organization.id, check_and_apply, output.changes)
     after = changing.organization(version)
     sizes.check_growth(after)
-    added, removed = _attachment_lookups(attachments)
-    lookups_before, lookups_after = set(removed), set(added)
-
-    def look_up(change: Change) -> None:
-        lookups_before.update(_record_lookups(organization, (change,)))
-        lookups_after.update(_record_lookups(after, (change,)))
-
-    await share.each(organization.id, look_up, output.changes)
+    await share.each(
+        organization.id, lambda change: _add_record_lookups(after, change, lookups_after), output.changes
+    )
     rows = len(output.changes) + len(lookups_before ^ lookups_after)
     if rows > ROWS_MAX:
         raise LimitReached(
@@ -146,17 +143,22 @@ def _record_lookups(organization: Organization, changes: Iterable[Change]) -> fr
     """The look-ups, in this version of the organization, of the records that these changes touch."""
     lookups = set[Lookup]()
     for change in changes:
-        match change:
-            case Put(record):
-                records = organization.maps[type(record)]
-                id_ = records.id_of(record)
-            case Remove(type_, id_):
-                records = organization.maps[type_]
-            case _:
-                assert_never(change)
-        if id_ in records:
-            lookups |= records.lookups(records[id_])
+        _add_record_lookups(organization, change, lookups)
     return frozenset(lookups)
+
+
+def _add_record_lookups(organization: Organization, change: Change, lookups: set[Lookup]) -> None:
+    """Add the look-ups, in this version of the organization, of the record that this change touches."""
+    match change:
+        case Put(record):
+            records = organization.maps[type(record)]
+            id_ = records.id_of(record)
+        case Remove(type_, id_):
+            records = organization.maps[type_]
+        case _:
+            assert_never(change)
+    if (found := records.get(id_)) is not None:
+        lookups |= records.lookups(found)
 
 
 def _attachment_lookups(attachments: Iterable[Attachment]) -> tuple[frozenset[Lookup], frozenset[Lookup]]:

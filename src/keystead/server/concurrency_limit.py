@@ -70,14 +70,11 @@ class ConcurrencyLimit:
         self._measured_s, self._used_s = clock_s(), processor_s()
         self._limit = LIMIT_MIN
         self._groups: dict[_GroupKey, _GroupRequests] = {}
+        self.waiting = 0
+        """How many requests wait now."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_due_s = 0.0
         self._was_late = False
-
-    @property
-    def waiting(self) -> int:
-        """How many requests wait now."""
-        return sum(len(requests.waiting) for requests in self._groups.values())
 
     @asynccontextmanager
     async def slot(self, organization_id: str, group: RequestGroup = RequestGroup.DIRECT) -> AsyncIterator[bool]:
@@ -91,7 +88,8 @@ class ConcurrencyLimit:
         if requests is None:
             requests = self._groups[key] = _GroupRequests()
         now_s = self._clock_s()
-        self._adjust(now_s)
+        if now_s - self._measured_s >= INTERVAL_S:
+            self._adjust(now_s)
         waits = requests.under_way >= self._limit and self._share.is_shared
         if waits:
             await self._wait_for_start(key, requests)
@@ -105,6 +103,7 @@ class ConcurrencyLimit:
     async def _wait_for_start(self, key: _GroupKey, requests: _GroupRequests) -> None:
         started = asyncio.get_running_loop().create_future()
         requests.waiting.append(started)
+        self.waiting += 1
         if self._timer is None:
             self._start_timer()
         try:
@@ -112,13 +111,15 @@ class ConcurrencyLimit:
         except asyncio.CancelledError:
             if started in requests.waiting:
                 requests.waiting.remove(started)
+                self.waiting -= 1
             elif not started.cancelled():  # it was started before
                 self._end(key, requests)
             raise
 
     def _end(self, key: _GroupKey, requests: _GroupRequests) -> None:
         requests.under_way -= 1
-        self._start_waiting(requests)
+        if requests.waiting:
+            self._start_waiting(requests)
         if not requests.under_way:
             del self._groups[key]
 
@@ -126,14 +127,13 @@ class ConcurrencyLimit:
         is_shared = self._share.is_shared
         while requests.waiting and (requests.under_way < self._limit or not is_shared):
             started = requests.waiting.popleft()
+            self.waiting -= 1
             if not started.cancelled():
                 started.set_result(None)
                 requests.under_way += 1
 
     def _adjust(self, now_s: float) -> None:
-        """At the end of an interval, lower the limit by a quarter, or raise it by one."""
-        if now_s - self._measured_s < INTERVAL_S:
-            return
+        """An interval is over: lower the limit by a quarter, or raise it by one."""
         used_s = self._processor_s()
         is_busy = self._was_late or used_s - self._used_s > BUSY_SHARE * (now_s - self._measured_s)
         self._measured_s, self._used_s, self._was_late = now_s, used_s, False
@@ -148,7 +148,8 @@ class ConcurrencyLimit:
         self._timer = None
         now_s = self._clock_s()
         self._was_late |= now_s > self._timer_is_due_s + LATE_S
-        self._adjust(now_s)
+        if now_s - self._measured_s >= INTERVAL_S:
+            self._adjust(now_s)
         for requests in self._groups.values():
             self._start_waiting(requests)
         if self.waiting:

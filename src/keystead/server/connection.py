@@ -45,6 +45,8 @@ class HttpConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport
         self._peer = CallerAddress()
+        self._is_trusted = False
+        """Whether the other end is a trusted proxy."""
         self._timer: asyncio.TimerHandle | None = None
         self._timed_stage: Stage | None = None
         """The stage that the timer is for."""
@@ -71,7 +73,9 @@ class HttpConnection(asyncio.Protocol):
         is_plain = transport.get_extra_info("sslcontext") is None
         self._transport.set_write_buffer_limits(high=0 if is_plain else 1, low=0)
         peer = transport.get_extra_info("peername")
-        self._peer = self._limits.addresses.of_peer(str(peer[0]) if isinstance(peer, tuple) else "")
+        addresses = self._limits.addresses
+        self._peer = addresses.of_peer(str(peer[0]) if isinstance(peer, tuple) else "")
+        self._is_trusted = addresses.is_trusted(self._peer)
         refusal = self._connections.refusal(self._peer.limit_key)
         if refusal is not None:
             self._refuse(refusal)
@@ -82,8 +86,8 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_ending:
             return
-        self._parser.receive(data)
-        if not self._count_held(self._parser.bytes_held + self._body_bytes):
+        held = self._parser.receive(data)
+        if not self._count_held(held + self._body_bytes):
             self._refuse_for_memory()
         elif self._task is None:
             self._advance()
@@ -131,16 +135,18 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(error)
             return
         if request is not None:
-            request.client = self._client(request.headers)
+            request.client = self._client(request.headers) if self._is_trusted else self._peer
             self._body_bytes = len(request.body)
             self._start_answer(request)
-        elif self._got_eof:
-            self._transport.close()
         else:
             self._await_request()
 
     def _await_request(self) -> None:
-        self._set_reading(True)
+        if self._got_eof:
+            self._transport.close()
+            return
+        if not self._is_reading:
+            self._set_reading(True)
         stage = self._parser.stage
         if stage is self._timed_stage:
             return
@@ -179,15 +185,14 @@ class HttpConnection(asyncio.Protocol):
         request = HttpRequest(client=self._peer, refusal=error)
         if head is not None:
             request.method, request.path, request.headers = head.method, head.path, head.headers
-            request.client = self._client(head.headers)
+            request.client = self._client(head.headers) if self._is_trusted else self._peer
         self._is_ending = True
         self._parser.discard()
         self._start_answer(request)
 
     def _client(self, headers: Iterable[Header]) -> CallerAddress:
-        """The address of the caller who sends a request with these headers."""
-        addresses = self._limits.addresses
-        return addresses.forwarded(self._peer, headers) if addresses.is_trusted(self._peer) else self._peer
+        """The address of the caller whose request, with these headers, a trusted proxy forwards."""
+        return self._limits.addresses.forwarded(self._peer, headers)
 
     def _start_answer(self, request: HttpRequest) -> None:
         self._stop_timer()
@@ -209,13 +214,16 @@ class HttpConnection(asyncio.Protocol):
                 self._release()
         if self._is_lost or self._transport.is_closing():
             return
-        self._count_held(self._parser.bytes_held)
+        held = self._parser.bytes_held
+        self._count_held(held)
         if self._is_ending or answer.close:
             self._half_close()
         elif is_last:
             self._transport.close()
-        else:
+        elif held:
             self._advance()
+        else:
+            self._await_request()
 
     async def _write(self, answer: HttpAnswer, *, is_head: bool, is_last: bool) -> None:
         """Send the answer, and wait until the caller has read it or the time limit is over."""

@@ -69,11 +69,14 @@ class CallerLimits:
     """The limits of callers who are known: of their organization, and of the credential with which they stamp."""
 
     def __init__(self, per_organization: int, per_credential: int, table: RateTable) -> None:
+        self._is_limited = bool(per_organization or per_credential)
         self._organizations = RateLimit("organization", per_organization, table)
         self._credentials = RateLimit("credential", per_credential, table)
 
     def spend(self, organization_id: str, credential: str, now_s: float) -> None:
         """Count a request for both. Raises RateLimited; then it counts for neither."""
+        if not self._is_limited:
+            return
         self._credentials.check(credential, now_s)
         self._organizations.spend(organization_id, now_s)
         self._credentials.spend(credential, now_s)

@@ -19,7 +19,7 @@ from keystead.server.http_messages import Header, HttpRequest
 
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?", re.DOTALL)
-_FRAMING_HEADERS: Final = (b"transfer-encoding", b"content-length", b"connection", b"expect")
+_FRAMING_HEADERS: Final = frozenset({b"transfer-encoding", b"content-length", b"connection", b"expect"})
 _FIRST_BYTES: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ\r")
 
 
@@ -43,17 +43,23 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Callbacks:
-    """The callbacks of httptools for the parts of a header section."""
+    """The callbacks of httptools for the parts of a header section. `framing`: the values, in lower case, of the
+    headers that say where a request ends."""
 
     def __init__(self) -> None:
         self.url = b""
         self.headers: list[Header] = []
+        self.framing: dict[bytes, list[bytes]] = {}
 
     def on_url(self, part: bytes) -> None:
         self.url += part
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers.append((name.lower(), value))
+        name = name.lower()
+        self.headers.append((name, value))
+        if name in _FRAMING_HEADERS:
+            parts = self.framing.setdefault(name, [])
+            parts += map(bytes.strip, value.lower().split(b","))
 
 
 def read_head(data: bytes) -> Head:
@@ -74,30 +80,21 @@ def read_head(data: bytes) -> Head:
     method, version = parser.get_method().decode(), parser.get_http_version()
     if version not in ("1.0", "1.1"):
         raise InvalidRequest(f"malformed HTTP: HTTP/{version}: expected HTTP/1.1")
-    framing = _framing(callbacks.headers)
-    coding = framing[b"transfer-encoding"]
+    framing = callbacks.framing
+    coding = framing.get(b"transfer-encoding")
     if coding and version == "1.0":
         raise InvalidRequest("malformed HTTP: Transfer-Encoding in HTTP/1.0: send a Content-Length")
     if coding and coding != [b"chunked"]:
         raise InvalidRequest("malformed HTTP: Transfer-Encoding: expected chunked and nothing else")
-    lengths = framing[b"content-length"]
+    lengths = framing.get(b"content-length")
     return Head(
         method=method,
         path=_path(callbacks.url, method),
         headers=callbacks.headers,
-        keep_alive=version == "1.1" and b"close" not in framing[b"connection"],
+        keep_alive=version == "1.1" and b"close" not in framing.get(b"connection", ()),
         length=None if coding else int(lengths[0]) if lengths else 0,
-        expects_continue=version == "1.1" and b"100-continue" in framing[b"expect"],
+        expects_continue=version == "1.1" and b"100-continue" in framing.get(b"expect", ()),
     )
-
-
-def _framing(headers: list[Header]) -> dict[bytes, list[bytes]]:
-    """The values, in lower case, of the headers that say where a request ends."""
-    framing: dict[bytes, list[bytes]] = {name: [] for name in _FRAMING_HEADERS}
-    for name, value in headers:
-        if name in framing:
-            framing[name] += [part.strip().lower() for part in value.split(b",")]
-    return framing
 
 
 def _path(url: bytes, method: str) -> str:
@@ -133,8 +130,10 @@ class RequestParser:
     def bytes_held(self) -> int:
         return len(self._unread) + (len(self._chunks.body) if self._chunks is not None else 0)
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> int:
+        """Add bytes. Returns how many are held now."""
         self._unread += data
+        return self.bytes_held if self._chunks is not None else len(self._unread)
 
     def discard(self) -> None:
         """Discard what has arrived, because the connection ends."""
@@ -150,7 +149,12 @@ class RequestParser:
             return None
         head = self.head
         assert head is not None
-        body = self._body(head)
+        body: bytes | None
+        if head.length == len(self._unread):  # nearly always
+            body = bytes(self._unread)
+            self._unread.clear()
+        else:
+            body = self._body(head)
         if body is None:
             return None
         self.head = self._chunks = None

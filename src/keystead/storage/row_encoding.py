@@ -145,7 +145,7 @@ def _add_record(after: Organization, change: Change, rows: Rows, *, is_deleted: 
     match change:
         case Put(record):
             kind = after.maps[type(record)]
-            row = (after.id, kind.stored_name, kind.id_of(record), after.version.number, _encode(record))
+            row = (after.id, kind.stored_name, kind.id_of(record), after.version.number, change.body)
         case Remove(type_, id_):
             rows.removes_records.append(after.id)
             if is_deleted:  # one statement deletes these records
