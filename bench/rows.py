@@ -14,7 +14,7 @@ import asyncpg
 
 from keystead.cli.progress import ProgressLine
 from keystead.storage.open import sqlite_path
-from keystead.storage.write_set import Row
+from keystead.storage.rows import Row
 
 Batch = Iterable[tuple[str, Row]]
 """Rows, each with the name of its table."""

@@ -127,15 +127,13 @@ def test_what_contradicts_the_tables_changes_nothing(open_stores: OpenStores) ->
 def test_commits_under_a_lock(open_stores: OpenStores) -> None:
     async def run() -> None:
         async with open_stores() as (store, other, history):
-            lock = await store.lock(history.head.id)
-            assert lock.organization == history.head
-            committing = [lock.commit(history.step()), lock.commit(history.signing()), lock.commit(history.step())]
-            await asyncio.sleep(0.01)
-            assert not any(one.done() for one in committing)
-            lock.release()
-            assert await asyncio.gather(*committing) == [COMMITTED] * 3
-            theirs = await other.lock(history.head.id)
-            assert theirs.organization == history.head
-            theirs.release()
+            async with store.locked(history.head.id) as locked:
+                assert locked.organization == history.head
+                before = history.head
+                commits = [history.step(), history.signing(), history.step()]
+                assert await newest(other, before.id) == before
+                assert await locked.write(commits) == [COMMITTED] * 3
+            async with other.locked(history.head.id) as theirs:
+                assert theirs.organization == history.head
 
     asyncio.run(run())

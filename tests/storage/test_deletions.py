@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from keystead.storage.write_set import TombstonePurge, WriteSet
 from msgspec.structs import replace
 
 from keystead.api.records import Wallet
@@ -24,6 +23,7 @@ from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.server.deletions import ROWS_AT_ONCE, finish_deletions
 from keystead.storage.base import DatabaseStore
+from keystead.storage.rows import Rows, TombstonePurge
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
 from tests.storage.test_accounts import found_by
@@ -254,9 +254,8 @@ def test_tombstones_are_purged_and_every_process_follows(database: str) -> None:
             assert changes is not None and not changes.is_whole and len(changes.changes) == kept
             changes = await late.changed_since(history.head.id, history.head.version.number - kept - 1)
             assert changes is not None and changes.is_whole
-            lock = await locking.lock(history.head.id)
-            lock.release()
-            assert lock.organization == history.head
+            async with locking.locked(history.head.id) as locked:
+                assert locked.organization == history.head
             async with opened(database) as fresh:
                 for place in (store, early, late, fresh):
                     assert await place.organization(history.head.id) == history.head
@@ -285,7 +284,7 @@ def test_the_purged_version_never_decreases(database: str) -> None:
             for tag in tags:
                 await store.commit(history.step(Remove(type(tag), tag.tag_id)))
             assert await store.purger.purge_tombstones(history.head.id, 2, 100)
-            late = WriteSet(purges=[TombstonePurge(history.head.id, known.version.number + 1, 100)])
+            late = Rows(purges=[TombstonePurge(history.head.id, known.version.number + 1, 100)])
             await store._commit_rows(history.head.id, late)
             assert await other.organization(history.head.id) == history.head
 

@@ -41,6 +41,11 @@ async def assert_away(store: DatabaseStore, history: CommitHistory) -> None:
         assert "127.0.0.1" not in refusal.value.message
 
 
+async def locked_once(store: DatabaseStore, organization_id: str) -> None:
+    async with store.locked(organization_id):
+        pass
+
+
 async def is_back(store: DatabaseStore) -> None:
     """Return once the store has connected again: it pauses between two attempts."""
     while True:
@@ -154,7 +159,7 @@ def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
                 await blocker.execute("SELECT 1 FROM organization FOR UPDATE")
                 assert await store.commit(CommitHistory(history.head).step()) is CommitResult.CONFLICT
                 with pytest.raises(Unavailable):
-                    await store.lock(history.head.id)
+                    await locked_once(store, history.head.id)
                 assert await store.organization(history.head.id) == history.head
             await assert_works(store, history)
             await blocker.close()
@@ -175,7 +180,7 @@ def test_postgres_refuses_the_settings_of_a_connection(new_postgres: MakeDatabas
                 with pytest.raises(Unavailable, match="the database does not accept a connection"):
                     await store.commit(CommitHistory(organization).step())
                 with pytest.raises(Unavailable, match="the database does not accept a connection"):
-                    await store.lock(organization.id)
+                    await locked_once(store, organization.id)
 
     asyncio.run(run())
 

@@ -41,7 +41,7 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
                 ]
                 # Every second time they change the organization too; commits of another one share their batches.
                 commits = [
-                    replace(of(rival, history.head), write=change if round_ % 2 else None)
+                    replace(of(rival, history.head), changes=change if round_ % 2 else None)
                     for rival, change in zip(rivals, changes, strict=True)
                 ]
                 beside = [of(awaiting(child.signing()), child.head) for _ in range(4)]

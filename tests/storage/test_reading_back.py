@@ -276,7 +276,7 @@ def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> Non
             assert await store.version(id_) == await other.version(id_) == history.head.version != stale
             # In the turn in which a commit settles, or another read finds a newer version, none before it is told.
             assert isinstance(store, SqliteStore)
-            for newer in (store._settle, lambda _: store._rows(store._reads.schema_version, [])):
+            for newer in (store._committed, lambda _: store._rows(store._reads.schema_version, [])):
                 await store.version(id_)
                 assert id_ in store._versions
                 if (reading := newer([])) is not None:
@@ -294,13 +294,13 @@ def test_long_texts_are_read_back_by_another_process(database: str) -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
             step = history.step(padding=10_000)
-            assert step.activity is not None and step.write is not None
+            assert step.activity is not None and step.changes is not None
             vote = a_vote(step.activity.id, a_user("Eda"), json.dumps(["so"] * 5_000).encode())
             activity = replace(step.activity, votes=(*step.activity.votes, vote))
             assert len(activity.request) > 10_000
             assert await store.commit(replace(step, activity=activity, new_votes=activity.votes)) is COMMITTED
             assert await other.activity(history.head.id, activity.id) == activity
-            (text,) = [one for one in step.write.attachments if isinstance(one, InterfaceText)]
+            (text,) = [one for one in step.changes.attachments if isinstance(one, InterfaceText)]
             assert len(text.text) > 10_000
             assert await other.attached_row(InterfaceText, history.head.id, text.contract_interface_id) == text
             assert (await other.interface_texts(history.head.id))[text.contract_interface_id] == text.text

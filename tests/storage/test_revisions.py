@@ -118,7 +118,7 @@ def test_an_approval_that_changes_the_organization(database: str) -> None:
 
             def executing(begun_from: CommitHistory, activity: RecordedActivity) -> Commit:
                 commit = of(activity, begun_from.head)
-                return replace(commit, write=begun_from.write_of(activity, an_interface()))
+                return replace(commit, changes=begun_from.write_of(activity, an_interface()))
 
             elsewhere = replace(history.head.version, changed_by="somebody else")
             stale = CommitHistory(replace(history.head, version=elsewhere))
@@ -167,7 +167,7 @@ def test_many_good_revisions_in_one_group(database: str) -> None:
                 replace(
                     of(one, history.head),
                     evaluations=(an_evaluation(history.head.id, one.id),),
-                    write=history.write_of(one, EDA),
+                    changes=history.write_of(one, EDA),
                 )
                 for one in revisions
             ]

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
-from keystead.storage.batch import merge
 from msgspec.structs import replace
 
 from keystead.api.records import Evaluation, User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Commit, CommitResult
 from keystead.storage.open import sqlite_path
-from keystead.storage.rows import of_commit
+from keystead.storage.row_encoding import rows_of
+from keystead.storage.rows import by_table, merge
 from keystead.storage.tables import TABLES, merged_key_lengths
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import new_history
@@ -142,8 +142,8 @@ def test_a_group_has_each_once_in_the_order_of_digests() -> None:
     organization = an_organization()
     said = [an_evaluation(organization.id, "") for _ in range(8)]
     commits = [asked(organization, voter, each) for each in said for voter in (GRACE, EDA)]
-    group = merge(map(of_commit, commits), merged_key_lengths(TABLES))
+    group = merge([rows_of(commit) for commit in commits], merged_key_lengths(TABLES))
     assert group is not None
-    digests = [row[1] for row in group.rows["snapshot"]]
+    digests = [row[1] for row in by_table(group.inserted)["snapshot"]]
     assert len(digests) == 2 + len(said)
     assert digests == sorted(set(digests))

@@ -31,7 +31,7 @@ def test_a_child_is_created_with_its_parents_activity(database: str) -> None:
             commit = history.suborganization(child, *attachments)
             assert commit.activity is not None
             tagged = history.write_of(commit.activity, a_tag())
-            assert await store.commit(replace(commit, write=tagged)) is COMMITTED
+            assert await store.commit(replace(commit, changes=tagged)) is COMMITTED
             for place in (store, other):
                 assert await place.organization(child.id) == child
                 assert await place.organization(history.head.id) == history.head
@@ -61,7 +61,7 @@ def test_a_child_is_created_completely_or_not_at_all(database: str) -> None:
             elsewhere = replace(history.head.version, changed_by="somebody else")
             stale = CommitHistory(replace(history.head, version=elsewhere))
             late = replace(
-                commits[2], decided_on=elsewhere, write=stale.write_of(an_activity(history.head), a_tag())
+                commits[2], decided_on=elsewhere, changes=stale.write_of(an_activity(history.head), a_tag())
             )
             twice = with_activity(commits[0], an_activity(history.head))
             results = await asyncio.gather(*map(store.commit, [commits[0], again, late, twice, commits[3]]))

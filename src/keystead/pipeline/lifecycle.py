@@ -45,18 +45,16 @@ class Lifecycle:
         return self._writers.waiting
 
     async def close(self) -> None:
-        """Refuse what still waits."""
+        """Refuse what waits, and finish what is being written."""
         await self._writers.close()
 
     async def submit(self, submission: Submission) -> RecordedActivity:
         """The activity that these bytes create, or created when they arrived before. For a vote, the activity voted
         on. Raises ServiceError if the request is refused."""
-        with self._writers.writer(submission.organization_id) as writer:
-            return await writer.once(
-                submission.body.fingerprint,
-                submission.caller.record_id,
-                lambda: self._carry_out(submission, writer),
-            )
+        writer = self._writers.writer(submission.organization_id)
+        return await writer.once(
+            submission.body.fingerprint, submission.caller.record_id, lambda: self._carry_out(submission, writer)
+        )
 
     async def _carry_out(self, submission: Submission, writer: OrganizationWriter) -> RecordedActivity:
         store = self._environment.store

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
+from weakref import WeakValueDictionary
 
 import msgspec
 
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import LOCK_S, Commit, CommitResult, Store
+from keystead.pipeline.store import LOCK_S, Commit, CommitResult, Store, results_of
 
 WAITING_MAX: Final = 1_000
 """The most decisions of an organization that wait for its writer. More requests are refused at once."""
@@ -42,6 +42,8 @@ UNQUEUED_MAX: Final = 64
 CONTENTION_S: Final = 2.0
 """Seconds after a conflict in which the organization is locked for each batch."""
 
+_STOPS: Final = "the server stops; sending the same request again is safe"
+
 Decided = Commit | RecordedActivity
 """What is to be committed, or an activity that was carried out before."""
 
@@ -58,36 +60,42 @@ class _Waiting:
     """A decision that waits for the writer. `outlasts_lock`: it took longer than a lock lasts, and is decided again
     without one."""
 
-    __slots__ = ("answer", "decide", "outlasts_lock")
+    __slots__ = ("_limit", "answer", "decide", "outlasts_lock")
 
     def __init__(self, decide: Decide) -> None:
         self.decide = decide
         self.answer: asyncio.Future[tuple[Decided, CommitResult]] = asyncio.get_running_loop().create_future()
         self.outlasts_lock = False
+        self._limit: asyncio.Timeout | None = None
 
     async def made(
         self, organization: Organization | None, commits: Sequence[Commit], locked_until_s: float | None
     ) -> Decided | ServiceError | None:
         """The decision; an error refuses without a commit. None after a defect, which the caller got.
 
-        Raises MustBeFirst; TimeoutError if it takes longer than the lock lasts.
+        Raises MustBeFirst; TimeoutError if it takes longer than the lock lasts, or is broken off.
         """
+        limit = self._limit = asyncio.timeout_at(locked_until_s)
         try:
-            if locked_until_s is None:
+            async with limit:
                 return await self.decide(organization, commits)
-            try:
-                async with asyncio.timeout_at(locked_until_s):
-                    return await self.decide(organization, commits)
-            except TimeoutError:
-                self.outlasts_lock = True
-                raise
         except ServiceError as refused:
             return refused
-        except (MustBeFirst, TimeoutError):
+        except MustBeFirst:
             raise
-        except Exception as defect:  # noqa: BLE001 - the caller gets it
+        except Exception as defect:
+            if limit.expired():
+                self.outlasts_lock = True
+                raise
             self.fail(defect)
             return None
+        finally:
+            self._limit = None
+
+    def break_off(self) -> None:
+        """End the decision, if it is being made."""
+        if self._limit is not None:
+            self._limit.reschedule(_now_s())
 
     def fail(self, error: Exception) -> None:
         if not self.answer.done():
@@ -121,9 +129,8 @@ class OrganizationWriter:
         self._contended_until_s = contended_until_s
         self._waiting: deque[_Waiting] = deque()
         self._under_way: dict[str, _Joined] = {}
-        self.running: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
         self.unqueued = asyncio.Semaphore(UNQUEUED_MAX)
-        self.users = 0
 
     @property
     def waiting(self) -> int:
@@ -166,23 +173,34 @@ class OrganizationWriter:
             )
         waiting = _Waiting(decide)
         self._waiting.append(waiting)
-        if self.running is None:
-            self.running = asyncio.get_running_loop().create_task(self._run())
+        if self._running is None:
+            self._running = asyncio.get_running_loop().create_task(self._run())
         return await waiting.answer
 
+    async def close(self) -> None:
+        """Refuse what waits, and finish the batch under way without its last decision, if that is being made."""
+        for waiting in self._waiting:
+            waiting.fail(Unavailable(_STOPS))
+        if self._waiting:
+            self._waiting[0].break_off()
+        if self._running is not None:
+            await self._running
+
     async def _run(self) -> None:
+        batch: _Batch = []
         try:
             while self._waiting:
-                batch: _Batch = []
+                batch = []
                 try:
                     await self._carry_out(batch)
                 except Exception as error:  # noqa: BLE001 - the callers get it
                     self._fail(batch, error)
-        except asyncio.CancelledError:
-            self._fail([], Unavailable("the server stops; sending the same request again is safe"))
+        except asyncio.CancelledError:  # the event loop ends
+            self._fail(batch, Unavailable(_STOPS))
+            self._fail([], Unavailable(_STOPS))
             raise
         finally:
-            self.running = None
+            self._running = None
 
     def _fail(self, batch: _Batch, error: Exception) -> None:
         """Report the error to those of the batch, or to all that wait if the database did not let it begin."""
@@ -200,7 +218,7 @@ class OrganizationWriter:
         until_s = self._contended_until_s.get(organization_id, 0.0) if self._contended_until_s else 0.0
         if until_s <= _now_s() or self._waiting[0].outlasts_lock:
             commits = await self._decide(batch, await self._store.organization(organization_id), None)
-            results += await _results([self._store.commit(commit) for commit in commits])
+            results += await results_of([self._store.commit(commit) for commit in commits])
         else:
             async with self._store.locked(organization_id) as locked:
                 commits = await self._decide(batch, locked.organization, _now_s() + LOCK_S)
@@ -264,51 +282,30 @@ class OrganizationWriter:
         until_s[self._organization_id] = now_s + CONTENTION_S
 
 
-async def _results(commits: Sequence[asyncio.Future[CommitResult]]) -> Sequence[CommitResult | ServiceError]:
-    """The result of each commit, or the error for its caller."""
-    results: list[CommitResult | ServiceError] = []
-    for commit in commits:
-        try:
-            results.append(await commit)
-        except ServiceError as error:
-            results.append(error)
-    return results
-
-
 def _now_s() -> float:
     return asyncio.get_running_loop().time()
 
 
 class OrganizationWriters:
-    """The writers of this process: one for each organization, while a request uses it."""
+    """The writers of this process: one for each organization, while a request or a batch uses it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._contended_until_s: dict[str, float] = {}
-        self._writers: dict[str, OrganizationWriter] = {}
+        self._writers: WeakValueDictionary[str, OrganizationWriter] = WeakValueDictionary()
 
     @property
     def waiting(self) -> int:
         """How many decisions wait for their writers."""
-        return sum(writer.waiting for writer in self._writers.values())
+        return sum(writer.waiting for writer in list(self._writers.values()))
 
     async def close(self) -> None:
-        """Stop to decide. Requests that still wait are refused."""
-        running = [writer.running for writer in self._writers.values() if writer.running is not None]
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        """Refuse what waits, and finish the batches under way."""
+        await asyncio.gather(*[writer.close() for writer in list(self._writers.values())])
 
-    @contextmanager
-    def writer(self, organization_id: str) -> Iterator[OrganizationWriter]:
+    def writer(self, organization_id: str) -> OrganizationWriter:
         writer = self._writers.get(organization_id)
         if writer is None:
             writer = OrganizationWriter(self._store, organization_id, self._contended_until_s)
             self._writers[organization_id] = writer
-        writer.users += 1
-        try:
-            yield writer
-        finally:
-            writer.users -= 1
-            if not writer.users:
-                del self._writers[organization_id]
+        return writer

@@ -88,6 +88,17 @@ class CommitResult(Enum):
     CREDENTIAL_HELD = "another sub-organization of the same parent has registered a credential of the commit"
 
 
+async def results_of(commits: Sequence[asyncio.Future[CommitResult]]) -> Sequence[CommitResult | ServiceError]:
+    """The result of each commit that was handed in, or the error for its caller."""
+    results: list[CommitResult | ServiceError] = []
+    for commit in commits:
+        try:
+            results.append(await commit)
+        except ServiceError as error:
+            results.append(error)
+    return results
+
+
 class LockedOrganization(Protocol):
     """An organization that this process has locked, so that other processes do not change it meanwhile.
 

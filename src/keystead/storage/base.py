@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar, TypeVar
 
-from keystead.api.errors import ServiceError
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
@@ -163,18 +162,6 @@ class DatabaseStore(ServerRows):
         for evaluation in commit.evaluations:
             self.decisions[evaluation.verdict, evaluation.rule] += 1
         return rows_of(commit)
-
-    async def results(
-        self, commits: Sequence[asyncio.Future[CommitResult]]
-    ) -> Sequence[CommitResult | ServiceError]:
-        """The result of each commit that was handed in, or the error for its caller."""
-        await asyncio.wait(commits)
-        outcomes: list[CommitResult | ServiceError] = []
-        for commit in commits:
-            error = commit.exception()
-            assert error is None or isinstance(error, ServiceError)
-            outcomes.append(error or commit.result())
-        return outcomes
 
     async def bootstrap(
         self,

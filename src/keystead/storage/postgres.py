@@ -19,14 +19,14 @@ import asyncpg
 from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import Commit, CommitResult
+from keystead.pipeline.store import Commit, CommitResult, results_of
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.distributed_commits import TRANSACTIONS_AT_ONCE, DistributedCommits
 from keystead.storage.distribution import CITUS, DISTRIBUTION
 from keystead.storage.errors import failed_write_error, unavailable
 from keystead.storage.group_commit import GroupCommit, Outcome, Waiting
-from keystead.storage.postgres_connections import STATEMENT_AT_FAULT, ConnectionPool
+from keystead.storage.postgres_connections import ROW_AT_FAULT, ConnectionPool
 from keystead.storage.postgres_reconnection import Reconnection
 from keystead.storage.postgres_transactions import end_transaction, lock_and_read, run_transaction, write
 from keystead.storage.rows import Rows, merge
@@ -54,21 +54,21 @@ class LockedRow:
     async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
         store, loop = self._store, asyncio.get_running_loop()
         waiting = [Waiting(one.organization_id, store._rows_of(one), loop.create_future()) for one in commits]
-        result = await self._write_together([one.rows for one in waiting])
+        result = await self._write_together([one.rows for one in waiting]) if self._is_open else None
         if result is CommitResult.COMMITTED:
             store._committed(waiting)
-        if result is CommitResult.COMMITTED or (result is CommitResult.CONFLICT and len(commits) == 1):
+        if result is CommitResult.COMMITTED or (result is not None and len(commits) == 1):
             return [result] * len(commits)
-        return await store.results([store._commit_rows(one.organization_id, one.rows) for one in waiting])
+        return await results_of([store._commit_rows(one.organization_id, one.rows) for one in waiting])
 
     async def _write_together(self, rows: Sequence[Rows]) -> CommitResult | None:
-        """Write the rows in the transaction that holds the lock, and end it. None if a statement failed."""
+        """Write the rows in the transaction that holds the lock, and end it. None if a row was refused."""
         merged = merge(rows, self._store.key_lengths)
         result: CommitResult | None = CommitResult.CONFLICT
         try:
             if merged is not None:
                 result = await write(self._connection, self._store.statements, merged)
-        except STATEMENT_AT_FAULT:
+        except ROW_AT_FAULT:
             result = None
         await self.end(is_committed=result is CommitResult.COMMITTED)
         return result

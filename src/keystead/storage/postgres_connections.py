@@ -30,12 +30,10 @@ _STATEMENT_LIMIT_SHARE = 0.9
 """The server's time limit for a statement, as a share of the client's. The server must give up first: a statement
 without a caller must not get a lock later, and a connection stays usable if the server ends its statement."""
 
-STATEMENT_AT_FAULT = (
-    asyncpg.IntegrityConstraintViolationError,
-    asyncpg.DataError,
-    asyncpg.UndefinedTableError,
-    asyncpg.QueryCanceledError,
-)
+ROW_AT_FAULT = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError)
+"""The errors of a row that contradicts the tables."""
+
+STATEMENT_AT_FAULT = (*ROW_AT_FAULT, asyncpg.UndefinedTableError, asyncpg.QueryCanceledError)
 """After these errors of a statement the connection can be used again."""
 
 
@@ -116,7 +114,9 @@ class ConnectionPool:
             self._idle.pop().terminate()
 
     async def close(self) -> None:
-        """Close the idle connections. The caller must not lend any afterwards."""
+        """Wait until no connection is lent, and close them. The caller must not lend any afterwards."""
+        for _ in range(self.size):
+            await self._free.acquire()
         while self._idle:
             connection = self._idle.pop()
             try:

@@ -20,7 +20,7 @@ import msgspec
 from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import LOCK_S, Commit, CommitResult
+from keystead.pipeline.store import LOCK_S, Commit, CommitResult, results_of
 from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.errors import NotMigrated, unavailable
@@ -50,7 +50,7 @@ class LockedFile(msgspec.Struct, frozen=True):
     organization: Organization | None
 
     async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
-        return await self.store.results([self.store.commit(commit) for commit in commits])
+        return await results_of([self.store.commit(commit) for commit in commits])
 
 
 class SqliteStore(DatabaseStore):

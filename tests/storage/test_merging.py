@@ -6,14 +6,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from keystead.storage.batch import Batch, merge
 from msgspec.structs import replace
 
 from keystead.organizations.attachments import InterfaceText, RemovedOrganizationContents
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit
-from keystead.storage.rows import of_commit
+from keystead.storage.row_encoding import rows_of
+from keystead.storage.rows import Rows, by_table, merge
 from keystead.storage.tables import TABLES, merged_key_lengths
 from tests.support.commit_history import CommitHistory, approved, of
 from tests.support.commit_samples import a_user, an_activity, an_interface, an_organization
@@ -21,8 +21,8 @@ from tests.support.commit_samples import a_user, an_activity, an_interface, an_o
 GRACE, EDA = a_user("Grace"), a_user("Eda")
 
 
-def merged(*commits: Commit) -> Batch | None:
-    return merge([of_commit(commit) for commit in commits], merged_key_lengths(TABLES))
+def merged(*commits: Commit) -> Rows | None:
+    return merge([rows_of(commit) for commit in commits], merged_key_lengths(TABLES))
 
 
 def test_every_process_locks_in_the_same_order() -> None:
@@ -32,13 +32,13 @@ def test_every_process_locks_in_the_same_order() -> None:
     commits = [*steps, *revisions]
     for seed in range(5):
         random.Random(seed).shuffle(commits)
-        batch = merged(*commits)
-        assert batch is not None
-        swapped = [swap.organization_id for swap in batch.version_swaps]
-        revised = [(swap.organization_id, swap.activity_id) for swap in batch.activity_swaps]
-        asked = [(row[0], row[2]) for row in batch.rows["activity"]]
+        together = merged(*commits)
+        assert together is not None
+        swapped = [swap.organization_id for swap in together.version_swaps]
+        revised = [(swap.organization_id, swap.activity_id) for swap in together.activity_swaps]
+        asked = [(row[0], row[2]) for row in by_table(together.inserted)["activity"]]
         assert swapped == sorted(organization.id for organization in changed)
-        assert list(batch.version_checks) == sorted(organization.id for organization in unchanged)
+        assert [id_ for id_, _ in together.version_checks] == sorted(organization.id for organization in unchanged)
         assert (len(revised), len(asked)) == (8, 4)
         assert (revised, asked) == (sorted(revised), sorted(asked))
 
@@ -50,10 +50,10 @@ def test_a_check_holds_at_its_place_in_the_order() -> None:
     step = history.step()
     after = history.signing()
     for commits in ((before, step, after), (before, before, step), (step, after, after), (before, before)):
-        batch = merged(*commits)
-        assert batch is not None
-        assert len(batch.version_swaps) == int(step in commits)
-        assert len(batch.version_checks) == int(step not in commits)
+        together = merged(*commits)
+        assert together is not None
+        assert len(together.version_swaps) == int(step in commits)
+        assert len(together.version_checks) == int(step not in commits)
     for commits in ((step, before), (after, step), (before, after), (before, step, before)):
         assert merged(*commits) is None
 
@@ -78,9 +78,9 @@ def test_a_chain_that_breaks() -> None:
 def test_nothing_comes_after_a_dissolution() -> None:
     history = CommitHistory(an_organization())
     before, end = history.step(), history.step(attachments=(RemovedOrganizationContents(),))
-    batch = merged(before, end)
-    assert batch is not None
-    assert batch.deleted_organizations == [history.head.id]
+    together = merged(before, end)
+    assert together is not None
+    assert together.deleted_organizations == [history.head.id]
     assert merged(end, history.step()) is None
 
 
@@ -93,14 +93,15 @@ def test_only_the_last_state_of_a_row_is_written() -> None:
         *[history.step(replace(ada, user_name=name)) for name in ("Ida", "Ada", "Eda", "Ida")],
         history.step(Remove(ContractInterface, interface.id), attachments=(InterfaceText.removal(interface.id),)),
     ]
-    batch = merged(*commits)
-    assert batch is not None
-    assert batch.deleted["interface_text"] == [(history.head.id, interface.id)]
-    assert "interface_text" not in batch.rows
-    assert names(batch.rows["lookup"]) == ["Ida"]
-    assert names(batch.deleted["lookup"]) == ["Ada", "Eda"]
-    written = {row[2]: row for row in batch.rows["record"]}
-    assert len(written) == len(batch.rows["record"]) == 2
+    together = merged(*commits)
+    assert together is not None
+    inserted, deleted = by_table(together.inserted), by_table(together.deleted)
+    assert deleted["interface_text"] == [(history.head.id, interface.id)]
+    assert "interface_text" not in inserted
+    assert names(inserted["lookup"]) == ["Ida"]
+    assert names(deleted["lookup"]) == ["Ada", "Eda"]
+    written = {row[2]: row for row in inserted["record"]}
+    assert len(written) == len(inserted["record"]) == 2
     assert written[interface.id][3:] == (history.head.version.number, b"")
     assert written[ada.user_id][3] == history.head.version.number - 1
 
