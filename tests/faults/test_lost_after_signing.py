@@ -19,7 +19,6 @@ from typing import Any
 
 import httpx
 import pytest
-from keystead.storage.batch import Batch
 
 from keystead.chains.signatures import Signature
 from keystead.keys import master_key
@@ -30,6 +29,7 @@ from keystead.server.service import Service
 from keystead.server.settings import Settings
 from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
+from keystead.storage.rows import Rows
 from keystead.storage.sqlite_writer import SqliteWriter
 from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
@@ -82,8 +82,8 @@ class FileAway(Outage):
     def lose_acknowledgement(self, monkeypatch: pytest.MonkeyPatch) -> None:
         transact = SqliteWriter._transact
 
-        def committed_without_saying_so(writer: SqliteWriter, batch: Batch) -> CommitResult:
-            assert transact(writer, batch) is CommitResult.COMMITTED
+        def committed_without_saying_so(writer: SqliteWriter, rows: Rows) -> CommitResult:
+            assert transact(writer, rows) is CommitResult.COMMITTED
             monkeypatch.setattr(SqliteWriter, "_transact", transact)
             raise sqlite3.OperationalError("disk I/O error")
 

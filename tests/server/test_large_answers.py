@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from keystead.pipeline.time_slices import TimeSlices
 from msgspec.structs import replace
 
 from keystead.api.records import User, Wire
 from keystead.api.rendering import Form, answer
 from keystead.operations.users import GetUserResponse, ListUsersResponse
+from keystead.primitives.share import Share
 from keystead.server.large_answers import LARGE, is_large, large_answer
 from keystead.stamps.signing import generate_api_key
 from tests.support.servers import user_with_key
@@ -42,7 +42,7 @@ def test_the_same_bytes(form: Form) -> None:
         Nested(names=(), part=Part(users=users, note="d"), last=""),
     ]
     for response in responses:
-        rendered = asyncio.run(large_answer("", response, form, TimeSlices()))
+        rendered = asyncio.run(large_answer("", response, form, Share()))
         assert rendered == answer(response, form)
 
 
