@@ -27,7 +27,7 @@ from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_v
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.key_binding import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
@@ -120,7 +120,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
     "ACTIVITY_TYPE_OAUTH_LOGIN",
     load_context=_oauth_login_context,
     oidc_tokens=_tokens,
-    by_parent=ByParent(_user_lookup),
+    by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
@@ -138,7 +138,7 @@ async def oauth_login(
     return ExecutionOutput(result=OauthLoginResult(session=session.token), changes=(session.change,))
 
 
-@activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=ByParent(_user_lookup))
+@activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup))
 async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
     user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")

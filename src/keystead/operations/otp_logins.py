@@ -48,7 +48,7 @@ from keystead.organizations.verified_contacts import (
 )
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith, RefusalWithRows
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.verification_tokens import claimed_contact
 
 
@@ -138,7 +138,7 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
     "ACTIVITY_TYPE_OTP_LOGIN_V2",
     accepts=(older("ACTIVITY_TYPE_OTP_LOGIN", _from_v1),),
     load_context=_login_context,
-    by_parent=ByParent(_user_lookup),
+    by_parent=ByParent(UserProof.CODE, _user_lookup),
 )
 async def otp_login(
     execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2
@@ -169,7 +169,7 @@ async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode
     return await stored_code(source, intent.otp_id)
 
 
-@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=ByParent())
+@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=ByParent(UserProof.CODE))
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
 ) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:

@@ -52,7 +52,7 @@ from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMes
 from keystead.organizations.verified_contacts import check_logins_by_code
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionWith, OutputWithoutChanges
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.one_time_codes import (
     LENGTH_DEFAULT,
     LENGTH_MAX,
@@ -116,7 +116,7 @@ async def init_otp(
         older("ACTIVITY_TYPE_INIT_OTP_AUTH", auth_from_v1, result=older_auth_result),
     ),
     load_context=_auth_counts,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.MESSAGE),
 )
 async def init_otp_auth(
     execution: ExecutionWith[CodeCounts], intent: InitOtpAuthIntentV3

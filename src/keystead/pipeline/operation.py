@@ -6,6 +6,7 @@ Here: the declaration. Not here: how a function is declared as an operation (`op
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from enum import Enum
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -54,13 +55,24 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
         return wire_key(self.intent)
 
 
+class UserProof(Enum):
+    """What proves the user of a sub-organization in a request that a user of the parent submits."""
+
+    CODE = "a one-time code that the user's contact got"
+    ID_TOKEN = "an ID token of the user's identity"  # noqa: S105 (a description)
+    MESSAGE = "what the request gives is sent to the user's contact alone"
+    NONE = "nothing"
+
+
 class ByParent(msgspec.Struct, frozen=True):
     """A user of the parent may submit the operation to a sub-organization, if the parent's policies allow it.
 
+    `proof`: what proves the user whom it changes. With NONE, the sub-organization must have the feature PARENT_AUTH.
     `user_lookup` returns the value that finds the sub-organization, if the submission names the parent. The value
     is not proven yet: the execution proves it.
     """
 
+    proof: UserProof
     user_lookup: Callable[[Any], Lookup | None] | None = None
 
 
