@@ -48,7 +48,9 @@ def parent(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory
         codes = Codes(server, server.caller, outbox_of(server))
         allowed, other = codes.caller.new_user(), codes.caller.new_user()
         consensus = f"approvers.any(user, user.id == '{allowed.user_id}')"
-        codes.caller.submitted("create_policy", policy_params(consensus=consensus, condition="activity.kind != 'X'"))
+        codes.caller.submitted(
+            "create_policy", policy_params(consensus=consensus, condition="activity.kind != 'X'")
+        )
         yield Place(codes, allowed, other, new_proxy(codes.caller), new_person(codes))
     installation.database.close()
 

@@ -89,6 +89,7 @@ def _from_v1(intent: EmailAuthIntent) -> EmailAuthIntentV3:
         older("ACTIVITY_TYPE_EMAIL_AUTH", _from_v1),
     ),
     by_parent=ByParent(UserProof.MESSAGE),
+    also_does=("OTP_AUTH",),
 )
 async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> ExecutionOutput[EmailAuthResult]:
     """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key."""

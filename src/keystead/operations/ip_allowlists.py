@@ -44,7 +44,7 @@ class SetIpAllowlistResult(Wire, frozen=True):
     pass
 
 
-@activity("ACTIVITY_TYPE_SET_IP_ALLOWLIST")
+@activity("ACTIVITY_TYPE_SET_IP_ALLOWLIST", also_does=("REMOVE_IP_ALLOWLIST",))
 def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> ExecutionOutput[SetIpAllowlistResult]:
     """Set from which networks requests to the organization, or with one API key, may come."""
     organization, public_key = (
@@ -92,7 +92,7 @@ class RemoveIpAllowlistResult(Wire, frozen=True):
     pass
 
 
-@activity("ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST")
+@activity("ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST", also_does=("SET_IP_ALLOWLIST",))
 def remove_ip_allowlist(
     execution: Execution, intent: RemoveIpAllowlistIntent
 ) -> ExecutionOutput[RemoveIpAllowlistResult]:

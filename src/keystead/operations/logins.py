@@ -53,7 +53,11 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
 
 
 @activity(
-    "ACTIVITY_TYPE_STAMP_LOGIN", owner=submitting_user, load_context=_stamp_login_context, before_session=True
+    "ACTIVITY_TYPE_STAMP_LOGIN",
+    owner=submitting_user,
+    load_context=_stamp_login_context,
+    before_session=True,
+    also_does=("CREATE_READ_WRITE_SESSION", "OAUTH_LOGIN", "OTP_LOGIN"),
 )
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
@@ -121,6 +125,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
     load_context=_oauth_login_context,
     oidc_tokens=_tokens,
     by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
+    also_does=("OAUTH",),
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
@@ -138,7 +143,12 @@ async def oauth_login(
     return ExecutionOutput(result=OauthLoginResult(session=session.token), changes=(session.change,))
 
 
-@activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup))
+@activity(
+    "ACTIVITY_TYPE_OAUTH",
+    oidc_tokens=_tokens,
+    by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
+    also_does=("OAUTH_LOGIN",),
+)
 async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
     user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")

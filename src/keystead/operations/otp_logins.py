@@ -139,6 +139,7 @@ def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
     accepts=(older("ACTIVITY_TYPE_OTP_LOGIN", _from_v1),),
     load_context=_login_context,
     by_parent=ByParent(UserProof.CODE, _user_lookup),
+    also_does=("OTP_AUTH",),
 )
 async def otp_login(
     execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2
@@ -169,7 +170,12 @@ async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode
     return await stored_code(source, intent.otp_id)
 
 
-@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=ByParent(UserProof.CODE))
+@activity(
+    "ACTIVITY_TYPE_OTP_AUTH",
+    load_context=_load_code,
+    by_parent=ByParent(UserProof.CODE),
+    also_does=("EMAIL_AUTH", "OTP_LOGIN"),
+)
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
 ) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:

@@ -78,6 +78,7 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str | None:
     ),
     before_session=True,
     by_parent=ByParent(UserProof.NONE),
+    also_does=("STAMP_LOGIN",),
 )
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2

@@ -95,6 +95,7 @@ async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> Co
         older("ACTIVITY_TYPE_INIT_OTP", from_v1, result=without_bundle),
     ),
     load_context=_counts,
+    also_does=("INIT_OTP_AUTH",),
 )
 async def init_otp(
     execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
@@ -117,6 +118,7 @@ async def init_otp(
     ),
     load_context=_auth_counts,
     by_parent=ByParent(UserProof.MESSAGE),
+    also_does=("INIT_OTP",),
 )
 async def init_otp_auth(
     execution: ExecutionWith[CodeCounts], intent: InitOtpAuthIntentV3

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus, FeatureName
 from keystead.api.errors import PermissionDenied
 from keystead.api.records import User
-from keystead.organizations.organization import Put
+from keystead.organizations.organization import Organization, Put
 from keystead.pipeline.authorization import AuthorizationResult
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
