@@ -222,7 +222,6 @@ def test_the_sub_organization_allows_it_to_its_parent_by_a_feature(name: str, wa
 
 def test_an_authentication_proxy_begins_sessions_with_a_proof_alone(place: Place) -> None:
     key, organization_id = new_key(), place.victim.caller.organization_id
-    config = place.codes.caller, place.proxy
     before = sessions(place)
     unproven = {"verificationToken": "", "publicKey": key, "organizationId": organization_id}
     for endpoint, asked in (
@@ -231,9 +230,10 @@ def test_an_authentication_proxy_begins_sessions_with_a_proof_alone(place: Place
         ("create_read_write_session", {"targetPublicKey": target(), "userId": place.victim.caller.user_id}),
         ("stamp_login", {"publicKey": key, "organizationId": organization_id}),
     ):
-        assert refusal(ask(*config, endpoint, **asked))[0] in (400, 401, 403, 404), endpoint
+        assert refusal(ask(place.codes.caller, place.proxy, endpoint, **asked))[0] in (400, 401, 403, 404), endpoint
     assert sessions(place) == before
     proven = otp_login_params(place.victim.verification_token(), key, organizationId=organization_id)
-    assert ask(*config, "otp_login_v2", **proven).status_code == 200
-    assert ask(*config, "oauth_login", **oauth_login(place, place.victim.caller)).status_code == 200
+    assert ask(place.codes.caller, place.proxy, "otp_login_v2", **proven).status_code == 200
+    by_token = oauth_login(place, place.victim.caller)
+    assert ask(place.codes.caller, place.proxy, "oauth_login", **by_token).status_code == 200
     assert len(sessions(place)) == len(before) + 2
