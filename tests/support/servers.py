@@ -199,7 +199,9 @@ class Server:
             "port": self.port,
             "sandbox_contacts": True,  # the examples of operations use these
         }
-        mail_server = {} if installation.mode == "dev" else NO_MAIL_SERVER  # a development server keeps its messages
+        mail_server = (
+            {} if installation.mode == "dev" else NO_MAIL_SERVER
+        )  # a development server keeps its messages
         variables = {
             f"KEYSTEAD_{name.upper()}": str(value)
             for name, value in {**settings, **mail_server, **self._settings}.items()
