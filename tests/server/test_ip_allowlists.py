@@ -56,9 +56,9 @@ def only_the_office(root: Caller, **members: Any) -> None:
 
 
 NOT_LISTED = (
-    f"request not authorized: address {ELSEWHERE} is not on the IP allow-list of this organization. From an "
-    "address on the list, a user who may do so replaces or removes it. If there is none, the operator of this server lifts "
-    "it: keystead recover ip-allowlist"
+    f"request not authorized: address {ELSEWHERE} is not on the IP allow-list of this organization. "
+    "From an address on the list, a user who may do so replaces or removes it. "
+    "If there is none, the operator of this server lifts it: keystead recover ip-allowlist"
 )
 
 Send = Callable[[Caller, dict[str, str]], httpx.Response]
