@@ -43,12 +43,13 @@ def _nothing(item: Item, name: str) -> None:
         raise unparsable(f"`{name}`: only an empty list is supported")
 
 
+_CALL: Final = envelope.record(to=envelope.destination, value=_UINT256, input=envelope.data)
 _FIELDS: Final[envelope.Fields] = (
-    ("chain_id", _UINT64),
+    ("chain_id", envelope.positive(64)),
     ("max_priority_fee_per_gas", _UINT256),
     ("max_fee_per_gas", _UINT256),
-    ("gas_limit", _UINT64),
-    ("calls", envelope.list_of(envelope.record(to=envelope.destination, value=_UINT256, input=envelope.data))),
+    ("gas_limit", envelope.positive(64)),
+    ("calls", envelope.filled(envelope.list_of(_CALL))),
     ("access_list", envelope.access_list),
     ("nonce_key", _UINT256),
     ("nonce", _UINT64),
@@ -101,8 +102,6 @@ def _items(unsigned: bytes) -> list[Item]:
 
 def _view(items: Sequence[Item], sender: str) -> TransactionView:
     fields = envelope.read_fields(items, _FIELDS)
-    if not fields["calls"]:
-        raise unparsable("`calls`: a Tempo transaction makes at least one call")
     return TransactionView(
         describe=partial(_describe, fields, sender),
         unseen=tuple(

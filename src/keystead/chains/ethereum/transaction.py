@@ -29,26 +29,36 @@ from keystead.chains.transaction import (
 from keystead.primitives.keccak import keccak256
 
 _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
+_CHAIN_ID = _GAS = envelope.positive(64)
 
-_LEGACY: Final[envelope.Fields] = (
-    ("nonce", _UINT64),
-    ("gas_price", _UINT256),
-    ("gas", _UINT64),
-    ("to", envelope.destination),
-    ("value", _UINT256),
-    ("data", envelope.data),
+
+def _before_the_fee_market(gas: envelope.ReadItem) -> envelope.Fields:
+    return (
+        ("nonce", _UINT64),
+        ("gas_price", _UINT256),
+        ("gas", gas),
+        ("to", envelope.destination),
+        ("value", _UINT256),
+        ("data", envelope.data),
+    )
+
+
+_LEGACY: Final = _before_the_fee_market(_UINT64)
+_EIP_2930: Final[envelope.Fields] = (
+    ("chain_id", _CHAIN_ID),
+    *_before_the_fee_market(_GAS),
+    ("access_list", envelope.access_list),
 )
-_EIP_2930: Final[envelope.Fields] = (("chain_id", _UINT64), *_LEGACY, ("access_list", envelope.access_list))
 
 
 def _fee_market(to: envelope.ReadItem) -> envelope.Fields:
     """The nine items of EIP-1559. The transactions of later EIPs begin with the same items."""
     return (
-        ("chain_id", _UINT64),
+        ("chain_id", _CHAIN_ID),
         ("nonce", _UINT64),
         ("max_priority_fee_per_gas", _UINT256),
         ("max_fee_per_gas", _UINT256),
-        ("gas", _UINT64),
+        ("gas", _GAS),
         ("to", to),
         ("value", _UINT256),
         ("data", envelope.data),
@@ -56,11 +66,22 @@ def _fee_market(to: envelope.ReadItem) -> envelope.Fields:
     )
 
 
+_BLOB_HASH_VERSION = b"\x01"
+
+
+def _versioned_hash(item: Item, name: str) -> bytes:
+    """The hash of a blob's commitment (EIP-4844), the first byte of which is its version."""
+    read: bytes = envelope.octets(32)(item, name)
+    if read[:1] != _BLOB_HASH_VERSION:
+        raise unparsable(f"`{name}`: a versioned hash begins with 01, the only version, not with {read[:1].hex()}")
+    return read
+
+
 _EIP_1559: Final = _fee_market(envelope.destination)
 _EIP_4844: Final[envelope.Fields] = (
     *_fee_market(envelope.address),
     ("max_fee_per_blob_gas", _UINT256),
-    ("blob_versioned_hashes", envelope.list_of(envelope.octets(32))),
+    ("blob_versioned_hashes", envelope.filled(envelope.list_of(_versioned_hash))),
 )
 _AUTHORIZATION: Final = envelope.record(
     chain_id=_UINT256,
@@ -72,7 +93,7 @@ _AUTHORIZATION: Final = envelope.record(
 )
 _EIP_7702: Final[envelope.Fields] = (
     *_fee_market(envelope.address),
-    ("authorization_list", envelope.list_of(_AUTHORIZATION)),
+    ("authorization_list", envelope.filled(envelope.list_of(_AUTHORIZATION))),
 )
 
 FIELDS_OF_SOME_KINDS: Final = frozenset({"max_fee_per_gas", "max_priority_fee_per_gas", "max_fee_per_blob_gas"})
