@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, assert_never
 
 import msgspec
@@ -18,7 +18,10 @@ from keystead.api.decoding import refuse_ambiguous
 from keystead.api.enums import Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum import rlp
+from keystead.chains.ethereum.authorizations import authorization_keywords, authorization_movement
+from keystead.chains.ethereum.movements import typed_data_movements
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
+from keystead.chains.movements import Movement, movement_keywords
 from keystead.primitives.keccak import keccak256
 
 DIGEST_BYTES: Final = 32
@@ -43,10 +46,12 @@ _ETHEREUM_ENCODINGS: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.
 
 class Payload(msgspec.Struct, frozen=True):
     """A payload to sign. `message`: a digest of 32 bytes, or for ed25519 the bytes themselves. `keywords`: what
-    policies see; empty for raw bytes."""
+    policies see, and `movements`: what whoever has the signature can move; both are empty for raw bytes, of which
+    nothing is known."""
 
     message: bytes
     keywords: Mapping[str, Any]
+    movements: Sequence[Movement] = ()
 
 
 def check_combination(curve: Curve, encoding: PayloadEncoding, hash_function: HashFunction) -> None:
@@ -125,6 +130,7 @@ def _utf8(text: str, field: str) -> bytes:
 
 def _typed_data(text: str, field: str) -> Payload:
     data = parse_typed_data(text, field)
+    movements = typed_data_movements(data)
     domain = {
         "name": "name",
         "version": "version",
@@ -139,9 +145,11 @@ def _typed_data(text: str, field: str) -> Payload:
                     "primary_type": data.primary_type,
                     "domain": {word: data.domain[name] for name, word in domain.items() if name in data.domain},
                     "message": data.message,
+                    "movements": movement_keywords(movements),
                 }
             }
         },
+        movements,
     )
 
 
@@ -169,9 +177,11 @@ def _authorization(text: str, field: str) -> Payload:
     if nonce is None or not 0 <= nonce < 1 << 64:
         raise _not_authorization(field, "`nonce` is an integer of at most 64 bits")
     items = [rlp.integer(chain_id), bytes.fromhex(read.address[2:]), rlp.integer(nonce)]
-    keywords = {"address": read.address.lower(), "chain_id": chain_id, "nonce": nonce}
+    keywords = authorization_keywords(read.address.lower(), chain_id, nonce)
     return Payload(
-        keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": keywords}}
+        keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)),
+        {"eth": {"eip_7702_authorization": keywords}},
+        (authorization_movement(keywords["address"]),),
     )
 
 

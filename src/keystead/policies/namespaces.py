@@ -45,6 +45,15 @@ _SECRET = _struct(static_properties=MapOf(_STRING))
 
 # Transactions
 
+
+def _movements(address: Scalar) -> ListOf:
+    """What moves value or gives power over it. `address`: how the chain's addresses are compared."""
+    return ListOf(
+        _struct(kind=_STRING, name=_STRING, contract=address, asset=address, from_=address, to=address, amount=_INT)
+    )
+
+
+_AUTHORIZATION = _struct(address=_HEX, chain_id=_NUMERAL, nonce=_NUMERAL)
 _ETH_TX = _struct(
     from_=_HEX,
     to=_HEX,
@@ -61,13 +70,16 @@ _ETH_TX = _struct(
     function_name=_STRING,
     function_signature=_HEX,
     contract_call_args=MapOf(_DYNAMIC),
+    authorization_list=ListOf(_AUTHORIZATION),
+    fee=_INT,
+    movements=_movements(_HEX),
 )
 _EIP_712 = _struct(
     primary_type=_STRING,
     domain=_struct(name=_STRING, version=_STRING, verifying_contract=_HEX, chain_id=_INT),
     message=MapOf(_DYNAMIC),
+    movements=_movements(_HEX),
 )
-_EIP_7702 = _struct(address=_HEX, chain_id=_NUMERAL, nonce=_NUMERAL)
 
 _ADDRESS_TABLE_LOOKUPS = ListOf(_struct(address_table_key=_STRING, writable_indexes=_INTS, readonly_indexes=_INTS))
 _PARSED_INSTRUCTION = _struct(
@@ -96,6 +108,8 @@ _SOLANA_TX = _struct(
         _struct(from_=_STRING, to=_STRING, owner=_STRING, token_mint=_STRING, amount=_INT, signers=_STRINGS)
     ),
     address_table_lookups=_ADDRESS_TABLE_LOOKUPS,
+    fee=_INT,
+    movements=_movements(_STRING),
 )
 
 _TRON_PERMISSION = _struct(
@@ -139,6 +153,7 @@ _TRON_TX = _struct(
             actives=ListOf(_TRON_PERMISSION),
         )
     ),
+    movements=_movements(_STRING),
 )
 
 _BITCOIN_TX = _struct(
@@ -147,6 +162,7 @@ _BITCOIN_TX = _struct(
     outputs=ListOf(_struct(value=_INT, script_pubkey=_HEX, address=_ADDRESS, address_type=_STRING)),
     locktime=_struct(amount=_INT, type=_STRING),
     fee=_INT,
+    movements=_movements(_ADDRESS),
 )
 
 _TEMPO_TX = _struct(
@@ -160,6 +176,8 @@ _TEMPO_TX = _struct(
     from_=_HEX,
     fee_token=_HEX,
     calls=ListOf(_struct(to=_HEX, input=_HEX, function_signature=_HEX)),
+    fee=_INT,
+    movements=_movements(_HEX),
 )
 
 # The activity and its parameters
@@ -248,7 +266,7 @@ KEYWORDS: Mapping[Clause, Mapping[str, Type]] = {
         "wallet_account": _WALLET_ACCOUNT,
         "private_key": _PRIVATE_KEY,
         "secret": _SECRET,
-        "eth": _struct(tx=_ETH_TX, eip_712=_EIP_712, eip_7702_authorization=_EIP_7702),
+        "eth": _struct(tx=_ETH_TX, eip_712=_EIP_712, eip_7702_authorization=_AUTHORIZATION),
         "solana": _struct(tx=_SOLANA_TX),
         "tron": _struct(tx=_TRON_TX),
         "bitcoin": _struct(tx=_BITCOIN_TX),

@@ -13,6 +13,10 @@ class Unreadable(msgspec.Struct, frozen=True):
 
     `reason`: why, in words for the people who read a decision, such as "the accounts of a lookup table are on the
     chain". No other value, such as an empty text or a zero, stands for something unknown.
+
+    `literal`: the word that the documentation of the public API has for such a value, such as ADDRESS_TABLE_LOOKUP.
+    The value equals this literal. Whether it equals anything else is unknown.
     """
 
     reason: str
+    literal: str | int | None = None

@@ -199,7 +199,12 @@ KEYS = st.lists(st.binary(min_size=32, max_size=32).map(lambda key: "0x" + key.h
 ACCESS = st.lists(
     st.fixed_dictionaries({"address": BYTES20.map(to_checksum_address), "storageKeys": KEYS}), max_size=3
 )
-COMMON: dict[str, Any] = {"nonce": SMALL, "gas": SMALL.map(lambda gas: gas or 1), "value": NUMBER, "data": st.binary(max_size=300)}
+COMMON: dict[str, Any] = {
+    "nonce": SMALL,
+    "gas": SMALL.map(lambda gas: gas or 1),
+    "value": NUMBER,
+    "data": st.binary(max_size=300),
+}
 DESTINATION = BYTES20 | st.just(b"")
 CHAIN = {"chainId": st.integers(1, 2**53)}
 FEES = {"maxFeePerGas": NUMBER, "maxPriorityFeePerGas": NUMBER}

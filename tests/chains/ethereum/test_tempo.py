@@ -12,6 +12,7 @@ from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.tempo import parse_tempo
 from keystead.keys.signatures import sign
+from keystead.primitives.unreadable import Unreadable
 from tests.chains.ethereum.test_ethereum import changed, mutated, typed
 from tests.chains.signing_vectors import SIGNING, account, party
 from tests.support import independent_ethereum
@@ -54,6 +55,27 @@ def test_facts() -> None:
                 "calls": [
                     {"to": "0x" + TO.hex(), "input": "0x01", "function_signature": ""},
                     {"to": "0x20c0000000000000000000000000000000000000", "input": "0x", "function_signature": ""},
+                ],
+                "fee": 4_000,
+                "movements": [
+                    {
+                        "kind": "UNKNOWN",
+                        "name": "0x01",
+                        "contract": "0x" + TO.hex(),
+                        "asset": "0x" + TO.hex(),
+                        "from": ADDRESS.lower(),
+                        "to": Unreadable("the code of the contract decides"),
+                        "amount": Unreadable("the code of the contract decides"),
+                    },
+                    {
+                        "kind": "TRANSFER",
+                        "name": "value",
+                        "contract": "",
+                        "asset": "NATIVE",
+                        "from": ADDRESS.lower(),
+                        "to": "0x20c0000000000000000000000000000000000000",
+                        "amount": 5,
+                    },
                 ],
             }
         }

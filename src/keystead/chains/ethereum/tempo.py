@@ -14,7 +14,9 @@ from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
+from keystead.chains.ethereum.movements import call_movements
 from keystead.chains.ethereum.rlp import Item
+from keystead.chains.movements import NOBODY, Movement, MovementKind, fee_of, movement_keywords
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -25,6 +27,7 @@ from keystead.chains.transaction import (
     unparsable,
 )
 from keystead.primitives.keccak import keccak256
+from keystead.primitives.unreadable import Unreadable
 
 TYPE_BYTE: Final = 0x76
 
@@ -78,6 +81,7 @@ def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(keccak256(unsigned),),
+        movements=view.movements,
         describe=view.describe,
         assemble=partial(_assemble, items),
     )
@@ -102,17 +106,30 @@ def _items(unsigned: bytes) -> list[Item]:
 
 def _view(items: Sequence[Item], sender: str) -> TransactionView:
     fields = envelope.read_fields(items, _FIELDS)
-    return TransactionView(
-        describe=partial(_describe, fields, sender),
-        unseen=tuple(
-            f"call {number} carries a value of {call['value']}"
-            for number, call in enumerate(fields["calls"], 1)
-            if call["value"]
-        ),
+    calls = [
+        movement
+        for call in fields["calls"]
+        for movement in call_movements(envelope.address_text(call["to"]), sender, call["value"], call["input"])
+    ]
+    movements = (*calls, _fee(fields, sender))
+    return TransactionView(movements=movements, describe=partial(_describe, fields, sender, movements))
+
+
+def _fee(fields: Mapping[str, Any], sender: str) -> Movement:
+    """The most that the network takes, in units of the fee token. They are 10^-6 dollars; prices are in 10^-18."""
+    return Movement(
+        kind=MovementKind.FEE,
+        name="gas",
+        asset=envelope.address_text(fields["fee_token"]) or Unreadable("the account's preferred fee token"),
+        from_=Unreadable("the account that pays the fee") if fields["fee_payer_signature"] else sender,
+        to=NOBODY,
+        amount=-(-fields["gas_limit"] * fields["max_fee_per_gas"] // 10**12),
     )
 
 
-def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, ParsedInterface]) -> Description:
+def _describe(
+    fields: Mapping[str, Any], sender: str, movements: Sequence[Movement], _: Mapping[str, ParsedInterface]
+) -> Description:
     calls = [
         {
             "to": envelope.address_text(call["to"]),
@@ -121,9 +138,15 @@ def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, ParsedInte
         }
         for call in fields["calls"]
     ]
-    numbers = {name: fields[name] for name in _NUMBERS}
-    fee_token = envelope.address_text(fields["fee_token"])
-    return Description({"tempo": {"tx": {**numbers, "from": sender, "fee_token": fee_token, "calls": calls}}})
+    tx = {
+        **{name: fields[name] for name in _NUMBERS},
+        "from": sender,
+        "fee_token": envelope.address_text(fields["fee_token"]),
+        "calls": calls,
+        "fee": fee_of(movements),
+        "movements": movement_keywords(movements),
+    }
+    return Description({"tempo": {"tx": tx}})
 
 
 def _selector(data: bytes) -> str:

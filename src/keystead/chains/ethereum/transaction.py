@@ -15,8 +15,11 @@ import msgspec
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
+from keystead.chains.ethereum.authorizations import authorization_keywords, authorization_movement
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi
+from keystead.chains.ethereum.movements import call_movements
 from keystead.chains.ethereum.rlp import Item
+from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind, fee_of, movement_keywords
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -96,6 +99,9 @@ _EIP_7702: Final[envelope.Fields] = (
     ("authorization_list", envelope.filled(envelope.list_of(_AUTHORIZATION))),
 )
 
+BLOB_GAS: Final = 131_072
+"""The gas of a blob (EIP-4844)."""
+
 FIELDS_OF_SOME_KINDS: Final = frozenset({"max_fee_per_gas", "max_priority_fee_per_gas", "max_fee_per_blob_gas"})
 """Keywords of eth.tx that transactions of older kinds do not have."""
 
@@ -128,6 +134,7 @@ def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(keccak256(unsigned),),
+        movements=view.movements,
         contracts=view.contracts,
         describe=view.describe,
         assemble=partial(_assemble, parsed),
@@ -143,23 +150,34 @@ def view_ethereum(unsigned: bytes, sender: str) -> TransactionView:
 def _view(parsed: _ParsedTransaction, sender: str) -> TransactionView:
     to = envelope.address_text(parsed.fields["to"])
     calls = bool(to) and len(parsed.fields["data"]) >= SELECTOR_BYTES
+    movements = _movements(parsed.fields, sender, to)
     return TransactionView(
+        movements=movements,
         contracts=(to,) if calls else (),
-        describe=partial(_describe, parsed, sender),
+        describe=partial(_describe, parsed, sender, movements),
         valid_on_every_chain="chain_id" not in parsed.fields,
-        unseen=tuple(
-            _authorization_text(authorization["address"], authorization["chain_id"])
-            for authorization in parsed.fields.get("authorization_list", ())
+    )
+
+
+def _movements(fields: Mapping[str, Any], sender: str, to: str) -> Sequence[Movement]:
+    authorizations = fields.get("authorization_list", ())
+    return (
+        *call_movements(to, sender, fields["value"], fields["data"]),
+        *(authorization_movement(envelope.address_text(each["address"])) for each in authorizations),
+        Movement(
+            kind=MovementKind.FEE,
+            name="gas",
+            asset=NATIVE,
+            from_=sender,
+            to=NOBODY,
+            amount=fields["gas"] * _gas_price(fields)
+            + BLOB_GAS * len(fields.get("blob_versioned_hashes", ())) * fields.get("max_fee_per_blob_gas", 0),
         ),
     )
 
 
-def _authorization_text(address: bytes, chain_id: int) -> str:
-    chain = f"chain {chain_id}" if chain_id else "every chain"
-    return (
-        f"it carries an authorization (EIP-7702), which gives the account that signed it the code of "
-        f"{envelope.address_text(address)}, on {chain}"
-    )
+def _gas_price(fields: Mapping[str, Any]) -> int:
+    return int(fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"])
 
 
 def _read(unsigned: bytes) -> _ParsedTransaction:
@@ -204,7 +222,12 @@ def _read_typed(unsigned: bytes) -> _ParsedTransaction:
     return _ParsedTransaction(kind, name, items, envelope.read_fields(items, fields))
 
 
-def _describe(parsed: _ParsedTransaction, sender: str, interfaces: Mapping[str, ParsedInterface]) -> Description:
+def _describe(
+    parsed: _ParsedTransaction,
+    sender: str,
+    movements: Sequence[Movement],
+    interfaces: Mapping[str, ParsedInterface],
+) -> Description:
     """The documented fields of eth.tx; fields that this kind of transaction does not have are absent."""
     fields = parsed.fields
     numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")
@@ -215,7 +238,13 @@ def _describe(parsed: _ParsedTransaction, sender: str, interfaces: Mapping[str, 
         "from": sender,
         "to": to,
         "data": envelope.hex_text(fields["data"]),
-        "gas_price": fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"],
+        "gas_price": _gas_price(fields),
+        "authorization_list": [
+            authorization_keywords(envelope.address_text(each["address"]), each["chain_id"], each["nonce"])
+            for each in fields.get("authorization_list", ())
+        ],
+        "fee": fee_of(movements),
+        "movements": movement_keywords(movements),
     }
     abi = interfaces.get(to)
     if not isinstance(abi, ContractAbi):

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from keystead.api.enums import Curve
 from keystead.chains.addresses.text import base58check
+from keystead.chains.movements import movement_keywords
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -22,6 +23,7 @@ from keystead.chains.transaction import (
     unparsable,
 )
 from keystead.chains.tron.messages import MessageFields, read, signed_transaction
+from keystead.chains.tron.movements import contract_movements, fee_movement
 
 RAW_DATA_BYTES_MAX: Final = 65_536
 """The most bytes of `raw_data`. A node accepts 500 KiB, but only deployments of contracts need that, and they are
@@ -52,6 +54,7 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(hashlib.sha256(unsigned).digest(),),
+        movements=view.movements,
         describe=view.describe,
         assemble=assemble,
     )
@@ -64,6 +67,8 @@ def view_tron(unsigned: bytes) -> TransactionView:
     raw = read("raw", unsigned)
     if len(raw["contract"]) != 1:
         raise unparsable(f"it has {len(raw['contract'])} contracts; a Tron transaction has exactly one")
+    contract = _contract(raw["contract"][0])
+    movements = (*contract_movements(contract), fee_movement(contract["owner_address"], raw["fee_limit"]))
     keywords = {
         "tron": {
             "tx": {
@@ -73,11 +78,12 @@ def view_tron(unsigned: bytes) -> TransactionView:
                 "timestamp": raw["timestamp"],
                 "fee_limit": raw["fee_limit"],
                 "data": raw["data"].hex(),
-                "contract": [_contract(raw["contract"][0])],
+                "contract": [contract],
+                "movements": movement_keywords(movements),
             }
         }
     }
-    return TransactionView(describe=lambda _: Description(keywords))
+    return TransactionView(movements=movements, describe=lambda _: Description(keywords))
 
 
 def _contract(contract: MessageFields) -> dict[str, Any]:
