@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
+from keystead.chains.solana.facts import AccountKey, SolanaTransaction, SplTransfer, Transfer
 from keystead.describe.amounts import LAMPORT_PLACES, in_units
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.fields import facts_of
+from keystead.primitives.unreadable import known
 
 _PROGRAMS: Final[Mapping[str, str]] = {
     "11111111111111111111111111111111": "System",
@@ -22,8 +24,8 @@ _MOVE_NOTHING: Final = frozenset({"Compute Budget", "Memo", "Associated Token Ac
 """The programs whose instructions move no coins and no tokens."""
 
 
-def describe_solana(tx: Mapping[str, Any]) -> ActivityDescription:
-    moves = [*map(_coins, tx["transfers"]), *map(_tokens, tx["spl_transfers"])]
+def describe_solana(tx: SolanaTransaction) -> ActivityDescription:
+    moves = [*map(_coins, known(tx["transfers"]) or ()), *map(_tokens, known(tx["spl_transfers"]) or ())]
     others = [
         _program(instruction["program_key"])
         for instruction in tx["instructions"]
@@ -58,29 +60,33 @@ def describe_solana(tx: Mapping[str, Any]) -> ActivityDescription:
     )
 
 
-def _coins(transfer: Mapping[str, Any]) -> tuple[str, str, str]:
-    return "send", transfer["to"], in_units(transfer["amount"], LAMPORT_PLACES, "SOL")
+def _coins(transfer: Transfer) -> tuple[str, str, str]:
+    return "send", _account(transfer["to"]), in_units(transfer["amount"], LAMPORT_PLACES, "SOL")
 
 
-def _tokens(transfer: Mapping[str, Any]) -> tuple[str, str, str]:
-    mint = transfer.get("token_mint")
-    return "send tokens", transfer["to"], f"{transfer['amount']} units of {mint or 'a token'}"
+def _tokens(transfer: SplTransfer) -> tuple[str, str, str]:
+    mint = known(transfer["token_mint"])
+    return "send tokens", _account(transfer["to"]), f"{transfer['amount']} units of {mint or 'a token'}"
+
+
+def _account(key: AccountKey) -> str:
+    return known(key) or "an account in a lookup table"
 
 
 def _program(key: str) -> str:
     return f"the {_PROGRAMS[key]} program" if key in _PROGRAMS else f"program {key}"
 
 
-def _facts(tx: Mapping[str, Any], moves: list[tuple[str, str, str]]) -> Iterator[Fact]:
+def _facts(tx: SolanaTransaction, moves: list[tuple[str, str, str]]) -> Iterator[Fact]:
     yield Fact("chain", "Solana")
-    yield Fact("fee payer", tx["account_keys"][0])
+    yield Fact("fee payer", _account(tx["account_keys"][0]))
     for number, (_, recipient, amount) in enumerate(moves, 1):
         yield Fact(f"transfer {number}", f"{amount} to {recipient}")
     for number, instruction in enumerate(tx["instructions"], 1):
-        label, parsed = f"instruction {number}", instruction.get("parsed_instruction_data")
+        label, parsed = f"instruction {number}", known(instruction["parsed_instruction_data"])
         size = len(instruction["instruction_data_hex"]) // 2
         if parsed:
             yield Fact(label, f"{parsed['instruction_name']} of {_program(instruction['program_key'])}")
-            yield from facts_of(parsed.get("program_call_args", {}), f"{label}:")
+            yield from facts_of(parsed["program_call_args"], f"{label}:")
         else:
             yield Fact(label, f"{_program(instruction['program_key'])}, {size} bytes of data")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 
 from keystead.chains.addresses.text import eip55
 from keystead.chains.ethereum.interfaces import ContractAbi
 from keystead.describe.description import Fact
+from keystead.primitives.unreadable import known
 
 
 class _Function(StrEnum):
@@ -79,10 +80,10 @@ def token_call(
     `write_address`: from an address as 0x and hex digits to the text of the network.
     """
     call = _STANDARD.call(calldata)
-    if not call:
+    values, name = known(call["contract_call_args"]), known(call["function_name"])
+    if values is None or name is None:
         return None
-    values: dict[str, Any] = dict(call["contract_call_args"])
-    function = _Function(call["function_name"])
+    function = _Function(name)
     match function:
         case _Function.TRANSFER:
             number, to = values["amount"], write_address(values["to"])

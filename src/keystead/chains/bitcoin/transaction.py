@@ -7,7 +7,7 @@ Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
@@ -16,6 +16,7 @@ from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.addresses.bitcoin import AddressPrefixes, ScriptKind, hash160, single_key_script
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
+from keystead.chains.bitcoin.facts import BitcoinTransaction
 from keystead.chains.bitcoin.psbt import InputKeyType, Psbt, PsbtInput, read_psbt
 from keystead.chains.bitcoin.scripts import (
     OP_CODESEPARATOR,
@@ -40,6 +41,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
+from keystead.primitives.unreadable import Unreadable
 
 _LOCKTIME_SECONDS_FROM: Final = 500_000_000
 """A locktime below this is a block height, else seconds since the epoch."""
@@ -167,7 +169,7 @@ def _view(psbt: Psbt, network: AddressPrefixes) -> TransactionView:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
     def describe(_: Mapping[str, ParsedInterface]) -> Description:
-        return Description({"bitcoin": {"tx": _keywords(psbt, network, fee)}})
+        return Description({"bitcoin": {"tx": _facts(psbt, network, fee)}})
 
     return TransactionView(describe=describe)
 
@@ -284,7 +286,11 @@ def _record(account: _SigningAccount, signature: Signature) -> tuple[bytes, byte
     return bytes([InputKeyType.PARTIAL_SIG]) + account.party.compressed, der + bytes([SIGHASH_ALL])
 
 
-def _keywords(psbt: Psbt, network: AddressPrefixes, fee: int) -> dict[str, Any]:
+_NO_ADDRESS: Final = Unreadable("the script of the output has no address")
+_NO_KIND: Final = Unreadable("the script of the output is of no kind that has a name")
+
+
+def _facts(psbt: Psbt, network: AddressPrefixes, fee: int) -> BitcoinTransaction:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
     return {
@@ -297,11 +303,16 @@ def _keywords(psbt: Psbt, network: AddressPrefixes, fee: int) -> dict[str, Any]:
             {
                 "value": output.satoshis,
                 "script_pubkey": output.script.hex(),
-                "address": address_of(output.script, network),
-                "address_type": (kind_of(output.script) or "").lower(),
+                "address": address_of(output.script, network) or _NO_ADDRESS,
+                "address_type": _address_type(output.script),
             }
             for output in transaction.outputs
         ],
         "locktime": {"amount": transaction.locktime, "type": "Seconds" if seconds else "Blocks"},
         "fee": fee,
     }
+
+
+def _address_type(script: bytes) -> str | Unreadable:
+    kind = kind_of(script)
+    return _NO_KIND if kind is None else kind.lower()

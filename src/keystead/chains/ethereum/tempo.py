@@ -13,6 +13,7 @@ from typing import Any, Final
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
+from keystead.chains.ethereum.facts import TempoTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.signatures import Signature, SignatureScheme
@@ -25,6 +26,7 @@ from keystead.chains.transaction import (
     unparsable,
 )
 from keystead.primitives.keccak import keccak256
+from keystead.primitives.unreadable import Unreadable
 
 TYPE_BYTE: Final = 0x76
 
@@ -57,15 +59,6 @@ _FIELDS: Final[envelope.Fields] = (
     ("fee_token", envelope.destination),
     ("fee_payer_signature", _fee_payer),
     ("authorization_list", _nothing),
-)
-_NUMBERS = (
-    "chain_id",
-    "nonce",
-    "gas_limit",
-    "max_fee_per_gas",
-    "max_priority_fee_per_gas",
-    "valid_before",
-    "valid_after",
 )
 
 
@@ -114,21 +107,35 @@ def _view(items: Sequence[Item], sender: str) -> TransactionView:
 
 
 def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, ParsedInterface]) -> Description:
-    calls = [
-        {
-            "to": envelope.address_text(call["to"]),
-            "input": envelope.hex_text(call["input"]),
-            "function_signature": _selector(call["input"]),
-        }
-        for call in fields["calls"]
-    ]
-    numbers = {name: fields[name] for name in _NUMBERS}
-    fee_token = envelope.address_text(fields["fee_token"])
-    return Description({"tempo": {"tx": {**numbers, "from": sender, "fee_token": fee_token, "calls": calls}}})
+    tx: TempoTransaction = {
+        "chain_id": fields["chain_id"],
+        "nonce": fields["nonce"],
+        "gas_limit": fields["gas_limit"],
+        "max_fee_per_gas": fields["max_fee_per_gas"],
+        "max_priority_fee_per_gas": fields["max_priority_fee_per_gas"],
+        "valid_before": fields["valid_before"] or _NO_BOUND,
+        "valid_after": fields["valid_after"] or _NO_BOUND,
+        "from": sender,
+        "fee_token": envelope.hex_text(fields["fee_token"]) if fields["fee_token"] else _CHOSEN_BY_THE_NETWORK,
+        "calls": [
+            {
+                "to": envelope.recipient(call["to"]),
+                "input": envelope.hex_text(call["input"]),
+                "function_signature": _selector(call["input"]),
+            }
+            for call in fields["calls"]
+        ],
+    }
+    return Description({"tempo": {"tx": tx}})
 
 
-def _selector(data: bytes) -> str:
-    return envelope.hex_text(data[:SELECTOR_BYTES]) if len(data) >= SELECTOR_BYTES else ""
+_NO_BOUND: Final = Unreadable("the transaction sets no such time", literal=0)
+_CHOSEN_BY_THE_NETWORK: Final = Unreadable("the transaction names no token, so the network chooses it", literal="")
+_NO_SELECTOR: Final = Unreadable("the input is shorter than a selector", literal="")
+
+
+def _selector(data: bytes) -> str | Unreadable:
+    return envelope.hex_text(data[:SELECTOR_BYTES]) if len(data) >= SELECTOR_BYTES else _NO_SELECTOR
 
 
 def _assemble(items: Sequence[Item], signatures: Sequence[Signature]) -> bytes:

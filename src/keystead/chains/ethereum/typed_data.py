@@ -56,7 +56,7 @@ class TypedData(msgspec.Struct, frozen=True):
     digest: bytes
     primary_type: str
     domain: Mapping[str, Any]
-    message: Mapping[str, Any]
+    message: dict[str, Any]
 
 
 class _Member(msgspec.Struct, frozen=True):

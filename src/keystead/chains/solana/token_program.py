@@ -8,10 +8,12 @@ Source: `TokenInstruction` in the programs' public sources (solana-program/token
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from keystead.chains.solana.facts import AccountKey, SplTransfer
 from keystead.chains.solana.message import Instruction
 from keystead.chains.transaction import unparsable
+from keystead.primitives.unreadable import Unreadable
 
 SPL: Final = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 SPL_2022: Final = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
@@ -79,7 +81,7 @@ def expand_batch(instruction: Instruction) -> tuple[Instruction, ...]:
     return tuple(inner)
 
 
-def token_transfer(instruction: Instruction) -> dict[str, Any] | None:
+def token_transfer(instruction: Instruction) -> SplTransfer | None:
     """An entry of `spl_transfers`; None for an instruction that is not a transfer.
 
     Transfers are Transfer, TransferChecked, TransferCheckedWithFee, and UnwrapLamports of a stated amount, which
@@ -95,7 +97,7 @@ def token_transfer(instruction: Instruction) -> dict[str, Any] | None:
     _require_known(instruction.program, data)
     first, second = data[0], data[1:2]
     if first == _TRANSFER:
-        return _transfer(instruction, ["from", "to", "owner"], 1, 9)
+        return _transfer(instruction, ["from", "to", "owner"], 1, 9, _MINT_NOT_NAMED)
     if first == _TRANSFER_CHECKED:
         return _transfer(instruction, ["from", "token_mint", "to", "owner"], 1, 10)
     if first == _TRANSFER_FEE_EXTENSION and second == bytes([_TRANSFER_CHECKED_WITH_FEE]):
@@ -105,8 +107,7 @@ def token_transfer(instruction: Instruction) -> dict[str, Any] | None:
             raise unparsable(
                 "UnwrapLamports without an amount: policies cannot see how much it moves; state the amount"
             )
-        native = {"token_mint": NATIVE_MINTS[instruction.program]}
-        return {**_transfer(instruction, ["from", "to", "owner"], 2, 10), **native}
+        return _transfer(instruction, ["from", "to", "owner"], 2, 10, NATIVE_MINTS[instruction.program])
     if first == _WITHDRAW_EXCESS_LAMPORTS:
         raise unparsable("WithdrawExcessLamports is not signed: policies cannot see how much it moves")
     if first == _CONFIDENTIAL_TRANSFER_EXTENSION and second and second[0] in _HIDDEN_AMOUNTS:
@@ -123,15 +124,24 @@ def _require_known(program: str, data: bytes) -> None:
     raise unparsable(f"the token program {program} has no instruction {data[:8].hex() or 'without data'}")
 
 
-def _transfer(instruction: Instruction, names: list[str], amount_at: int, size: int) -> dict[str, Any]:
+_MINT_NOT_NAMED: Final = Unreadable("a Transfer does not name the mint of its tokens, as TransferChecked does")
+
+
+def _transfer(
+    instruction: Instruction, names: list[str], amount_at: int, size: int, mint: AccountKey = _MINT_NOT_NAMED
+) -> SplTransfer:
     """The entry of a transfer. `names`: the names of its accounts, in order. `amount_at`: the position of the
-    amount, 8 bytes, little-endian. `size`: the least bytes of data."""
+    amount, 8 bytes, little-endian. `size`: the least bytes of data. `mint`: that of the tokens, if it is not among
+    the accounts."""
     data, keys = instruction.data, instruction.keys()
     if len(data) < size or len(keys) < len(names):
         raise unparsable(f"a token transfer of this kind needs {size} bytes of data and {len(names)} accounts")
+    named = dict(zip(names, keys, strict=False))
     return {
-        "token_mint": "",
-        **dict(zip(names, keys, strict=False)),
+        "from": named["from"],
+        "to": named["to"],
+        "owner": named["owner"],
+        "token_mint": named.get("token_mint", mint),
         "amount": int.from_bytes(data[amount_at : amount_at + 8], "little"),
         "signers": keys[len(names) :],
     }

@@ -8,14 +8,21 @@ transaction does not show.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
+from keystead.chains.solana.facts import (
+    AddressTableLookup,
+    InstructionFacts,
+    ParsedInstruction,
+    SolanaTransaction,
+    Transfer,
+)
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
+from keystead.chains.solana.message import SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
 from keystead.chains.solana.token_program import expand_batch, token_transfer
 from keystead.chains.transaction import (
     Description,
@@ -25,6 +32,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
+from keystead.primitives.unreadable import Unreadable
 
 _SYSTEM_PROGRAM: Final = "11111111111111111111111111111111"
 _SYSTEM_TRANSFER: Final = b"\x02\0\0\0"
@@ -68,35 +76,22 @@ def _view(message: SolanaMessage) -> TransactionView:
     spl_transfers = [
         transfer for instruction in instructions if (transfer := token_transfer(instruction)) is not None
     ]
-    keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
+    called = [account.key for account in message.accounts if account.key in programs]
 
     def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
         meter = ValueMeter()
-        idls = {program: idl for program, idl in interfaces.items() if isinstance(idl, ProgramIdl)}
-        calls = [
-            idls[instruction.program].parse_instruction(instruction.data, instruction.keys(), meter)
-            if instruction.program in idls
-            else {}
-            for instruction in instructions
-        ]
-        tx = {
-            "account_keys": keys,
-            "program_keys": [key for key in keys if key in programs],
+        tx: SolanaTransaction = {
+            "account_keys": [account.key for account in message.accounts],
+            "program_keys": [key for key in called if isinstance(key, str)],
             "recent_blockhash": message.recent_blockhash,
-            "instructions": [
-                _instruction_keywords(instruction, call)
-                for instruction, call in zip(instructions, calls, strict=True)
-            ],
+            "instructions": [_instruction_facts(instruction, interfaces, meter) for instruction in instructions],
             "transfers": transfers,
             "spl_transfers": spl_transfers,
             "address_table_lookups": [
-                _lookup_keywords(table.key, table.writable, table.readonly) for table in message.tables
+                _lookup_facts(table.key, table.writable, table.readonly) for table in message.tables
             ],
         }
-        unreadable = None
-        if None in calls:
-            unreadable = f"instruction {calls.index(None)} does not fit the uploaded interface of its program"
-        return Description({"solana": {"tx": tx}}, unreadable)
+        return Description({"solana": {"tx": tx}})
 
     return TransactionView(contracts=programs, describe=describe)
 
@@ -105,7 +100,7 @@ def _is_transfer(instruction: Instruction) -> bool:
     return instruction.program == _SYSTEM_PROGRAM and instruction.data[:4] == _SYSTEM_TRANSFER
 
 
-def _transfer(instruction: Instruction) -> dict[str, Any]:
+def _transfer(instruction: Instruction) -> Transfer:
     """The System Program's Transfer: from, to. The program ignores further accounts."""
     keys = instruction.keys()
     if len(instruction.data) < 12 or len(keys) < 2:
@@ -113,10 +108,11 @@ def _transfer(instruction: Instruction) -> dict[str, Any]:
     return {"from": keys[0], "to": keys[1], "amount": int.from_bytes(instruction.data[4:12], "little")}
 
 
-def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The keywords of one instruction. `call`: its `parsed_instruction_data`, if it could be parsed."""
+def _instruction_facts(
+    instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
+) -> InstructionFacts:
     looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
-    keywords: dict[str, Any] = {
+    return {
         "program_key": instruction.program,
         "accounts": [
             {"account_key": account.key, "signer": account.signer, "writable": account.writable}
@@ -124,18 +120,25 @@ def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | No
         ],
         "instruction_data_hex": instruction.data.hex(),
         "address_table_lookups": [
-            _lookup_keywords(
+            _lookup_facts(
                 key,
                 [at for (table, at), writable in looked_up if table == key and writable],
                 [at for (table, at), writable in looked_up if table == key and not writable],
             )
             for key in dict.fromkeys(table for (table, _), _ in looked_up)
         ],
+        "parsed_instruction_data": _parsed(instruction, interfaces, meter),
     }
-    if call:
-        keywords["parsed_instruction_data"] = call
-    return keywords
 
 
-def _lookup_keywords(key: str, writable: Sequence[int], readonly: Sequence[int]) -> dict[str, Any]:
+def _parsed(
+    instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
+) -> ParsedInstruction | Unreadable:
+    idl = interfaces.get(instruction.program)
+    if not isinstance(idl, ProgramIdl):
+        return Unreadable(f"no interface of the program {instruction.program} is uploaded")
+    return idl.parse_instruction(instruction.data, instruction.keys(), meter)
+
+
+def _lookup_facts(key: str, writable: Sequence[int], readonly: Sequence[int]) -> AddressTableLookup:
     return {"address_table_key": key, "writable_indexes": list(writable), "readonly_indexes": list(readonly)}
