@@ -72,8 +72,8 @@ class Movement(msgspec.Struct, frozen=True, kw_only=True):
         return is_permission and isinstance(self.amount, int) and self.amount >= _UNLIMITED_FROM
 
 
-def movement_keywords(movements: Iterable[Movement]) -> list[dict[str, Any]]:
-    """The keyword `movements`. Fees are a keyword of their own."""
+def movement_facts(movements: Iterable[Movement]) -> list[Any]:
+    """What policies see of them. Fees are a fact of their own."""
     return [
         {
             "kind": movement.kind.value,
@@ -90,5 +90,5 @@ def movement_keywords(movements: Iterable[Movement]) -> list[dict[str, Any]]:
 
 
 def fee_of(movements: Iterable[Movement]) -> int | Unreadable:
-    """The keyword `fee`: the most that the network takes, in smallest units of what it takes."""
+    """The fact `fee`: the most that the network takes, in smallest units of what it takes."""
     return next(movement.amount for movement in movements if movement.kind is MovementKind.FEE)

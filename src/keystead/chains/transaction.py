@@ -36,14 +36,9 @@ class Party(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What policies see of a transaction.
-
-    `keywords`: e.g. {"eth": {"tx": {...}}}. `unreadable_call`: why a call to a contract with an uploaded interface
-    does not decode; None if every such call was read.
-    """
+    """What policies see of a transaction. `keywords`: e.g. {"eth": {"tx": {...}}}, with the facts of the chain."""
 
     keywords: Mapping[str, Any]
-    unreadable_call: str | None = None
 
 
 class TransactionView(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
+from keystead.chains.facts import TextMovement
 from keystead.chains.movements import NATIVE, MovementKind
+from keystead.chains.solana.facts import SolanaTransaction
 from keystead.chains.solana.movements import ASSOCIATED_ACCOUNTS, COMPUTE_BUDGET, MEMOS
 from keystead.describe.amounts import LAMPORT_PLACES, in_units, unknown_or
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.fields import facts_of
-from keystead.primitives.unreadable import Unreadable
+from keystead.primitives.unreadable import Unreadable, known
 
 _PROGRAMS: Final[Mapping[str, str]] = {
     "11111111111111111111111111111111": "System",
@@ -25,7 +27,7 @@ _IN_THE_MARGIN: Final = frozenset({COMPUTE_BUDGET, ASSOCIATED_ACCOUNTS, *MEMOS})
 """Programs that transfers come with. What they move, rent, is a detail."""
 
 
-def describe_solana(tx: Mapping[str, Any]) -> ActivityDescription:
+def describe_solana(tx: SolanaTransaction) -> ActivityDescription:
     moves = [moved for moved in tx["movements"] if moved["contract"] not in _IN_THE_MARGIN]
     transfers = [_transfer(moved) for moved in moves if moved["kind"] == MovementKind.TRANSFER]
     others = [
@@ -63,23 +65,23 @@ def describe_solana(tx: Mapping[str, Any]) -> ActivityDescription:
     )
 
 
-_POWER: Final = {
+_POWER: Final[Mapping[str, str]] = {
     MovementKind.ALLOWANCE: "may take tokens of",
     MovementKind.AUTHORITY: "gets power over",
 }
 
 
-def _power(moved: Mapping[str, Any]) -> str:
+def _power(moved: TextMovement) -> str:
     who, whose = unknown_or(moved["to"]) or "nobody", unknown_or(moved["from"])
     return f"{moved['name']}: {who} {_POWER[moved['kind']]} {whose}"
 
 
-def _transfer(moved: Mapping[str, Any]) -> tuple[str, str, str]:
+def _transfer(moved: TextMovement) -> tuple[str, str, str]:
     """Short form, recipient, amount."""
     return "send" if moved["asset"] == NATIVE else "send tokens", unknown_or(moved["to"]), _amount(moved)
 
 
-def _amount(moved: Mapping[str, Any]) -> str:
+def _amount(moved: TextMovement) -> str:
     asset, amount = moved["asset"], moved["amount"]
     if asset != NATIVE:
         token = "a token" if isinstance(asset, Unreadable) else asset
@@ -91,18 +93,18 @@ def _program(key: str) -> str:
     return f"the {_PROGRAMS[key]} program" if key in _PROGRAMS else f"program {key}"
 
 
-def _facts(tx: Mapping[str, Any]) -> Iterator[Fact]:
+def _facts(tx: SolanaTransaction) -> Iterator[Fact]:
     yield Fact("chain", "Solana")
-    yield Fact("fee payer", tx["account_keys"][0])
+    yield Fact("fee payer", unknown_or(tx["account_keys"][0]))
     transfers = [moved for moved in tx["movements"] if moved["kind"] == MovementKind.TRANSFER]
     for number, moved in enumerate(transfers, 1):
         yield Fact(f"transfer {number}", f"{_amount(moved)} to {unknown_or(moved['to'])}")
     for number, instruction in enumerate(tx["instructions"], 1):
-        label, parsed = f"instruction {number}", instruction.get("parsed_instruction_data")
+        label, parsed = f"instruction {number}", known(instruction["parsed_instruction_data"])
         size = len(instruction["instruction_data_hex"]) // 2
         if parsed:
             yield Fact(label, f"{parsed['instruction_name']} of {_program(instruction['program_key'])}")
-            yield from facts_of(parsed.get("program_call_args", {}), f"{label}:")
+            yield from facts_of(parsed["program_call_args"], f"{label}:")
         else:
             yield Fact(label, f"{_program(instruction['program_key'])}, {size} bytes of data")
-    yield Fact("fee", f"at most {in_units(tx['fee'], LAMPORT_PLACES, 'SOL')}")
+    yield Fact("fee", f"at most {in_units(known(tx['fee']) or 0, LAMPORT_PLACES, 'SOL')}")

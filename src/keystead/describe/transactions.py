@@ -42,8 +42,6 @@ def describe_transaction(unsigned: str, kind: str, sign_with: str, names: Names)
     cautions = list(described.cautions)
     if view.valid_on_every_chain:
         cautions.append(_EVERY_CHAIN)
-    if seen.unreadable_call is not None:
-        cautions.append(seen.unreadable_call)
     return replace(described, cautions=tuple(cautions))
 
 

@@ -5,7 +5,11 @@ Here: one type. Not here: what policies make of it (`policies`), which facts hav
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
+
+ValueT = TypeVar("ValueT")
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -20,3 +24,8 @@ class Unreadable(msgspec.Struct, frozen=True):
 
     reason: str
     literal: str | int | None = None
+
+
+def known(value: ValueT | Unreadable) -> ValueT | None:
+    """The value, or None if it is unreadable. For texts that people read, not for decisions."""
+    return None if isinstance(value, Unreadable) else value

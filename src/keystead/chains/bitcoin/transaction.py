@@ -7,7 +7,7 @@ Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
@@ -22,6 +22,7 @@ from keystead.chains.addresses.bitcoin import (
     single_key_script,
 )
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
+from keystead.chains.bitcoin.facts import BitcoinTransaction
 from keystead.chains.bitcoin.movements import movements
 from keystead.chains.bitcoin.psbt import InputKeyType, Psbt, PsbtInput, read_psbt
 from keystead.chains.bitcoin.scripts import (
@@ -38,7 +39,7 @@ from keystead.chains.bitcoin.scripts import (
 )
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.curves import GROUP_ORDERS
-from keystead.chains.movements import Movement, fee_of, movement_keywords
+from keystead.chains.movements import Movement, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -48,6 +49,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
+from keystead.primitives.unreadable import Unreadable
 
 _LOCKTIME_SECONDS_FROM: Final = 500_000_000
 """A locktime below this is a block height, else seconds since the epoch."""
@@ -181,7 +183,7 @@ def _view(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes) -> Trans
     moved = movements(psbt, own, network, fee)
 
     def describe(_: Mapping[str, ParsedInterface]) -> Description:
-        return Description({"bitcoin": {"tx": _keywords(psbt, network, moved)}})
+        return Description({"bitcoin": {"tx": _facts(psbt, network, moved)}})
 
     return TransactionView(movements=moved, describe=describe)
 
@@ -298,7 +300,11 @@ def _record(account: _SigningAccount, signature: Signature) -> tuple[bytes, byte
     return bytes([InputKeyType.PARTIAL_SIG]) + account.party.compressed, der + bytes([SIGHASH_ALL])
 
 
-def _keywords(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> dict[str, Any]:
+_NO_ADDRESS: Final = Unreadable("the script of the output has no address")
+_NO_KIND: Final = Unreadable("the script of the output is of no kind that has a name")
+
+
+def _facts(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> BitcoinTransaction:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
     return {
@@ -311,12 +317,17 @@ def _keywords(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -
             {
                 "value": output.satoshis,
                 "script_pubkey": output.script.hex(),
-                "address": address_of(output.script, network),
-                "address_type": (kind_of(output.script) or "").lower(),
+                "address": address_of(output.script, network) or _NO_ADDRESS,
+                "address_type": _address_type(output.script),
             }
             for output in transaction.outputs
         ],
         "locktime": {"amount": transaction.locktime, "type": "Seconds" if seconds else "Blocks"},
         "fee": fee_of(moved),
-        "movements": movement_keywords(moved),
+        "movements": movement_facts(moved),
     }
+
+
+def _address_type(script: bytes) -> str | Unreadable:
+    kind = kind_of(script)
+    return _NO_KIND if kind is None else kind.lower()

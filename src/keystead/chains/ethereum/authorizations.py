@@ -6,15 +6,16 @@ Here: what policies see of one, alone or in a transaction, and what it moves. No
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from keystead.chains.ethereum.facts import AuthorizationFacts
 from keystead.chains.movements import UNLIMITED, Movement, MovementKind
 from keystead.primitives.unreadable import Unreadable
 
-_EVERY_CHAIN: Final = Unreadable("an authorization for chain 0 holds on every chain", 0)
+_EVERY_CHAIN: Final = Unreadable("an authorization for chain 0 holds on every chain", literal=0)
 
 
-def authorization_keywords(address: str, chain_id: int, nonce: int) -> dict[str, Any]:
+def authorization_facts(address: str, chain_id: int, nonce: int) -> AuthorizationFacts:
     """`address`: as 0x and hex digits in lower case. `chain_id`: 0 for every chain, which is equal to no other."""
     return {"address": address, "chain_id": chain_id or _EVERY_CHAIN, "nonce": nonce}
 

@@ -12,8 +12,10 @@ from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.formats import address as address_of
 from keystead.chains.curves import PublicKey
 from keystead.chains.ethereum import rlp
+from keystead.chains.ethereum.facts import CREATES_A_CONTRACT
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.transaction import Party, unparsable
+from keystead.primitives.unreadable import Unreadable
 
 TRANSACTION_BYTES_MAX: Final = 131_072
 """Nodes accept at most 128 KiB for a transaction without its blobs."""
@@ -150,3 +152,8 @@ def hex_text(value: bytes) -> str:
 def address_text(value: bytes) -> str:
     """An address as 0x and lower-case hex; "" for b""."""
     return hex_text(value) if value else ""
+
+
+def recipient(value: bytes) -> str | Unreadable:
+    """The recipient of a transaction or call, as policies see it. b"" creates a contract."""
+    return hex_text(value) if value else CREATES_A_CONTRACT

@@ -13,10 +13,11 @@ from typing import Any, Final
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
+from keystead.chains.ethereum.facts import TempoTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
 from keystead.chains.ethereum.movements import call_movements
 from keystead.chains.ethereum.rlp import Item
-from keystead.chains.movements import NOBODY, Movement, MovementKind, fee_of, movement_keywords
+from keystead.chains.movements import NOBODY, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -61,15 +62,6 @@ _FIELDS: Final[envelope.Fields] = (
     ("fee_token", envelope.destination),
     ("fee_payer_signature", _fee_payer),
     ("authorization_list", _nothing),
-)
-_NUMBERS = (
-    "chain_id",
-    "nonce",
-    "gas_limit",
-    "max_fee_per_gas",
-    "max_priority_fee_per_gas",
-    "valid_before",
-    "valid_after",
 )
 
 
@@ -120,7 +112,7 @@ def _fee(fields: Mapping[str, Any], sender: str) -> Movement:
     return Movement(
         kind=MovementKind.FEE,
         name="gas",
-        asset=envelope.address_text(fields["fee_token"]) or Unreadable("the account's preferred fee token"),
+        asset=_fee_token(fields["fee_token"]),
         from_=Unreadable("the account that pays the fee") if fields["fee_payer_signature"] else sender,
         to=NOBODY,
         amount=-(-fields["gas_limit"] * fields["max_fee_per_gas"] // 10**12),
@@ -130,27 +122,41 @@ def _fee(fields: Mapping[str, Any], sender: str) -> Movement:
 def _describe(
     fields: Mapping[str, Any], sender: str, movements: Sequence[Movement], _: Mapping[str, ParsedInterface]
 ) -> Description:
-    calls = [
-        {
-            "to": envelope.address_text(call["to"]),
-            "input": envelope.hex_text(call["input"]),
-            "function_signature": _selector(call["input"]),
-        }
-        for call in fields["calls"]
-    ]
-    tx = {
-        **{name: fields[name] for name in _NUMBERS},
+    tx: TempoTransaction = {
+        "chain_id": fields["chain_id"],
+        "nonce": fields["nonce"],
+        "gas_limit": fields["gas_limit"],
+        "max_fee_per_gas": fields["max_fee_per_gas"],
+        "max_priority_fee_per_gas": fields["max_priority_fee_per_gas"],
+        "valid_before": fields["valid_before"] or _NO_BOUND,
+        "valid_after": fields["valid_after"] or _NO_BOUND,
         "from": sender,
-        "fee_token": envelope.address_text(fields["fee_token"]),
-        "calls": calls,
+        "fee_token": _fee_token(fields["fee_token"]),
+        "calls": [
+            {
+                "to": envelope.recipient(call["to"]),
+                "input": envelope.hex_text(call["input"]),
+                "function_signature": _selector(call["input"]),
+            }
+            for call in fields["calls"]
+        ],
         "fee": fee_of(movements),
-        "movements": movement_keywords(movements),
+        "movements": movement_facts(movements),
     }
     return Description({"tempo": {"tx": tx}})
 
 
-def _selector(data: bytes) -> str:
-    return envelope.hex_text(data[:SELECTOR_BYTES]) if len(data) >= SELECTOR_BYTES else ""
+_NO_BOUND: Final = Unreadable("the transaction sets no such time", literal=0)
+_CHOSEN_BY_THE_NETWORK: Final = Unreadable("the transaction names no token, so the network chooses it", literal="")
+_NO_SELECTOR: Final = Unreadable("the input is shorter than a selector", literal="")
+
+
+def _fee_token(token: bytes) -> str | Unreadable:
+    return envelope.hex_text(token) if token else _CHOSEN_BY_THE_NETWORK
+
+
+def _selector(data: bytes) -> str | Unreadable:
+    return envelope.hex_text(data[:SELECTOR_BYTES]) if len(data) >= SELECTOR_BYTES else _NO_SELECTOR
 
 
 def _assemble(items: Sequence[Item], signatures: Sequence[Signature]) -> bytes:

@@ -15,11 +15,12 @@ import msgspec
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
-from keystead.chains.ethereum.authorizations import authorization_keywords, authorization_movement
-from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi
+from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
+from keystead.chains.ethereum.facts import ContractCall, EthereumTransaction
+from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi, unreadable_call
 from keystead.chains.ethereum.movements import call_movements
 from keystead.chains.ethereum.rlp import Item
-from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind, fee_of, movement_keywords
+from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -30,6 +31,7 @@ from keystead.chains.transaction import (
     unparsable,
 )
 from keystead.primitives.keccak import keccak256
+from keystead.primitives.unreadable import Unreadable
 
 _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
 _CHAIN_ID = _GAS = envelope.positive(64)
@@ -101,9 +103,6 @@ _EIP_7702: Final[envelope.Fields] = (
 
 BLOB_GAS: Final = 131_072
 """The gas of a blob (EIP-4844)."""
-
-FIELDS_OF_SOME_KINDS: Final = frozenset({"max_fee_per_gas", "max_priority_fee_per_gas", "max_fee_per_blob_gas"})
-"""Keywords of eth.tx that transactions of older kinds do not have."""
 
 _TYPED: Final[Mapping[int, tuple[str, envelope.Fields]]] = {
     1: ("TYPE_1", _EIP_2930),
@@ -228,31 +227,46 @@ def _describe(
     movements: Sequence[Movement],
     interfaces: Mapping[str, ParsedInterface],
 ) -> Description:
-    """The documented fields of eth.tx; fields that this kind of transaction does not have are absent."""
     fields = parsed.fields
-    numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")
-    tx = {name: fields[name] for name in (*numbers, "max_fee_per_blob_gas") if name in fields}
-    to = envelope.address_text(fields["to"])
-    tx |= {
-        "type": parsed.name,
+    call = _call(envelope.address_text(fields["to"]), fields["data"], interfaces)
+    tx: EthereumTransaction = {
         "from": sender,
-        "to": to,
+        "to": envelope.recipient(fields["to"]),
         "data": envelope.hex_text(fields["data"]),
+        "value": fields["value"],
+        "gas": fields["gas"],
         "gas_price": _gas_price(fields),
+        "chain_id": fields.get("chain_id", _VALID_ON_EVERY_CHAIN),
+        "nonce": fields["nonce"],
+        "max_fee_per_gas": fields.get("max_fee_per_gas", _NOT_OF_THIS_TYPE),
+        "max_priority_fee_per_gas": fields.get("max_priority_fee_per_gas", _NOT_OF_THIS_TYPE),
+        "max_fee_per_blob_gas": fields.get("max_fee_per_blob_gas", _NOT_OF_THIS_TYPE),
+        "type": parsed.name,
+        **call,
         "authorization_list": [
-            authorization_keywords(envelope.address_text(each["address"]), each["chain_id"], each["nonce"])
+            authorization_facts(envelope.address_text(each["address"]), each["chain_id"], each["nonce"])
             for each in fields.get("authorization_list", ())
         ],
         "fee": fee_of(movements),
-        "movements": movement_keywords(movements),
+        "movements": movement_facts(movements),
     }
+    return Description({"eth": {"tx": tx}})
+
+
+_VALID_ON_EVERY_CHAIN: Final = Unreadable("the transaction names no chain, and is valid on every chain")
+_NOT_OF_THIS_TYPE: Final = Unreadable("transactions of this type do not have it")
+
+
+def _call(to: str, calldata: bytes, interfaces: Mapping[str, ParsedInterface]) -> ContractCall:
+    """The function that the calldata calls, by the uploaded interface of the recipient."""
     abi = interfaces.get(to)
+    if not to:
+        return unreadable_call("a transaction that creates a contract calls no function")
+    if len(calldata) < SELECTOR_BYTES:
+        return unreadable_call("the transaction calls no function")
     if not isinstance(abi, ContractAbi):
-        return Description({"eth": {"tx": tx}})
-    call = abi.call(fields["data"])
-    if call is None:
-        return Description({"eth": {"tx": tx}}, f"the call to {to} does not fit the uploaded interface")
-    return Description({"eth": {"tx": {**tx, **call}}})
+        return unreadable_call(f"no interface of {to} is uploaded")
+    return abi.call(calldata)
 
 
 def _assemble(parsed: _ParsedTransaction, signatures: Sequence[Signature]) -> bytes:

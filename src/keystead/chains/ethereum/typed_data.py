@@ -58,7 +58,7 @@ class TypedData(msgspec.Struct, frozen=True):
     primary_type: str
     type_text: str
     domain: Mapping[str, Any]
-    message: Mapping[str, Any]
+    message: dict[str, Any]
 
 
 class _Member(msgspec.Struct, frozen=True):

@@ -7,15 +7,22 @@ move (`movements`), the token programs (`token_program`), instruction data by an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
-from keystead.chains.movements import NATIVE, Movement, MovementKind, fee_of, movement_keywords
+from keystead.chains.movements import NATIVE, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
+from keystead.chains.solana.facts import (
+    AddressTableLookup,
+    InstructionFacts,
+    ParsedInstruction,
+    SolanaTransaction,
+    SplTransfer,
+    Transfer,
+)
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
+from keystead.chains.solana.message import SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
 from keystead.chains.solana.movements import OWNER_AT, fee_movement, instruction_movements
 from keystead.chains.solana.token_program import NATIVE_MINTS, check_token_instruction, expand_batch
 from keystead.chains.transaction import (
@@ -70,61 +77,59 @@ def _view(message: SolanaMessage) -> TransactionView:
     ]
     movements = (*(movement for _, movement in moved), fee_movement(message, instructions))
     programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
-    keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
+    called = [account.key for account in message.accounts if account.key in programs]
 
     def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
         meter = ValueMeter()
-        idls = {program: idl for program, idl in interfaces.items() if isinstance(idl, ProgramIdl)}
-        calls = [
-            idls[instruction.program].parse_instruction(instruction.data, instruction.keys(), meter)
-            if instruction.program in idls
-            else {}
-            for instruction in instructions
-        ]
-        tx = {
-            "account_keys": keys,
-            "program_keys": [key for key in keys if key in programs],
+        transfers, spl_transfers = _transfers(moved)
+        tx: SolanaTransaction = {
+            "account_keys": [account.key for account in message.accounts],
+            "program_keys": [key for key in called if isinstance(key, str)],
             "recent_blockhash": message.recent_blockhash,
-            "instructions": [
-                _instruction_keywords(instruction, call)
-                for instruction, call in zip(instructions, calls, strict=True)
-            ],
-            **_transfers(moved),
+            "instructions": [_instruction_facts(instruction, interfaces, meter) for instruction in instructions],
+            "transfers": transfers,
+            "spl_transfers": spl_transfers,
             "address_table_lookups": [
-                _lookup_keywords(table.key, table.writable, table.readonly) for table in message.tables
+                _lookup_facts(table.key, table.writable, table.readonly) for table in message.tables
             ],
             "fee": fee_of(movements),
-            "movements": movement_keywords(movements),
+            "movements": movement_facts(movements),
         }
-        unreadable = None
-        if None in calls:
-            unreadable = f"instruction {calls.index(None)} does not fit the uploaded interface of its program"
-        return Description({"solana": {"tx": tx}}, unreadable)
+        return Description({"solana": {"tx": tx}})
 
     return TransactionView(movements=movements, contracts=programs, describe=describe)
 
 
-def _transfers(moved: Sequence[tuple[Instruction, Movement]]) -> dict[str, Any]:
-    """The keywords `transfers` and `spl_transfers`.
+def _transfers(
+    moved: Sequence[tuple[Instruction, Movement]],
+) -> tuple[list[Transfer] | Unreadable, list[SplTransfer] | Unreadable]:
+    """The facts `transfers` and `spl_transfers`.
 
     A policy that says where transfers may go relies on these lists to be complete. So if anything else moves value,
     or gives power over it, both are unreadable.
     """
-    coins, tokens = [], []
+    coins: list[Transfer] = []
+    tokens: list[SplTransfer] = []
     for instruction, movement in moved:
         is_transfer = movement.kind is MovementKind.TRANSFER
         if is_transfer and movement.asset == NATIVE:
-            coins.append(_transfer(movement))
+            coins.append({"from": movement.from_, "to": movement.to, "amount": movement.amount})
         elif is_transfer and instruction.program in NATIVE_MINTS:
             keys, owner = instruction.keys(), OWNER_AT[movement.name]
-            mint = "" if isinstance(movement.asset, Unreadable) else movement.asset
             tokens.append(
-                {"token_mint": mint, **_transfer(movement), "owner": keys[owner], "signers": keys[owner + 1 :]}
+                {
+                    "from": movement.from_,
+                    "to": movement.to,
+                    "owner": keys[owner],
+                    "token_mint": movement.asset,
+                    "amount": movement.amount,
+                    "signers": keys[owner + 1 :],
+                }
             )
         else:
-            unlisted = Unreadable(_why_incomplete(movement))
-            return {"transfers": unlisted, "spl_transfers": unlisted}
-    return {"transfers": coins, "spl_transfers": tokens}
+            incomplete = Unreadable(_why_incomplete(movement))
+            return incomplete, incomplete
+    return coins, tokens
 
 
 def _why_incomplete(movement: Movement) -> str:
@@ -133,14 +138,11 @@ def _why_incomplete(movement: Movement) -> str:
     return f"{movement.name} of the program {movement.contract} moves value, or gives power over it, otherwise"
 
 
-def _transfer(movement: Movement) -> dict[str, Any]:
-    return {"from": movement.from_, "to": movement.to, "amount": movement.amount}
-
-
-def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The keywords of one instruction. `call`: its `parsed_instruction_data`, if it could be parsed."""
+def _instruction_facts(
+    instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
+) -> InstructionFacts:
     looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
-    keywords: dict[str, Any] = {
+    return {
         "program_key": instruction.program,
         "accounts": [
             {"account_key": account.key, "signer": account.signer, "writable": account.writable}
@@ -148,18 +150,25 @@ def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | No
         ],
         "instruction_data_hex": instruction.data.hex(),
         "address_table_lookups": [
-            _lookup_keywords(
+            _lookup_facts(
                 key,
                 [at for (table, at), writable in looked_up if table == key and writable],
                 [at for (table, at), writable in looked_up if table == key and not writable],
             )
             for key in dict.fromkeys(table for (table, _), _ in looked_up)
         ],
+        "parsed_instruction_data": _parsed(instruction, interfaces, meter),
     }
-    if call:
-        keywords["parsed_instruction_data"] = call
-    return keywords
 
 
-def _lookup_keywords(key: str, writable: Sequence[int], readonly: Sequence[int]) -> dict[str, Any]:
+def _parsed(
+    instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
+) -> ParsedInstruction | Unreadable:
+    idl = interfaces.get(instruction.program)
+    if not isinstance(idl, ProgramIdl):
+        return Unreadable(f"no interface of the program {instruction.program} is uploaded")
+    return idl.parse_instruction(instruction.data, instruction.keys(), meter)
+
+
+def _lookup_facts(key: str, writable: Sequence[int], readonly: Sequence[int]) -> AddressTableLookup:
     return {"address_table_key": key, "writable_indexes": list(writable), "readonly_indexes": list(readonly)}

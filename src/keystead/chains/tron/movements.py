@@ -12,7 +12,7 @@ from typing import Any, Final
 from keystead.chains.addresses.text import base58check
 from keystead.chains.ethereum.movements import call_movements
 from keystead.chains.movements import NATIVE, NOBODY, UNLIMITED, Movement, MovementKind
-from keystead.primitives.unreadable import Unreadable
+from keystead.primitives.unreadable import Unreadable, known
 
 _Contract = Mapping[str, Any]
 """The keywords of a contract, as policies see it."""
@@ -39,7 +39,8 @@ def _trigger(contract: _Contract) -> Sequence[Movement]:
 
 
 def _permissions(contract: _Contract) -> Sequence[Movement]:
-    permissions = [contract[part] for part in ("owner", "witness") if part in contract] + contract["actives"]
+    others = [known(contract[part]) for part in ("owner", "witness")]
+    permissions = [permission for permission in (*others, *contract["actives"]) if permission is not None]
     keys = dict.fromkeys(key["address"] for permission in permissions for key in permission["keys"])
     asset = Unreadable("all that the account has, as far as the permission's operations go")
     return [
