@@ -48,7 +48,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_CREATE_MFA_POLICY")
+@activity("ACTIVITY_TYPE_CREATE_MFA_POLICY", also_does=("DELETE_MFA_POLICY", "UPDATE_MFA_POLICY"))
 async def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent) -> Output[CreateMfaPolicyResult]:
     """Add an MFA policy: which further proofs a user's activities need."""
     user = execution.organization.record(Users, intent.user_id)
@@ -89,7 +89,7 @@ class UpdateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY")
+@activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY", also_does=("CREATE_MFA_POLICY", "DELETE_MFA_POLICY"))
 async def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent) -> Output[UpdateMfaPolicyResult]:
     """Change an MFA policy."""
     user = execution.organization.record(Users, intent.user_id)
@@ -128,7 +128,7 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_DELETE_MFA_POLICY")
+@activity("ACTIVITY_TYPE_DELETE_MFA_POLICY", also_does=("UPDATE_MFA_POLICY",))
 def delete_mfa_policy(execution: Execution, intent: DeleteMfaPolicyIntent) -> Output[DeleteMfaPolicyResult]:
     """Delete an MFA policy."""
     user = execution.organization.record(Users, intent.user_id)

@@ -17,7 +17,11 @@ from keystead.pipeline.chosen_status import commit_in_chosen_status
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
 from keystead.pipeline.load_context import case_of_submission
-from keystead.pipeline.parent_users import check_no_mfa_is_avoided, check_waits_for_nobody
+from keystead.pipeline.parent_users import (
+    check_no_mfa_is_avoided,
+    check_user_is_proven,
+    check_waits_for_nobody,
+)
 from keystead.pipeline.proofs import vote_of
 from keystead.pipeline.states import Event
 from keystead.pipeline.store import Commit
@@ -35,6 +39,8 @@ async def decide_submission(
     commit.
     """
     case = await case_of_submission(submission, caller, basis, environment)
+    if basis.authorized_by is not None:
+        check_user_is_proven(case, basis.organization)
     settings = environment.settings.authorization
     activity = _new_activity(submission, caller, case, environment)
     authorized = await environment.share.run(

@@ -60,7 +60,7 @@ class ApiEndpoints:
 
     async def answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         """The encoded answer to a query. Sets fields of the log line. Raises ServiceError."""
-        service, form = self._service, self._form(request)
+        service, form, source = self._service, self._form(request), self._source(request)
         proven, query = await self._opened(
             operation, _stamps(request), request.body, request.client.limit_key, operation.decoder.decode_request
         )
@@ -74,7 +74,7 @@ class ApiEndpoints:
                 service.clock.now_ms(),
                 before_session=operation.before_session,
                 of_caller=operation.of_caller,
-                source=self._source(request),
+                source=source,
             )
 
         organization, caller = await find_caller()
@@ -92,7 +92,7 @@ class ApiEndpoints:
                 cached_answers = service.store.cached_answers(organization) if operation.of_version else None
                 answer_body = cached_answers.get(key) if cached_answers is not None else None
             if answer_body is None:
-                reading = service.reading(organization, caller)
+                reading = service.reading(organization, caller, source)
                 response = await _await_if_needed(operation.answer(reading, query))
                 if is_large(response):
                     answer_body = await large_answer(organization.id, response, form, service.share)
@@ -111,7 +111,7 @@ class ApiEndpoints:
         activity, submission = await self._submit(
             operation, _stamps(request), request.body, line, source, limit_key
         )
-        reading = self._service.reading(submission.seen, submission.caller)
+        reading = self._service.reading(submission.seen, submission.caller, source)
         shown = await shown_activity(reading, activity, submission.body)
         return answer(ActivityResponse(activity=shown), self._form(request))
 
