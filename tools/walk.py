@@ -27,6 +27,18 @@ import msgspec
 from keystead.cli.development_folder import DevelopmentFolder
 from keystead.client.client import Client
 from keystead.client.credentials import Credentials
+from keystead.client.shapes import (
+    AddressFormat,
+    ApiKeyCurve,
+    ApiKeyParamsV2,
+    Curve,
+    Effect,
+    HashFunction,
+    PathFormat,
+    PayloadEncoding,
+    UserParamsV4,
+    WalletAccountParams,
+)
 from keystead.server.connection import AnswerRequest
 from keystead.server.development.development import Development
 from keystead.server.listening import bind
@@ -106,42 +118,30 @@ class Requests:
         self._people = [self._person(credentials), self._person(credentials)]
         self._root.create_policy(
             policy_name="Two people make private key tags",
-            effect="EFFECT_ALLOW",
+            effect=Effect.ALLOW,
             consensus="approvers.count() >= 2",
             condition="activity.kind == 'CREATE_PRIVATE_KEY_TAG'",
         )
         wallet = self._root.create_wallet(
             wallet_name="Walk",
             accounts=[
-                {
-                    "curve": "CURVE_SECP256K1",
-                    "pathFormat": "PATH_FORMAT_BIP32",
-                    "path": "m/44'/60'/0'/0/0",
-                    "addressFormat": "ADDRESS_FORMAT_ETHEREUM",
-                }
+                WalletAccountParams(
+                    curve=Curve.SECP256K1,
+                    path_format=PathFormat.BIP32,
+                    path="m/44'/60'/0'/0/0",
+                    address_format=AddressFormat.ETHEREUM,
+                )
             ],
         )
         self._address = wallet.addresses[0]
 
     def _person(self, credentials: Credentials) -> Client:
         key = generate_api_key()
-        self._root.create_users(
-            users=[
-                {
-                    "userName": str(uuid.uuid4()),
-                    "apiKeys": [
-                        {
-                            "apiKeyName": "key",
-                            "publicKey": key.public_key,
-                            "curveType": "API_KEY_CURVE_P256",
-                        }
-                    ],
-                    "authenticators": [],
-                    "oauthProviders": [],
-                    "userTags": [],
-                }
-            ]
+        api_key = ApiKeyParamsV2(api_key_name="key", public_key=key.public_key, curve_type=ApiKeyCurve.P256)
+        user = UserParamsV4(
+            user_name=str(uuid.uuid4()), api_keys=(api_key,), authenticators=(), oauth_providers=(), user_tags=()
         )
+        self._root.create_users(users=[user])
         stamper = ApiKeyStamper(key.public_key, key.private_key)
         return Client(credentials.base_url, organization_id=credentials.organization_id, stamper=stamper)
 
@@ -177,8 +177,8 @@ class Requests:
                 lambda: self._root.sign_raw_payload(
                     sign_with=self._address,
                     payload=os.urandom(32).hex(),
-                    encoding="PAYLOAD_ENCODING_HEXADECIMAL",
-                    hash_function="HASH_FUNCTION_NO_OP",
+                    encoding=PayloadEncoding.HEXADECIMAL,
+                    hash_function=HashFunction.NO_OP,
                 ),
             )
             waiting = recorded(
