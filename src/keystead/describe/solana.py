@@ -9,7 +9,7 @@ from keystead.chains.solana.facts import AccountKey, SolanaTransaction, SplTrans
 from keystead.describe.amounts import LAMPORT_PLACES, in_units
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.fields import facts_of
-from keystead.primitives.unreadable import known
+from keystead.primitives.unreadable import Unreadable, known
 
 _PROGRAMS: Final[Mapping[str, str]] = {
     "11111111111111111111111111111111": "System",
@@ -83,10 +83,11 @@ def _facts(tx: SolanaTransaction, moves: list[tuple[str, str, str]]) -> Iterator
     for number, (_, recipient, amount) in enumerate(moves, 1):
         yield Fact(f"transfer {number}", f"{amount} to {recipient}")
     for number, instruction in enumerate(tx["instructions"], 1):
-        label, parsed = f"instruction {number}", known(instruction["parsed_instruction_data"])
-        size = len(instruction["instruction_data_hex"]) // 2
-        if parsed:
-            yield Fact(label, f"{parsed['instruction_name']} of {_program(instruction['program_key'])}")
+        label, parsed = f"instruction {number}", instruction["parsed_instruction_data"]
+        program, size = instruction["program_key"], len(instruction["instruction_data_hex"]) // 2
+        if not isinstance(parsed, Unreadable):
+            yield Fact(label, f"{parsed['instruction_name']} of {_program(program)}")
             yield from facts_of(parsed["program_call_args"], f"{label}:")
         else:
-            yield Fact(label, f"{_program(instruction['program_key'])}, {size} bytes of data")
+            why = "" if program in _PROGRAMS else f": {parsed.reason}"
+            yield Fact(label, f"{_program(program)}, {size} bytes of data{why}")
