@@ -8,7 +8,9 @@ where its type says so. Here: the forms of values that compare in their own way.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
+
+from keystead.primitives.unreadable import Unreadable
 
 
 class Form(Enum):
@@ -25,3 +27,42 @@ Address = Annotated[str, Form.ADDRESS]
 Numeral = Annotated[int, Form.NUMERAL]
 Argument = Annotated[Any, Form.ARGUMENT]
 """An argument of a contract call, or a member of typed data. It may be or contain an Unreadable."""
+
+
+HexMovement = TypedDict(
+    "HexMovement",
+    {
+        "kind": str,
+        "name": str,
+        "contract": Hex,
+        "asset": Hex | Unreadable,
+        "from": Hex | Unreadable,
+        "to": Hex | Unreadable,
+        "amount": int | Unreadable,
+    },
+)
+TextMovement = TypedDict(
+    "TextMovement",
+    {
+        "kind": str,
+        "name": str,
+        "contract": str,
+        "asset": str | Unreadable,
+        "from": str | Unreadable,
+        "to": str | Unreadable,
+        "amount": int | Unreadable,
+    },
+)
+AddressMovement = TypedDict(
+    "AddressMovement",
+    {
+        "kind": str,
+        "name": str,
+        "contract": str,
+        "asset": str | Unreadable,
+        "from": Address | Unreadable,
+        "to": Address | Unreadable,
+        "amount": int | Unreadable,
+    },
+)
+"""What moves value, or gives power over it (`movements.Movement`), by how the addresses of the chain compare."""

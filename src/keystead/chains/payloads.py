@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, assert_never
 
 import msgspec
@@ -18,8 +18,11 @@ from keystead.api.decoding import refuse_ambiguous
 from keystead.api.enums import Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum import rlp
-from keystead.chains.ethereum.facts import AuthorizationFacts, TypedDataDomain, TypedDataFacts
+from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
+from keystead.chains.ethereum.facts import TypedDataDomain, TypedDataFacts
+from keystead.chains.ethereum.movements import typed_data_movements
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
+from keystead.chains.movements import Movement, movement_facts
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
 
@@ -45,10 +48,12 @@ _ETHEREUM_ENCODINGS: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.
 
 class Payload(msgspec.Struct, frozen=True):
     """A payload to sign. `message`: a digest of 32 bytes, or for ed25519 the bytes themselves. `keywords`: what
-    policies see; empty for raw bytes."""
+    policies see, and `movements`: what whoever has the signature can move; both are empty for raw bytes, of which
+    nothing is known."""
 
     message: bytes
     keywords: Mapping[str, Any]
+    movements: Sequence[Movement] = ()
 
 
 def check_combination(curve: Curve, encoding: PayloadEncoding, hash_function: HashFunction) -> None:
@@ -127,6 +132,7 @@ def _utf8(text: str, field: str) -> bytes:
 
 def _typed_data(text: str, field: str) -> Payload:
     data = parse_typed_data(text, field)
+    movements = typed_data_movements(data)
     facts: TypedDataFacts = {
         "primary_type": data.primary_type,
         "domain": {
@@ -136,8 +142,9 @@ def _typed_data(text: str, field: str) -> Payload:
             "chain_id": data.domain.get("chainId", _NOT_IN_THE_DOMAIN),
         },
         "message": data.message,
+        "movements": movement_facts(movements),
     }
-    return Payload(data.digest, {"eth": {"eip_712": facts}})
+    return Payload(data.digest, {"eth": {"eip_712": facts}}, movements)
 
 
 _NOT_IN_THE_DOMAIN: Final = Unreadable("the domain leaves it out")
@@ -172,8 +179,12 @@ def _authorization(text: str, field: str) -> Payload:
     if nonce is None or not 0 <= nonce < 1 << 64:
         raise _not_authorization(field, "`nonce` is an integer of at most 64 bits")
     items = [rlp.integer(chain_id), bytes.fromhex(read.address[2:]), rlp.integer(nonce)]
-    facts: AuthorizationFacts = {"address": read.address.lower(), "chain_id": chain_id, "nonce": nonce}
-    return Payload(keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": facts}})
+    facts = authorization_facts(read.address.lower(), chain_id, nonce)
+    return Payload(
+        keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)),
+        {"eth": {"eip_7702_authorization": facts}},
+        (authorization_movement(facts["address"]),),
+    )
 
 
 def _not_authorization(field: str, why: str) -> InvalidRequest:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from keystead.chains.ethereum.facts import EthereumTransaction, TempoCall, TempoTransaction
+from keystead.chains.ethereum.facts import AuthorizationFacts, EthereumTransaction, TempoCall, TempoTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
-from keystead.describe.amounts import GWEI_PLACES, coin_amount, in_units, network_name
+from keystead.chains.movements import NATIVE
+from keystead.describe.amounts import GWEI_PLACES, coin_amount, in_units, network_name, unknown_or
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.fields import facts_of
 from keystead.describe.token_calls import TokenCall, to_checksum_address, token_call
@@ -17,7 +18,7 @@ def describe_ethereum(tx: EthereumTransaction) -> ActivityDescription:
     chain_id = known(tx["chain_id"])
     value = coin_amount(tx["value"], chain_id)
     to, data = to_checksum_address(known(tx["to"]) or ""), bytes.fromhex(tx["data"][2:])
-    token = token_call(to, data) if to else None
+    token = token_call(to, data, to_checksum_address(tx["from"])) if to else None
     headline, what, cautions = _headline(tx, to, data, value, token)
     recipient, amount = to, value if tx["value"] or not data else ""
     if token is not None:
@@ -28,8 +29,19 @@ def describe_ethereum(tx: EthereumTransaction) -> ActivityDescription:
         recipient=recipient,
         amount=amount,
         facts=tuple(_facts(tx, to, value, data, token)),
-        cautions=tuple(cautions),
+        cautions=(*cautions, *map(_authorization, tx["authorization_list"])),
     )
+
+
+def _authorization(authorization: AuthorizationFacts) -> str:
+    return (
+        "it carries an authorization (EIP-7702), which gives the account that signed it the code of "
+        f"{to_checksum_address(authorization['address'])}, on {chain_of_authorization(authorization['chain_id'])}"
+    )
+
+
+def chain_of_authorization(chain_id: int | Unreadable) -> str:
+    return "every chain" if isinstance(chain_id, Unreadable) else network_name(chain_id)
 
 
 def _headline(
@@ -69,7 +81,7 @@ def _facts(tx: EthereumTransaction, to: str, value: str, data: bytes, token: Tok
         yield from token.details if token else ()
         yield Fact("data", f"{len(data)} bytes: {shortened_hex(data)}")
     price = tx["gas_price"]
-    most = coin_amount(tx["gas"] * price, chain_id)
+    most = coin_amount(known(tx["fee"]) or 0, chain_id)
     yield Fact("fee", f"at most {most} ({tx['gas']} gas at {in_units(price, GWEI_PLACES, 'gwei')})")
     yield Fact("nonce", str(tx["nonce"]))
     if tx["type"] != "LEGACY":
@@ -77,7 +89,8 @@ def _facts(tx: EthereumTransaction, to: str, value: str, data: bytes, token: Tok
 
 
 def describe_tempo(tx: TempoTransaction) -> ActivityDescription:
-    calls = [_tempo_call(call) for call in tx["calls"]]
+    calls = [_tempo_call(call, to_checksum_address(tx["from"])) for call in tx["calls"]]
+    values = [moved for moved in tx["movements"] if moved["asset"] == NATIVE]
     facts = [
         Fact("chain", f"Tempo (chain {tx['chain_id']})"),
         Fact("from", to_checksum_address(tx["from"])),
@@ -98,13 +111,16 @@ def describe_tempo(tx: TempoTransaction) -> ActivityDescription:
         else "",
         amount=token.amount if token else "",
         facts=tuple(facts),
-        cautions=tuple(token.caution for _, token in calls if token and token.caution),
+        cautions=(
+            *(token.caution for _, token in calls if token and token.caution),
+            *(f"it sends {moved['amount']} of the native coin to {unknown_or(moved['to'])}" for moved in values),
+        ),
     )
 
 
-def _tempo_call(call: TempoCall) -> tuple[str, TokenCall | None]:
+def _tempo_call(call: TempoCall, sender: str) -> tuple[str, TokenCall | None]:
     to, data = to_checksum_address(known(call["to"]) or ""), bytes.fromhex(call["input"][2:])
-    token = token_call(to, data) if to else None
+    token = token_call(to, data, sender) if to else None
     if token is not None:
         return token.headline, token
     if not to:

@@ -13,10 +13,11 @@ from keystead.api.enums import HashFunction, PayloadEncoding
 from keystead.api.errors import ServiceError
 from keystead.chains.ethereum.facts import AuthorizationFacts, TypedDataFacts
 from keystead.chains.ethereum.transaction import view_ethereum
+from keystead.chains.movements import MovementKind
 from keystead.chains.payloads import hex_bytes, read_payload
 from keystead.describe.amounts import network_name
 from keystead.describe.description import ActivityDescription, Fact
-from keystead.describe.ethereum import describe_ethereum, shortened_hex
+from keystead.describe.ethereum import chain_of_authorization, describe_ethereum, shortened_hex
 from keystead.describe.fields import facts_of, truncated
 from keystead.describe.token_calls import to_checksum_address
 from keystead.primitives.unreadable import Unreadable, known
@@ -27,7 +28,6 @@ _PERSONAL = re.compile(rb"\x19Ethereum Signed Message:\n(\d+)")
 _LENGTH_DIGITS_MAX = 8
 """The most digits of that length. A request has at most 1 MiB, and wallets write no leading zeros."""
 
-_PERMITS: Final = ("Permit", "PermitSingle", "PermitBatch", "PermitTransferFrom", "PermitBatchTransferFrom")
 _UNKNOWN: Final = (
     "nothing tells what these bytes are: the digest of a transaction looks the same, and policies about "
     "transactions do not see it"
@@ -81,7 +81,7 @@ def _typed_data(payload: str) -> ActivityDescription:
     cautions = []
     if not domain:
         cautions.append("the domain is empty: the signature holds for every contract on every chain")
-    if seen["primary_type"] in _PERMITS:
+    if any(moved["kind"] in (MovementKind.ALLOWANCE, MovementKind.TRANSFER) for moved in seen["movements"]):
         cautions.append("it permits somebody to take tokens: read spender, amount and deadline")
     where = f" for {contract}" if contract else ""
     chain = "" if chain_id is None else f" on {network_name(chain_id)}"
@@ -101,8 +101,7 @@ def _authorization(payload: str) -> ActivityDescription:
         ]
     except ServiceError as refused:
         return unreadable("an authorization (EIP-7702)", payload, refused)
-    code, chain_id = to_checksum_address(seen["address"]), known(seen["chain_id"])
-    chain = network_name(chain_id) if chain_id else "every chain"
+    code, chain = to_checksum_address(seen["address"]), chain_of_authorization(seen["chain_id"])
     return ActivityDescription(
         headline=f"Give the account the code of {code}, on {chain}",
         what="set account code",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keystead.chains.addresses.text import base58check
 from keystead.chains.tron.facts import TronTransaction
+from keystead.chains.tron.movements import tron_address
 from keystead.describe.amounts import SUN_PLACES, in_units
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.ethereum import shortened_hex
@@ -81,12 +81,8 @@ def _call(contract: Mapping[str, Any]) -> tuple[str, str, str, str, list[str]]:
 
 
 def _token_call(contract: Mapping[str, Any]) -> TokenCall | None:
-    return token_call(contract["contract_address"], bytes.fromhex(contract["data"]), _address)
-
-
-def _address(digits: str) -> str:
-    """The Tron address of an account. `digits`: its 20 bytes as 0x and hex digits."""
-    return base58check(b"\x41" + bytes.fromhex(digits[2:]))
+    data = bytes.fromhex(contract["data"])
+    return token_call(contract["contract_address"], data, contract["owner_address"], tron_address)
 
 
 def _trx(sun: int) -> str:

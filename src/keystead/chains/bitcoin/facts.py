@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from keystead.chains.facts import Address, Hex
+from keystead.chains.facts import Address, AddressMovement, Hex
 from keystead.primitives.unreadable import Unreadable
 
 
@@ -41,3 +41,4 @@ class BitcoinTransaction(TypedDict):
     outputs: list[BitcoinOutput]
     locktime: BitcoinLocktime
     fee: int | Unreadable
+    movements: list[AddressMovement]

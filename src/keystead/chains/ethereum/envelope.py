@@ -60,6 +60,19 @@ def integer(bits: int) -> ReadItem:
     return read
 
 
+def positive(bits: int) -> ReadItem:
+    """Reads an integer of at most `bits` bits that is not zero."""
+    read_integer = integer(bits)
+
+    def read(item: Item, name: str) -> int:
+        value: int = read_integer(item, name)
+        if not value:
+            raise unparsable(f"`{name}`: it is zero, and no node takes such a transaction")
+        return value
+
+    return read
+
+
 def octets(size: int) -> ReadItem:
     """Reads exactly this number of bytes."""
 
@@ -92,6 +105,18 @@ def list_of(read_item: ReadItem) -> ReadItem:
         if isinstance(item, bytes):
             raise unparsable(f"`{name}`: expected a list")
         return [read_item(part, f"{name}[{index}]") for index, part in enumerate(item)]
+
+    return read
+
+
+def filled(read_list: ReadItem) -> ReadItem:
+    """Reads a list with `read_list`, and refuses an empty one."""
+
+    def read(item: Item, name: str) -> list[Any]:
+        values: list[Any] = read_list(item, name)
+        if not values:
+            raise unparsable(f"`{name}`: it is empty, and no node takes such a transaction")
+        return values
 
     return read
 

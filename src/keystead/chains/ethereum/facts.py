@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, TypedDict
 
-from keystead.chains.facts import Argument, Hex, Numeral
+from keystead.chains.facts import Argument, Hex, HexMovement, Numeral
 from keystead.primitives.unreadable import Unreadable
 
 CREATES_A_CONTRACT: Final = Unreadable("it creates a contract, and has no recipient", literal="")
@@ -21,6 +21,14 @@ class ContractCall(TypedDict):
     function_name: str | Unreadable
     function_signature: Hex | Unreadable
     contract_call_args: dict[str, Argument] | Unreadable
+
+
+class AuthorizationFacts(TypedDict):
+    """An authorization of EIP-7702. Chain 0 stands for every chain."""
+
+    address: Hex
+    chain_id: Numeral | Unreadable
+    nonce: Numeral
 
 
 EthereumTransaction = TypedDict(
@@ -41,9 +49,13 @@ EthereumTransaction = TypedDict(
         "function_name": str | Unreadable,
         "function_signature": Hex | Unreadable,
         "contract_call_args": dict[str, Argument] | Unreadable,
+        "authorization_list": list[AuthorizationFacts],
+        "fee": int | Unreadable,
+        "movements": list[HexMovement],
     },
 )
-"""`gas_price` is `max_fee_per_gas` in a transaction that has no gas price."""
+"""`gas_price` is `max_fee_per_gas` in a transaction that has no gas price. `fee`: the most that the gas costs, in
+wei."""
 
 
 class TypedDataDomain(TypedDict):
@@ -61,14 +73,7 @@ class TypedDataFacts(TypedDict):
     primary_type: str
     domain: TypedDataDomain
     message: dict[str, Argument]
-
-
-class AuthorizationFacts(TypedDict):
-    """An authorization of EIP-7702."""
-
-    address: Hex
-    chain_id: Numeral | Unreadable
-    nonce: Numeral
+    movements: list[HexMovement]
 
 
 class TempoCall(TypedDict):
@@ -92,6 +97,9 @@ TempoTransaction = TypedDict(
         "from": Hex,
         "fee_token": Hex | Unreadable,
         "calls": list[TempoCall],
+        "fee": int | Unreadable,
+        "movements": list[HexMovement],
     },
 )
-"""`valid_before` and `valid_after`: seconds. The documentation writes one that is not set as 0."""
+"""`valid_before` and `valid_after`: seconds. The documentation writes one that is not set as 0. `fee`: the most
+that the gas costs, in the smallest unit of the fee token."""

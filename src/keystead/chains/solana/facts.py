@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from keystead.chains.facts import Argument, Hex
+from keystead.chains.facts import Argument, Hex, TextMovement
 from keystead.primitives.unreadable import Unreadable
 
 AccountKey = str | Unreadable
@@ -44,8 +44,8 @@ class InstructionFacts(TypedDict):
     parsed_instruction_data: ParsedInstruction | Unreadable
 
 
-Transfer = TypedDict("Transfer", {"from": AccountKey, "to": AccountKey, "amount": int})
-"""A transfer of the System Program. `amount`: lamports."""
+Transfer = TypedDict("Transfer", {"from": AccountKey, "to": AccountKey, "amount": int | Unreadable})
+"""A transfer of lamports by a program that comes with the network, or by a token program."""
 
 SplTransfer = TypedDict(
     "SplTransfer",
@@ -54,7 +54,7 @@ SplTransfer = TypedDict(
         "to": AccountKey,
         "owner": AccountKey,
         "token_mint": AccountKey,
-        "amount": int,
+        "amount": int | Unreadable,
         "signers": list[AccountKey],
     },
 )
@@ -69,3 +69,5 @@ class SolanaTransaction(TypedDict):
     transfers: list[Transfer] | Unreadable
     spl_transfers: list[SplTransfer] | Unreadable
     address_table_lookups: list[AddressTableLookup]
+    fee: int | Unreadable
+    movements: list[TextMovement]

@@ -1,17 +1,16 @@
 """Solana transactions: the whole wire form, legacy or version 0, signed over the message bytes as received.
 
-Here: what policies see of a transaction, the signer's slot. Not here: the wire form (`message`), the token programs
-(`token_program`), instruction data by an IDL (`interfaces`); instructions that programs run inside others, which a
-transaction does not show.
+Here: what policies see of a transaction, the signer's slot. Not here: the wire form (`message`), what instructions
+move (`movements`), the token programs (`token_program`), instruction data by an IDL (`interfaces`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
+from keystead.chains.movements import NATIVE, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
 from keystead.chains.solana.facts import (
@@ -19,11 +18,13 @@ from keystead.chains.solana.facts import (
     InstructionFacts,
     ParsedInstruction,
     SolanaTransaction,
+    SplTransfer,
     Transfer,
 )
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.message import SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
-from keystead.chains.solana.token_program import expand_batch, token_transfer
+from keystead.chains.solana.movements import OWNER_AT, fee_movement, instruction_movements
+from keystead.chains.solana.token_program import NATIVE_MINTS, check_token_instruction, expand_batch
 from keystead.chains.transaction import (
     Description,
     Party,
@@ -33,9 +34,6 @@ from keystead.chains.transaction import (
     unparsable,
 )
 from keystead.primitives.unreadable import Unreadable
-
-_SYSTEM_PROGRAM: Final = "11111111111111111111111111111111"
-_SYSTEM_TRANSFER: Final = b"\x02\0\0\0"
 
 
 def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
@@ -58,6 +56,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ED25519,
         messages=(message.signed,),
+        movements=view.movements,
         contracts=view.contracts,
         describe=view.describe,
         assemble=assemble,
@@ -71,15 +70,18 @@ def view_solana(unsigned: bytes) -> TransactionView:
 
 def _view(message: SolanaMessage) -> TransactionView:
     instructions = [inner for outer in message.instructions for inner in expand_batch(outer)]
-    programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
-    transfers = [_transfer(instruction) for instruction in instructions if _is_transfer(instruction)]
-    spl_transfers = [
-        transfer for instruction in instructions if (transfer := token_transfer(instruction)) is not None
+    for instruction in instructions:
+        check_token_instruction(instruction)
+    moved = [
+        (instruction, movement) for instruction in instructions for movement in instruction_movements(instruction)
     ]
+    movements = (*(movement for _, movement in moved), fee_movement(message, instructions))
+    programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
     called = [account.key for account in message.accounts if account.key in programs]
 
     def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
         meter = ValueMeter()
+        transfers, spl_transfers = _transfers(moved)
         tx: SolanaTransaction = {
             "account_keys": [account.key for account in message.accounts],
             "program_keys": [key for key in called if isinstance(key, str)],
@@ -90,22 +92,50 @@ def _view(message: SolanaMessage) -> TransactionView:
             "address_table_lookups": [
                 _lookup_facts(table.key, table.writable, table.readonly) for table in message.tables
             ],
+            "fee": fee_of(movements),
+            "movements": movement_facts(movements),
         }
         return Description({"solana": {"tx": tx}})
 
-    return TransactionView(contracts=programs, describe=describe)
+    return TransactionView(movements=movements, contracts=programs, describe=describe)
 
 
-def _is_transfer(instruction: Instruction) -> bool:
-    return instruction.program == _SYSTEM_PROGRAM and instruction.data[:4] == _SYSTEM_TRANSFER
+def _transfers(
+    moved: Sequence[tuple[Instruction, Movement]],
+) -> tuple[list[Transfer] | Unreadable, list[SplTransfer] | Unreadable]:
+    """The facts `transfers` and `spl_transfers`.
+
+    A policy that says where transfers may go relies on these lists to be complete. So if anything else moves value,
+    or gives power over it, both are unreadable.
+    """
+    coins: list[Transfer] = []
+    tokens: list[SplTransfer] = []
+    for instruction, movement in moved:
+        is_transfer = movement.kind is MovementKind.TRANSFER
+        if is_transfer and movement.asset == NATIVE:
+            coins.append({"from": movement.from_, "to": movement.to, "amount": movement.amount})
+        elif is_transfer and instruction.program in NATIVE_MINTS:
+            keys, owner = instruction.keys(), OWNER_AT[movement.name]
+            tokens.append(
+                {
+                    "from": movement.from_,
+                    "to": movement.to,
+                    "owner": keys[owner],
+                    "token_mint": movement.asset,
+                    "amount": movement.amount,
+                    "signers": keys[owner + 1 :],
+                }
+            )
+        else:
+            incomplete = Unreadable(_why_incomplete(movement))
+            return incomplete, incomplete
+    return coins, tokens
 
 
-def _transfer(instruction: Instruction) -> Transfer:
-    """The System Program's Transfer: from, to. The program ignores further accounts."""
-    keys = instruction.keys()
-    if len(instruction.data) < 12 or len(keys) < 2:
-        raise unparsable("a transfer of the System Program needs an amount of 8 bytes and two accounts")
-    return {"from": keys[0], "to": keys[1], "amount": int.from_bytes(instruction.data[4:12], "little")}
+def _why_incomplete(movement: Movement) -> str:
+    if movement.kind is MovementKind.UNKNOWN:
+        return f"the program {movement.contract} may move more than the transaction says"
+    return f"{movement.name} of the program {movement.contract} moves value, or gives power over it, otherwise"
 
 
 def _instruction_facts(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from keystead.chains.facts import Hex
+from keystead.chains.facts import Hex, TextMovement
 from keystead.primitives.unreadable import Unreadable
 
 
@@ -64,3 +64,4 @@ class TronTransaction(TypedDict):
     timestamp: int
     fee_limit: int
     contract: list[TronContract]
+    movements: list[TextMovement]

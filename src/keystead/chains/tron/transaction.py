@@ -12,6 +12,7 @@ from typing import Final
 
 from keystead.api.enums import Curve
 from keystead.chains.addresses.text import base58check
+from keystead.chains.movements import movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -23,6 +24,7 @@ from keystead.chains.transaction import (
 )
 from keystead.chains.tron.facts import ContractFields, TronContract, TronPermission, TronTransaction
 from keystead.chains.tron.messages import MessageFields, read, signed_transaction
+from keystead.chains.tron.movements import contract_movements, fee_movement
 from keystead.primitives.unreadable import Unreadable
 
 RAW_DATA_BYTES_MAX: Final = 65_536
@@ -54,6 +56,7 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(hashlib.sha256(unsigned).digest(),),
+        movements=view.movements,
         describe=view.describe,
         assemble=assemble,
     )
@@ -66,6 +69,8 @@ def view_tron(unsigned: bytes) -> TransactionView:
     raw = read("raw", unsigned)
     if len(raw["contract"]) != 1:
         raise unparsable(f"it has {len(raw['contract'])} contracts; a Tron transaction has exactly one")
+    contract = _contract(raw["contract"][0])
+    movements = (*contract_movements(contract), fee_movement(contract["owner_address"], raw["fee_limit"]))
     tx: TronTransaction = {
         "ref_block_bytes": raw["ref_block_bytes"].hex(),
         "ref_block_hash": raw["ref_block_hash"].hex(),
@@ -73,9 +78,10 @@ def view_tron(unsigned: bytes) -> TransactionView:
         "timestamp": raw["timestamp"],
         "fee_limit": raw["fee_limit"],
         "data": raw["data"].hex(),
-        "contract": [_contract(raw["contract"][0])],
+        "contract": [contract],
+        "movements": movement_facts(movements),
     }
-    return TransactionView(describe=lambda _: Description({"tron": {"tx": tx}}))
+    return TransactionView(movements=movements, describe=lambda _: Description({"tron": {"tx": tx}}))
 
 
 def _contract(contract: MessageFields) -> TronContract:
