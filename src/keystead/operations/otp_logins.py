@@ -40,6 +40,7 @@ from keystead.operations.verifying_codes import (
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization
+from keystead.organizations.principals import contact_credential_type, contact_record_id
 from keystead.organizations.verified_contacts import (
     changes_for_verified_contact,
     check_logins_by_code,
@@ -162,6 +163,7 @@ async def otp_login(
     return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *changes_for_verified_contact(organization, user, token.otp_type)),
+        begun_by=contact_record_id(user, contact_credential_type(token.otp_type)),
         attachments=used_token_rows(token, intent.client_signature),
     )
 
@@ -200,6 +202,7 @@ async def otp_auth(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
         changes=(session.change, *changes_for_verified_contact(organization, user, code.otp_type)),
+        begun_by=contact_record_id(user, contact_credential_type(code.otp_type)),
         attachments=used_code_rows(execution, execution.context),
     )
 
