@@ -23,7 +23,7 @@ from keystead.operations.session_keys import (
     session_context,
 )
 from keystead.organizations.kinds.users import Users
-from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value
+from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
@@ -115,11 +115,11 @@ def _tokens(intent: OauthLoginIntent | OauthIntent) -> dict[str, str]:
     return {_OIDC_TOKEN: intent.oidc_token}
 
 
-def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
+def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> AccountValue | None:
     claimed = claimed_identity(intent.oidc_token)
     if claimed is None:
         return None
-    return Lookup(LookupKind.OAUTH_IDENTITY, identity_lookup_value(claimed.iss, claimed.aud, claimed.sub), "")
+    return LookupKind.OAUTH_IDENTITY, identity_lookup_value(claimed.iss, claimed.aud, claimed.sub)
 
 
 @activity(

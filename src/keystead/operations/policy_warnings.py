@@ -70,11 +70,7 @@ async def warnings_of(
     steps = policy_warnings(
         policies if unsaved is None else [*policies, unsaved],
         _known(organization),
-        ServerSettings(
-            fails_closed=settings.authorization.deny_policies_fail_closed,
-            refuses_raw_payloads=settings.authorization.refuse_raw_payloads,
-            legacy_without_chain_id=settings.transactions.legacy_without_chain_id,
-        ),
+        ServerSettings(refuses_raw_payloads=settings.authorization.refuse_raw_payloads),
         alternatives(environment.catalogue),
         policy_ids,
         [user.mfa_policies for user in organization.users.values() if user.mfa_policies],

@@ -36,6 +36,7 @@ from keystead.operations.starting_code_intents import (
     older_auth_result,
     without_bundle,
 )
+from keystead.organizations.account_contacts import check_logins_by_code
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts import check_email, check_phone_number, normalized_contact
 from keystead.organizations.one_time_codes import (
@@ -49,7 +50,6 @@ from keystead.organizations.one_time_codes import (
     user_subject,
 )
 from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
-from keystead.organizations.verified_contacts import check_logins_by_code
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionWith, OutputWithoutChanges
 from keystead.pipeline.operation import ByParent, UserProof

@@ -6,11 +6,15 @@ unnoticed. Not here: which credentials count for an approval (`pipeline.proofs`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+import msgspec
+
 from keystead.api.enums import CredentialType
-from keystead.api.records import ApiKey, Authenticator, OauthProvider, User
+from keystead.api.records import ApiKey, User
+from keystead.organizations.credentials import is_session_key
+from keystead.organizations.kinds.account_contacts import AccountContacts, AccountContactsMap
 from keystead.organizations.kinds.credential_registrations import (
     CredentialRegistrations,
     CredentialRegistrationsMap,
@@ -19,21 +23,7 @@ from keystead.organizations.kinds.credential_registrations import (
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.principals import contact_record_id
 
-SESSION_KEYS: Final = frozenset(
-    {
-        CredentialType.LOGIN,
-        CredentialType.READ_WRITE_SESSION_KEY_P256,
-        CredentialType.OTP_AUTH_KEY_P256,
-        CredentialType.OAUTH_KEY_P256,
-        CredentialType.EMAIL_AUTH_KEY_P256,
-        CredentialType.RECOVER_USER_KEY_P256,
-    }
-)
-"""The types of API keys that another credential begins: sessions, and recovery keys."""
-
 _UNRECORDED: Final = Registration(0)
-
-_Held = Mapping[str, ApiKey | Authenticator | OauthProvider | str]
 
 
 def registration_of(organization: Organization, user_id: str, record_id: str) -> Registration:
@@ -53,16 +43,46 @@ def registration_changes(
     return tuple(_changes(organization, changes, begun_by))
 
 
+class _Holder(msgspec.Struct, frozen=True):
+    """What a user can approve with: the credentials of the user's record, and the account contacts."""
+
+    user: User | None
+    contacts: AccountContacts | None
+
+    @property
+    def fields(self) -> tuple[object, ...]:
+        """What `by_id` depends on, for a quick comparison."""
+        user, contacts = self.user, self.contacts
+        return contacts, user and (user.api_keys, user.authenticators, user.oauth_providers)
+
+    def by_id(self) -> dict[str, object]:
+        """Each credential by the id under which it stamps."""
+        user, contacts = self.user, self.contacts
+        if user is None:
+            return {}
+        texts = (
+            ()
+            if contacts is None
+            else ((CredentialType.EMAIL_OTP, contacts.email), (CredentialType.SMS_OTP, contacts.phone_number))
+        )
+        return {
+            **{key.api_key_id: key for key in user.api_keys},
+            **{authenticator.authenticator_id: authenticator for authenticator in user.authenticators},
+            **{provider.provider_id: provider for provider in user.oauth_providers},
+            **{contact_record_id(user, type_): text.lower() for type_, text in texts if text},
+        }
+
+
 def _changes(organization: Organization, changes: Iterable[Change], begun_by: str) -> Iterator[Change]:
     recorded = organization.of(CredentialRegistrationsMap)
-    for user_id, after in _users_after(changes).items():
-        before, known = organization.users.get(user_id), recorded.get(user_id)
-        if before is not None and after is not None and _credentials(before) == _credentials(after):
+    for user_id, (before, after) in _changed_holders(organization, changes).items():
+        if before.fields == after.fields:
             continue
-        held, earlier = _held(before), {} if known is None else known.by_id
+        known, held = recorded.get(user_id), before.by_id()
+        earlier = {} if known is None else known.by_id
         by_id = {
-            id_: _registration(organization, credential, begun_by) if held.get(id_) != credential else earlier[id_]
-            for id_, credential in _held(after).items()
+            id_: earlier[id_] if held.get(id_) == credential else _registration(organization, credential, begun_by)
+            for id_, credential in after.by_id().items()
             if held.get(id_) != credential or id_ in earlier
         }
         if by_id:
@@ -73,35 +93,33 @@ def _changes(organization: Organization, changes: Iterable[Change], begun_by: st
 
 def _registration(organization: Organization, credential: object, begun_by: str) -> Registration:
     version = organization.version.number + 1
-    if not (isinstance(credential, ApiKey) and credential.credential.type in SESSION_KEYS):
+    if not (isinstance(credential, ApiKey) and is_session_key(credential)):
         return Registration(version)
     assert begun_by, "an operation that begins a session says in its output which credential began it"
     return Registration(version, begun_by)
 
 
-def _users_after(changes: Iterable[Change]) -> dict[str, User | None]:
-    """The users among the changes as they are afterwards; None for one who is removed."""
+def _changed_holders(organization: Organization, changes: Iterable[Change]) -> dict[str, tuple[_Holder, _Holder]]:
+    """The users that the changes touch, before and after."""
     users: dict[str, User | None] = {}
+    contacts: dict[str, AccountContacts | None] = {}
     for change in changes:
-        if isinstance(change, Put) and isinstance(change.record, User):
-            users[change.record.user_id] = change.record
-        elif isinstance(change, Remove) and change.kind is User:
-            users[change.id] = None
-    return users
-
-
-def _credentials(user: User) -> tuple[object, ...]:
-    return user.api_keys, user.authenticators, user.oauth_providers, user.user_email, user.user_phone_number
-
-
-def _held(user: User | None) -> _Held:
-    """What a user can approve with, by the id under which it stamps."""
-    if user is None:
-        return {}
-    contacts = ((CredentialType.EMAIL_OTP, user.user_email), (CredentialType.SMS_OTP, user.user_phone_number))
+        match change:
+            case Put(record=User() as user):
+                users[user.user_id] = user
+            case Put(record=AccountContacts() as of_user):
+                contacts[of_user.user_id] = of_user
+            case Remove(kind=kind, id=id_) if kind is User:
+                users[id_] = None
+            case Remove(kind=kind, id=id_) if kind is AccountContacts:
+                contacts[id_] = None
+            case _:
+                pass
+    before = {
+        user_id: _Holder(organization.users.get(user_id), organization.of(AccountContactsMap).get(user_id))
+        for user_id in (*users, *contacts)
+    }
     return {
-        **{key.api_key_id: key for key in user.api_keys},
-        **{authenticator.authenticator_id: authenticator for authenticator in user.authenticators},
-        **{provider.provider_id: provider for provider in user.oauth_providers},
-        **{contact_record_id(user, type_): contact.lower() for type_, contact in contacts if contact},
+        user_id: (held, _Holder(users.get(user_id, held.user), contacts.get(user_id, held.contacts)))
+        for user_id, held in before.items()
     }

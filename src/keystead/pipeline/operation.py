@@ -16,7 +16,7 @@ from keystead.api.decoding import Decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
-from keystead.organizations.lookups import Lookup
+from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionOutput, RefusalWithRows
@@ -73,7 +73,7 @@ class ByParent(msgspec.Struct, frozen=True):
     """
 
     proof: UserProof
-    user_lookup: Callable[[Any], Lookup | None] | None = None
+    user_lookup: Callable[[Any], AccountValue | None] | None = None
 
 
 class ActivityOperation(Operation, frozen=True, kw_only=True):
