@@ -18,6 +18,7 @@ from keystead.policies.values import (
     FORMS,
     OPERATORS,
     Incomparable,
+    activity_type_pair,
     dynamic_pair,
     fits,
     is_integer,
@@ -156,6 +157,8 @@ def comparer(how: ComparisonKind, operator: str, at: Place) -> Callable[[Evaluat
             return _pair_comparer(compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at)
         case ComparisonKind.NUMERAL:
             return _pair_comparer(compare, numeral_pair, at)
+        case ComparisonKind.ACTIVITY_TYPE:
+            return _pair_comparer(compare, activity_type_pair, at)
         case _:
             form = FORMS[how]
 
@@ -169,7 +172,7 @@ def comparer(how: ComparisonKind, operator: str, at: Place) -> Callable[[Evaluat
 def _pair_comparer(
     compare: Callable[[Any, Any], bool], pair: Callable[[Any, Any], tuple[Any, Any]], at: Place
 ) -> Callable[[EvaluationContext, Any, Any], bool]:
-    """A comparison of values whose types the request decides. It fails if they do not compare."""
+    """A comparison of values of which the request decides whether they compare. It fails if they do not."""
 
     def compared(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)
