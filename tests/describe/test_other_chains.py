@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from keystead.chains.tron.facts import ContractFields
 from keystead.describe.bitcoin import describe_bitcoin
 from keystead.describe.solana import describe_solana
 from keystead.describe.tron import describe_tron
@@ -19,10 +20,14 @@ TRON_TOKEN, TRON_TO = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TY1jfzP3s94oSzYECC8
 OWN, OTHER = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA"
 
 
-def solana(*programs: str, moved: Any = (), parsed: Any = None, lookups: Any = ()) -> dict[str, Any]:
-    instructions = [{"program_key": each, "instruction_data_hex": "0102"} for each in programs]
-    if parsed:
-        instructions[-1]["parsed_instruction_data"] = parsed
+ABSENT = Unreadable("it has none")
+
+
+def solana(*programs: str, moved: Any = (), parsed: Any = ABSENT, lookups: Any = ()) -> Any:
+    instructions: list[Any] = [
+        {"program_key": each, "instruction_data_hex": "0102", "parsed_instruction_data": parsed}
+        for each in programs
+    ]
     return {
         "account_keys": ["payer"],
         "movements": moved,
@@ -97,7 +102,7 @@ RUN_TOKEN = "Run 1 instruction of the Token program"
         ),
     ],
 )
-def test_solana(tx: dict[str, Any], headline: str, recipient: str, amount: str, cautions: list[str]) -> None:
+def test_solana(tx: Any, headline: str, recipient: str, amount: str, cautions: list[str]) -> None:
     found = describe_solana(tx)
     assert (found.headline, found.recipient, found.amount) == (f"{headline}, on Solana", recipient, amount)
     assert len(found.cautions) == len(cautions)
@@ -111,7 +116,7 @@ def test_solana_by_an_uploaded_interface() -> None:
     assert facts["instruction 1: amount"] == "7"
 
 
-def bitcoin(*outputs: tuple[str, int], locktime: int = 0) -> dict[str, Any]:
+def bitcoin(*outputs: tuple[str | Unreadable, int], locktime: int = 0) -> Any:
     return {
         "outputs": [{"value": value, "address": address, "script_pubkey": "6a00"} for address, value in outputs],
         "inputs": [{}],
@@ -126,10 +131,10 @@ def bitcoin(*outputs: tuple[str, int], locktime: int = 0) -> dict[str, Any]:
         (bitcoin((OTHER, 50_000_000), (OWN, 7)), f"Send 0.5 BTC to {OTHER}", OTHER, "0.5 BTC"),
         (bitcoin((OTHER, 1), (TRON_TO, 2)), "Send 0.00000003 BTC to 2 addresses", "", "0.00000003 BTC"),
         (bitcoin((OWN, 7)), "Send coins back to the address itself", OWN, ""),
-        (bitcoin(("", 0)), "Send 0 BTC to the script 6a00", "the script 6a00", "0 BTC"),
+        (bitcoin((ABSENT, 0)), "Send 0 BTC to the script 6a00", "the script 6a00", "0 BTC"),
     ],
 )
-def test_bitcoin(tx: dict[str, Any], headline: str, recipient: str, amount: str) -> None:
+def test_bitcoin(tx: Any, headline: str, recipient: str, amount: str) -> None:
     found = describe_bitcoin(tx, OWN)
     assert (found.headline, found.recipient, found.amount) == (f"{headline}, on Bitcoin", recipient, amount)
 
@@ -145,8 +150,9 @@ def test_bitcoin_of_a_test_network() -> None:
     assert found.headline.endswith(", on Bitcoin, regtest")
 
 
-def tron(kind: str, **members: Any) -> dict[str, Any]:
-    contract = {"type": f"{kind}Contract", "permission_id": 0, "owner_address": OWN, **members}
+def tron(kind: str, **members: Any) -> Any:
+    contract = dict.fromkeys(ContractFields.__annotations__, ABSENT) | members
+    contract |= {"type": f"{kind}Contract", "permission_id": 0, "owner_address": OWN}
     return {"contract": [contract], "fee_limit": 1_000_000}
 
 
@@ -179,7 +185,7 @@ ERC20 = "a9059cbb" + "0" * 24 + "ab" * 20 + f"{5:064x}"
         (tron("AccountPermissionUpdate", actives=[]), f"Change who may sign for the account {OWN}", "", 1),
     ],
 )
-def test_tron(tx: dict[str, Any], headline: str, amount: str, cautions: int) -> None:
+def test_tron(tx: Any, headline: str, amount: str, cautions: int) -> None:
     found = describe_tron(tx)
     assert found.headline.startswith(headline)
     assert found.headline.endswith(", on Tron")
