@@ -23,6 +23,7 @@ from keystead.operations.outgoing_messages import (
 from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.organization import Put
 from keystead.organizations.outgoing_messages import OutgoingMessage
+from keystead.organizations.principals import contact_record_id
 from keystead.organizations.sessions import user_with_email
 from keystead.pipeline.execution_values import Execution
 
@@ -57,11 +58,13 @@ class BundleRequest(Protocol):
 
 
 class EmailedBundle(msgspec.Struct, frozen=True):
-    """The result of `emailed_bundle`. `change`: the user with the new key. `api_key_id`: the id of that key."""
+    """The result of `emailed_bundle`. `change`: the user with the new key. `api_key_id`: the id of that key.
+    `begun_by`: the id of the user's e-mail address as a credential."""
 
     user_id: str
     api_key_id: str
     change: Put
+    begun_by: str
     message: OutgoingMessage
 
 
@@ -111,4 +114,5 @@ async def emailed_bundle(
     lasts_ms = (session.api_key.expires_at_ms or 0) - execution.now_ms
     content = bundle_email(branding, session.bundle, lasts_ms // 1000, purpose=kind.purpose)
     message = await email_to(execution, user.user_email, content, session.bundle, sender, custom, lasts_ms)
-    return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, message)
+    begun_by = contact_record_id(user, CredentialType.EMAIL_OTP)
+    return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, begun_by, message)

@@ -103,5 +103,6 @@ async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> Executi
     return ExecutionOutput(
         result=EmailAuthResult(user_id=sent.user_id, api_key_id=sent.api_key_id),
         changes=(sent.change,),
+        begun_by=sent.begun_by,
         attachments=(sent.message,),
     )

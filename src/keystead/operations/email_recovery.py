@@ -95,6 +95,7 @@ async def init_user_email_recovery(
     return ExecutionOutput(
         result=InitUserEmailRecoveryResult(user_id=sent.user_id),
         changes=(sent.change,),
+        begun_by=sent.begun_by,
         attachments=(sent.message,),
     )
 

@@ -50,6 +50,7 @@ from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.credentials import registered_credential_ids
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Change
+from keystead.organizations.principals import contact_credential_type, contact_record_id
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
 from keystead.pipeline.operation import ByParent, UserProof
@@ -167,6 +168,7 @@ async def otp_login(
     return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
+        begun_by=contact_record_id(user, contact_credential_type(token.otp_type)),
         attachments=used_token_rows(token, intent.client_signature),
     )
 
@@ -205,6 +207,7 @@ async def otp_auth(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
+        begun_by=contact_record_id(user, contact_credential_type(code.otp_type)),
         attachments=used_code_rows(execution, execution.context),
     )
 

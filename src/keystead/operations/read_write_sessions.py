@@ -114,4 +114,5 @@ async def create_read_write_session(
             credential_bundle=session.bundle,
         ),
         changes=(session.change,),
+        begun_by=execution.origin,
     )
