@@ -128,7 +128,7 @@ def test_accepted(limits: dict[str, int], name: str, parameters: Parameters) -> 
 
 @pytest.mark.parametrize(("rows", "fits"), [(6, True), (5, False)])
 def test_too_many_rows(rows: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user is deleted with an account contact. There are look-ups of the API key, the name, and two of the contact."""
+    """A user is deleted with an account contact. Look-ups: of the API key, the name, two of the contact."""
     people = harness()
     people.submit("Ana", "update_user_email", {"userId": people.user_ids[NAMES[0]], "userEmail": "a@example.com"})
     monkeypatch.setattr(effects, "ROWS_MAX", rows)

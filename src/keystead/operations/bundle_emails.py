@@ -21,6 +21,7 @@ from keystead.operations.outgoing_messages import (
     email_to,
 )
 from keystead.operations.session_keys import begin_bundle_session
+from keystead.organizations.account_contacts import NOT_AN_ACCOUNT
 from keystead.organizations.organization import Put
 from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.organizations.sessions import user_with_email
@@ -88,8 +89,8 @@ async def emailed_bundle(
     user = user_with_email(organization, request.email)
     if user is None or user.user_email is None:
         raise NotFound(
-            f"unable to find a user with this e-mail address in organization {organization.id} "
-            "(field `parameters.email`)"
+            f"unable to find a user by this e-mail address in organization {organization.id} (field "
+            f"`parameters.email`): {NOT_AN_ACCOUNT}"
         )
     branding = checked_branding(
         custom.app_name or organization.profile.name, custom.logo_url, custom.magic_link_template

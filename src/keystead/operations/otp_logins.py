@@ -151,9 +151,9 @@ async def otp_login(
     organization = execution.organization
     token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
     check_login(token, intent.client_signature, compressed_public_key(intent.public_key))
-    check_logins_by_code(organization, token.otp_type)
     evidence = of_token(token)
     user = _user_of_contact(execution, evidence)
+    check_logins_by_code(organization, token.otp_type)
     session = await begin_login_session(
         execution,
         execution.context.session,
