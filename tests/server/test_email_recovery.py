@@ -218,9 +218,9 @@ def test_recoveries_that_do_not_start(
     assert (refused_status, text in message) == (status, True), message
 
 
-def test_the_older_version_names_the_organization_where_no_application_is_named(codes: Codes) -> None:
+def test_the_older_version_names_the_parent_where_no_application_is_named(codes: Codes) -> None:
     user, address = with_address(codes)
     asked = {"email": address, "targetPublicKey": bundles.point(bundles.fresh()).hex()}
     user.submitted("init_user_email_recovery", asked, type="ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY")
-    name = user.asked("whoami")["organizationName"]
+    name = codes.caller.asked("whoami")["organizationName"]
     assert codes.outbox.wait_for(address).subject == f"Recover your account at {name}"
