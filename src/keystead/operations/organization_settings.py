@@ -17,7 +17,7 @@ from keystead.api.records import Wire
 from keystead.operations.declare import activity
 from keystead.operations.organizations import Feature, shown_features
 from keystead.organizations.kinds.profile import Profile
-from keystead.organizations.organization import Put, apply
+from keystead.organizations.organization import Organization, Put, apply
 from keystead.organizations.root_quorum import new_quorum
 from keystead.organizations.users import check_can_authenticate
 from keystead.organizations.webhook_addresses import check_url
@@ -63,13 +63,17 @@ def update_root_quorum(
     execution: Execution, intent: UpdateRootQuorumIntent
 ) -> ExecutionOutput[UpdateRootQuorumResult]:
     """Set the members of the root quorum and its threshold."""
-    organization = execution.organization
-    quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, "parameters")
+    change = root_quorum_change(execution.organization, intent, "parameters")
+    return ExecutionOutput(result=UpdateRootQuorumResult(), changes=(change,))
+
+
+def root_quorum_change(organization: Organization, intent: UpdateRootQuorumIntent, field: str) -> Put:
+    """The change of the profile. `field`: the path of the intent in the request. Raises InvalidRequest unless each
+    member exists and can authenticate, and they can reach the threshold."""
+    quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, field)
     for user_id in quorum.user_ids:
-        check_can_authenticate(organization.users[user_id], organization, "parameters.userIds")
-    return ExecutionOutput(
-        result=UpdateRootQuorumResult(), changes=(Put(replace(organization.profile, root_quorum=quorum)),)
-    )
+        check_can_authenticate(organization.users[user_id], organization, f"{field}.userIds")
+    return Put(replace(organization.profile, root_quorum=quorum))
 
 
 class SetOrganizationFeatureIntent(RequestStruct, frozen=True):

@@ -6,7 +6,7 @@ Here: e-mails and SMS for codes and credential bundles. Not here: their texts (`
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -18,6 +18,9 @@ from keystead.delivery.templates import EmailContent
 from keystead.organizations.contacts import check_email
 from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.pipeline.execution_values import Execution
+
+LOG_LINES_LAST_MS: Final = 365 * 24 * 3_600_000
+"""How long a line for the log waits for a server."""
 
 MessageUrl = Annotated[str, Meta(max_length=2_048)]
 TemplateVariables = Annotated[str, Meta(max_length=8_192)]
@@ -128,10 +131,22 @@ async def sms_to(execution: Execution, recipient: str, text: str, secret: str, l
     return await _row(execution, message, lasts_ms)
 
 
+async def log_line(execution: Execution, text: str) -> OutgoingMessage:
+    """The row of a line for the log of a server: of one that runs now, or of the next one that starts."""
+    message = Message(
+        id=execution.new_id(), organization_id=execution.organization.id, channel="log", recipient="", text=text
+    )
+    return await _sealed_row(execution, message, execution.now_ms + LOG_LINES_LAST_MS)
+
+
 async def _row(execution: Execution, message: Message, lasts_ms: int) -> OutgoingMessage:
-    organization, now_ms = execution.organization, execution.now_ms
     # A message that arrives after its code has expired is useless.
-    give_up_at_ms = now_ms + min(lasts_ms, execution.messages.last_ms)
+    give_up_at_ms = execution.now_ms + min(lasts_ms, execution.messages.last_ms)
+    return await _sealed_row(execution, message, give_up_at_ms)
+
+
+async def _sealed_row(execution: Execution, message: Message, give_up_at_ms: int) -> OutgoingMessage:
+    organization, now_ms = execution.organization, execution.now_ms
     sealed = await execution.signer.seal_message(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,

@@ -1,0 +1,348 @@
+"""`keystead recover`: lets people in again who are locked out. It needs the database and the master key.
+
+Here: the flags, the questions, the file with the new key. Not here: what is changed
+(`operations.operator_recovery`), how it is written (`server.recovery`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+import typer
+
+from keystead.api.enums import ApiKeyCurve
+from keystead.api.errors import DatabaseUnavailable, ServiceError
+from keystead.api.parameters import ApiKeyParamsV2
+from keystead.api.records import ApiKey, Timestamp, User
+from keystead.cli.asking import Yes, confirm, is_yes
+from keystead.cli.chosen_installation import (
+    DatabaseUrlOption,
+    DataOption,
+    MasterKeyOption,
+    OtherMasterKeyOption,
+    chosen_settings,
+)
+from keystead.cli.credentials import write_credentials
+from keystead.cli.database_failure import database_failures
+from keystead.cli.failure import Failure
+from keystead.cli.groups import group
+from keystead.cli.texts import counted, moment, printable
+from keystead.client.credentials import Credentials
+from keystead.client.errors import UsageError
+from keystead.client.requests import check_base_url
+from keystead.operations.operator_recovery import RecoverOrganizationIntent, ReplacedRootCredential
+from keystead.operations.organization_settings import UpdateRootQuorumIntent
+from keystead.organizations.kinds.ip_allowlists import IpAllowlists
+from keystead.organizations.kinds.profile import RootQuorum
+from keystead.organizations.organization import Organization
+from keystead.server.opening import NotReady
+from keystead.server.recovery import organization_to_recover, recover
+from keystead.server.settings import Settings, SettingsError
+from keystead.signer.confinement import keep_memory_private
+from keystead.stamps.signing import ApiKeyPair, generate_api_key
+
+app = group("Let people in again who are locked out of an organization.")
+
+ALL: Final = "all"
+NONE: Final = "none"
+_COMMAND: Final = "keystead recover"
+
+OrganizationOption = Annotated[
+    str,
+    typer.Option(
+        "--organization", metavar="ID", help="The organization. [default: the first one of the installation]"
+    ),
+]
+UserOption = Annotated[
+    str,
+    typer.Option("--user", metavar="ID", help="The member of the root quorum. Not needed if there is only one."),
+]
+LostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ID",
+        help=f"A lost credential, to be removed: its id, {ALL} or {NONE}. Repeatable. Without it, you are asked.",
+    ),
+]
+NewCredentials = Annotated[
+    Path | None, typer.Option(help="Where to write a new key: a new file, which only its owner can read.")
+]
+PublicKeyOption = Annotated[
+    str, typer.Option(help="The P-256 public key of a pair that was made elsewhere, compressed hex.")
+]
+KeyName = Annotated[str, typer.Option("--api-key-name", help="The name of the new API key.")]
+BaseUrl = Annotated[str, typer.Option(help="The address to write into the credentials.")]
+MemberOption = Annotated[list[str], typer.Option("--member", metavar="ID", help="A member. Repeatable.")]
+ThresholdOption = Annotated[int, typer.Option(min=1, help="How many members must approve.")]
+
+
+@app.command("credential")
+def credential(
+    database_url: DatabaseUrlOption = "",
+    master_key_file: MasterKeyOption = "",
+    other_master_key_file: OtherMasterKeyOption = "",
+    data: DataOption = None,
+    organization_id: OrganizationOption = "",
+    user_id: UserOption = "",
+    lost: LostOption = None,
+    credentials: NewCredentials = None,
+    api_public_key: PublicKeyOption = "",
+    api_key_name: KeyName = "Recovery key",
+    base_url: BaseUrl = "http://localhost:8080",
+    yes: Yes = False,
+) -> None:
+    """Give a member of the root quorum a new API key in place of lost credentials.
+
+    The member's MFA policies are removed too, because they may ask for what is lost. Servers may run meanwhile.
+    """
+    if (credentials is None) == (not api_public_key):
+        raise typer.BadParameter("give --credentials for a key that is made here, or --api-public-key")
+    try:
+        check_base_url(base_url)
+    except UsageError as refused:
+        raise typer.BadParameter(str(refused).removeprefix("base_url: "), param_hint="--base-url") from None
+    if credentials is not None and credentials.exists():
+        raise Failure(f"{credentials} exists already and is not overwritten: give another file to --credentials")
+    recovery = _Recovery(
+        chosen_settings(
+            database_url=database_url,
+            master_key_file=master_key_file,
+            other_master_key_file=other_master_key_file,
+            data=data,
+        ),
+        organization_id,
+        yes,
+    )
+    user = recovery.member(user_id)
+    lost_ids = recovery.lost(user, lost)
+    policies = counted(len(user.mfa_policies), "MFA policy", "MFA policies")
+    removed = f"{counted(len(lost_ids), 'credential', 'credentials')} and {policies} of this user are removed"
+    recovery.confirm(f"{_user_text(user)} gets a new API key. {removed}.")
+    pair = generate_api_key() if credentials is not None else None
+    public_key = api_public_key if pair is None else pair.public_key
+    intent = RecoverOrganizationIntent(
+        replace_root_credential=ReplacedRootCredential(
+            user_id=user.user_id,
+            api_key=ApiKeyParamsV2(api_key_name=api_key_name, public_key=public_key, curve_type=ApiKeyCurve.P256),
+            lost_credential_ids=lost_ids,
+        )
+    )
+    with recovery.failures(), _written(credentials, pair, recovery.organization.id, user.user_id, base_url):
+        recovery.carry_out(intent)
+    if credentials is not None:
+        print(f"The new key is in {credentials}. Give the file to {_user_text(user)}, and delete it here.")
+
+
+@app.command("quorum")
+def quorum(
+    member: MemberOption,
+    threshold: ThresholdOption,
+    database_url: DatabaseUrlOption = "",
+    master_key_file: MasterKeyOption = "",
+    other_master_key_file: OtherMasterKeyOption = "",
+    data: DataOption = None,
+    organization_id: OrganizationOption = "",
+    yes: Yes = False,
+) -> None:
+    """Replace a root quorum that cannot be reached. Servers may run meanwhile."""
+    recovery = _Recovery(
+        chosen_settings(
+            database_url=database_url,
+            master_key_file=master_key_file,
+            other_master_key_file=other_master_key_file,
+            data=data,
+        ),
+        organization_id,
+        yes,
+    )
+    organization = recovery.organization
+    before = organization.profile.root_quorum
+    after = RootQuorum(threshold, tuple(dict.fromkeys(member)))
+    recovery.confirm(
+        f"The root quorum, which may do everything, is {_quorum_text(organization, before)}. "
+        f"It becomes {_quorum_text(organization, after)}."
+    )
+    wanted = UpdateRootQuorumIntent(threshold=threshold, user_ids=after.user_ids)
+    with recovery.failures():
+        recovery.carry_out(RecoverOrganizationIntent(set_root_quorum=wanted))
+
+
+@app.command("ip-allowlist")
+def ip_allowlist(
+    database_url: DatabaseUrlOption = "",
+    master_key_file: MasterKeyOption = "",
+    other_master_key_file: OtherMasterKeyOption = "",
+    data: DataOption = None,
+    organization_id: OrganizationOption = "",
+    yes: Yes = False,
+) -> None:
+    """Lift the IP allow-list of an organization, and those of its API keys. Servers may run meanwhile.
+
+    The lists stay on record and are no longer enforced.
+    """
+    recovery = _Recovery(
+        chosen_settings(
+            database_url=database_url,
+            master_key_file=master_key_file,
+            other_master_key_file=other_master_key_file,
+            data=data,
+        ),
+        organization_id,
+        yes,
+    )
+    allowlist = recovery.organization.of(IpAllowlists).get("")
+    if allowlist is None or not allowlist.enabled:
+        raise Failure("nothing was done: the organization enforces no IP allow-list")
+    rules = ", ".join(rule.cidr for rule in allowlist.rules) or "none: every address is refused"
+    recovery.confirm(f"Requests are accepted only from: {rules}. They will be accepted from every address.")
+    with recovery.failures():
+        recovery.carry_out(RecoverOrganizationIntent(lift_ip_allowlist=True))
+
+
+class _Recovery:
+    """One recovery: the organization as it is, the questions, the commit.
+
+    It is opened with the master key before anything is asked, so a wrong key is refused at once.
+    """
+
+    def __init__(self, settings: Settings, organization_id: str, yes: bool) -> None:
+        """Show the organization. Raises Failure."""
+        keep_memory_private()
+        self._settings = settings
+        self._yes = yes
+        with self.failures():
+            self.organization = asyncio.run(organization_to_recover(settings, organization_id))
+        profile = self.organization.profile
+        print(f"Organization  {printable(profile.name)} ({self.organization.id})")
+        if profile.parent_id is not None:
+            print(f"              a sub-organization of {profile.parent_id}")
+
+    def member(self, user_id: str) -> User:
+        """The member of the root quorum with this id, or the only one. Raises Failure."""
+        users = self.organization.users
+        members = self.organization.profile.root_quorum.user_ids
+        if not user_id and len(members) == 1:
+            user_id = members[0]
+        if user_id not in members:
+            listed = ", ".join(_user_text(users[each]) for each in members)
+            what = f"--user {user_id} is not in the root quorum" if user_id else "name a user with --user"
+            raise Failure(f"{what}; its members are {listed}")
+        return users[user_id]
+
+    def lost(self, user: User, given: Sequence[str] | None) -> tuple[str, ...]:
+        """The ids of the credentials that are lost. Asks for them if none are given. Raises Failure."""
+        held = _credentials_of(user)
+        print(f"User          {_user_text(user)}")
+        for each in held:
+            print(f"              {each.text}")
+        ids = tuple(each.id for each in held)
+        match given:
+            case None | [] if not self._yes:
+                if is_yes(f"Are all {len(held)} lost? Lost credentials are removed.", _COMMAND):
+                    return ids
+                return tuple(each.id for each in held if is_yes(f"Is it lost: {each.text}?", _COMMAND))
+            case None | []:
+                raise Failure(f"say what is lost with --lost: {ALL}, {NONE}, or ids of {', '.join(ids)}")
+            case [word] if word == ALL:
+                return ids
+            case [word] if word == NONE:
+                return ()
+            case _:
+                if unknown := [id_ for id_ in given if id_ not in ids]:
+                    raise Failure(f"--lost {unknown[0]}: this user has no such credential: {', '.join(ids)}")
+                return tuple(dict.fromkeys(given))
+
+    def confirm(self, consequence: str) -> None:
+        """Show what will be changed, and ask twice. Raises Failure unless both answers are yes."""
+        print(f"\n{consequence}")
+        print("It is recorded as an activity of the organization, and announced to its webhooks and in the log.")
+        confirm(f"Is {printable(self.organization.profile.name)!r} the right organization?", self._yes, _COMMAND)
+        confirm("Do it?", self._yes, _COMMAND)
+
+    def carry_out(self, intent: RecoverOrganizationIntent) -> None:
+        """Write it, and say so. Raises what `recover` raises."""
+        activity = asyncio.run(recover(self._settings, self.organization.id, intent))
+        print(f"\nDone: activity {activity.id}, {activity.type}. Servers use it from their next request on.")
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Turn the errors of the block into Failure."""
+        try:
+            with database_failures(self._settings.database_url):
+                yield
+        except (NotReady, SettingsError) as refused:
+            raise Failure(str(refused)) from None
+
+
+class _Credential(NamedTuple):
+    id: str
+    text: str
+
+
+def _credentials_of(user: User) -> list[_Credential]:
+    """Every credential of a user, keys of sessions included."""
+
+    def shown(kind: str, name: str, id_: str, created_at: Timestamp) -> _Credential:
+        since = moment(msgspec.to_builtins(created_at))
+        return _Credential(id_, f"{kind} {printable(name)!r}, of {since}, id {id_}")
+
+    return [
+        *(shown(_kind_of(key), key.api_key_name, key.api_key_id, key.created_at) for key in user.api_keys),
+        *(
+            shown("passkey", each.authenticator_name, each.authenticator_id, each.created_at)
+            for each in user.authenticators
+        ),
+        *(
+            shown("OAuth provider", each.provider_name, each.provider_id, each.created_at)
+            for each in user.oauth_providers
+        ),
+    ]
+
+
+def _kind_of(key: ApiKey) -> str:
+    return "API key" if key.expiration_seconds is None else "expiring API key"
+
+
+def _user_text(user: User) -> str:
+    email = f", {printable(user.user_email)}" if user.user_email else ""
+    return f"{printable(user.user_name)!r} ({user.user_id}{email})"
+
+
+def _quorum_text(organization: Organization, root_quorum: RootQuorum) -> str:
+    users = organization.users
+    members = ", ".join(_user_text(users[id_]) if id_ in users else id_ for id_ in root_quorum.user_ids)
+    return f"{root_quorum.threshold} of {members}"
+
+
+@contextmanager
+def _written(
+    file: Path | None, pair: ApiKeyPair | None, organization_id: str, user_id: str, base_url: str
+) -> Iterator[None]:
+    """Write the new key before it is committed, so that it is never lost. The file is removed if the key is
+    certainly not on record."""
+    if file is None or pair is None:
+        yield
+        return
+    write_credentials(
+        file,
+        Credentials(
+            base_url=base_url,
+            organization_id=organization_id,
+            user_id=user_id,
+            api_public_key=pair.public_key,
+            api_private_key=pair.private_key,
+        ),
+    )
+    try:
+        yield
+    except DatabaseUnavailable:  # the database may have committed
+        print(f"{file} is kept: it has the new key, if the database has recorded it.")
+        raise
+    except (ServiceError, NotReady, ValueError):
+        file.unlink(missing_ok=True)
+        raise
