@@ -161,6 +161,10 @@ def quorum(
         yes,
     )
     organization = recovery.organization
+    if unknown := [id_ for id_ in member if id_ not in organization.users]:
+        raise Failure(f"--member {unknown[0]}: there is no such user in this organization")
+    if threshold > len(set(member)):
+        raise Failure(f"--threshold {threshold}: expected 1 to {len(set(member))}, the number of members")
     before = organization.profile.root_quorum
     after = RootQuorum(threshold, tuple(dict.fromkeys(member)))
     recovery.confirm(
@@ -243,7 +247,7 @@ class _Recovery:
         ids = tuple(each.id for each in held)
         match given:
             case None | [] if not self._yes:
-                if is_yes(f"Are all {len(held)} lost? Lost credentials are removed.", _COMMAND):
+                if is_yes("Is every credential of this user lost? Lost credentials are removed.", _COMMAND):
                     return ids
                 return tuple(each.id for each in held if is_yes(f"Is it lost: {each.text}?", _COMMAND))
             case None | []:
@@ -314,8 +318,7 @@ def _user_text(user: User) -> str:
 
 
 def _quorum_text(organization: Organization, root_quorum: RootQuorum) -> str:
-    users = organization.users
-    members = ", ".join(_user_text(users[id_]) if id_ in users else id_ for id_ in root_quorum.user_ids)
+    members = ", ".join(_user_text(organization.users[id_]) for id_ in root_quorum.user_ids)
     return f"{root_quorum.threshold} of {members}"
 
 

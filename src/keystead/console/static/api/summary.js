@@ -13,7 +13,7 @@ export function askedBy(activity) {
 
 /** The name of who asked. An activity without votes is one of the operator. @param {any} activity @returns {string} */
 export function askerName(activity) {
-  return activity.votes.length ? askedBy(activity)?.userName ?? "unknown" : "The operator of this server";
+  return activity.votes.length ? askedBy(activity)?.userName ?? "unknown" : "The operator";
 }
 
 /** @param {any} activity */

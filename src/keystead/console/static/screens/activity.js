@@ -5,7 +5,7 @@ import { Refused } from "../api/request.js";
 import { names } from "../api/directory.js";
 import { describe, descriptionOf, forgetDescription, headlineOf } from "../api/descriptions.js";
 import { markSeen } from "../api/seen.js";
-import { askedBy, askerName, credentialOf, intentOf } from "../api/summary.js";
+import { askedBy, credentialOf, intentOf } from "../api/summary.js";
 import { alikeWaiting } from "../api/waiting.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
@@ -42,7 +42,7 @@ function ActivityPage({ activity, names, reload }) {
   const created = msOf(activity.createdAt);
   return html`
     <${Heading} title=${withShortAddresses(headlineOf(activity))} crumbs=${html`<a href="#/activities">Activities</a>`}
-      note=${html`${asker ? html`<a href=${to(["users", asker.userId])}>${asker.userName}</a>` : askerName(activity)} asked <${Time} ms=${created} />`}>
+      note=${html`${asker ? html`<a href=${to(["users", asker.userId])}>${asker.userName}</a>` : "The operator of this server"} asked <${Time} ms=${created} />`}>
       <${Status} status=${activity.status} />
     <//>
     <${Alike} activity=${activity} />
