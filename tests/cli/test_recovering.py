@@ -254,7 +254,7 @@ REFUSALS: dict[tuple[str, ...], str] = {
         "--lost",
         "all",
     ): "there.json exists already and is not overwritten",
-    ("credential", "--lost", "all"): "give --credentials for a key that is made here, or --api-public-key",
+    ("credential", "--lost", "all"): "give --api-public-key, or --credentials for a key that is made here",
     ("credential", "--lost", "x", "--credentials", "new.json"): "--lost x: this user has no such credential: ",
     ("credential", "--lost", "all", "--api-public-key", "02ab"): "expected a compressed key",
     (

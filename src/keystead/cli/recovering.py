@@ -9,32 +9,36 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
 import typer
 
 from keystead.api.enums import ApiKeyCurve
-from keystead.api.errors import DatabaseUnavailable, ServiceError
 from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import ApiKey, Timestamp, User
 from keystead.cli.asking import Yes, confirm, is_yes
 from keystead.cli.chosen_installation import (
-    DatabaseUrlOption,
-    DataOption,
-    MasterKeyOption,
-    OtherMasterKeyOption,
+    ChosenData,
+    ChosenDatabaseUrl,
+    ChosenMasterKey,
+    ChosenOtherMasterKey,
     chosen_settings,
 )
-from keystead.cli.credentials import write_credentials
+from keystead.cli.credentials import (
+    BaseUrl,
+    NewCredentials,
+    PublicKeyOption,
+    check_is_new,
+    check_new_key,
+    kept_if_on_record,
+    write_credentials,
+)
 from keystead.cli.database_failure import database_failures
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
 from keystead.cli.texts import counted, moment, printable
 from keystead.client.credentials import Credentials
-from keystead.client.errors import UsageError
-from keystead.client.requests import check_base_url
 from keystead.operations.operator_recovery import RecoverOrganizationIntent, ReplacedRootCredential
 from keystead.operations.organization_settings import UpdateRootQuorumIntent
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
@@ -69,24 +73,17 @@ LostOption = Annotated[
         help=f"A lost credential, to be removed: its id, {ALL} or {NONE}. Repeatable. Without it, you are asked.",
     ),
 ]
-NewCredentials = Annotated[
-    Path | None, typer.Option(help="Where to write a new key: a new file, which only its owner can read.")
-]
-PublicKeyOption = Annotated[
-    str, typer.Option(help="The P-256 public key of a pair that was made elsewhere, compressed hex.")
-]
 KeyName = Annotated[str, typer.Option("--api-key-name", help="The name of the new API key.")]
-BaseUrl = Annotated[str, typer.Option(help="The address to write into the credentials.")]
 MemberOption = Annotated[list[str], typer.Option("--member", metavar="ID", help="A member. Repeatable.")]
 ThresholdOption = Annotated[int, typer.Option(min=1, help="How many members must approve.")]
 
 
 @app.command("credential")
 def credential(
-    database_url: DatabaseUrlOption = "",
-    master_key_file: MasterKeyOption = "",
-    other_master_key_file: OtherMasterKeyOption = "",
-    data: DataOption = None,
+    database_url: ChosenDatabaseUrl = "",
+    master_key_file: ChosenMasterKey = "",
+    other_master_key_file: ChosenOtherMasterKey = "",
+    data: ChosenData = None,
     organization_id: OrganizationOption = "",
     user_id: UserOption = "",
     lost: LostOption = None,
@@ -100,14 +97,8 @@ def credential(
 
     The member's MFA policies are removed too, because they may ask for what is lost. Servers may run meanwhile.
     """
-    if (credentials is None) == (not api_public_key):
-        raise typer.BadParameter("give --credentials for a key that is made here, or --api-public-key")
-    try:
-        check_base_url(base_url)
-    except UsageError as refused:
-        raise typer.BadParameter(str(refused).removeprefix("base_url: "), param_hint="--base-url") from None
-    if credentials is not None and credentials.exists():
-        raise Failure(f"{credentials} exists already and is not overwritten: give another file to --credentials")
+    check_new_key(credentials, api_public_key, base_url)
+    check_is_new(credentials)
     recovery = _Recovery(
         chosen_settings(
             database_url=database_url,
@@ -123,8 +114,9 @@ def credential(
     policies = counted(len(user.mfa_policies), "MFA policy", "MFA policies")
     removed = f"{counted(len(lost_ids), 'credential', 'credentials')} and {policies} of this user are removed"
     recovery.confirm(f"{_user_text(user)} gets a new API key. {removed}.")
-    pair = generate_api_key() if credentials is not None else None
+    pair = None if api_public_key else generate_api_key()
     public_key = api_public_key if pair is None else pair.public_key
+    written = None if pair is None else credentials
     intent = RecoverOrganizationIntent(
         replace_root_credential=ReplacedRootCredential(
             user_id=user.user_id,
@@ -132,20 +124,23 @@ def credential(
             lost_credential_ids=lost_ids,
         )
     )
-    with recovery.failures(), _written(credentials, pair, recovery.organization.id, user.user_id, base_url):
+    if pair is not None and written is not None:
+        # It is written before the key is committed, so that the key is never lost.
+        write_credentials(written, _credentials(base_url, recovery.organization.id, user.user_id, pair))
+    with recovery.failures(), kept_if_on_record(written):
         recovery.carry_out(intent)
-    if credentials is not None:
-        print(f"The new key is in {credentials}. Give the file to {_user_text(user)}, and delete it here.")
+    if written is not None:
+        print(f"The new key is in {written}. Give the file to {_user_text(user)}, and delete it here.")
 
 
 @app.command("quorum")
 def quorum(
     member: MemberOption,
     threshold: ThresholdOption,
-    database_url: DatabaseUrlOption = "",
-    master_key_file: MasterKeyOption = "",
-    other_master_key_file: OtherMasterKeyOption = "",
-    data: DataOption = None,
+    database_url: ChosenDatabaseUrl = "",
+    master_key_file: ChosenMasterKey = "",
+    other_master_key_file: ChosenOtherMasterKey = "",
+    data: ChosenData = None,
     organization_id: OrganizationOption = "",
     yes: Yes = False,
 ) -> None:
@@ -178,10 +173,10 @@ def quorum(
 
 @app.command("ip-allowlist")
 def ip_allowlist(
-    database_url: DatabaseUrlOption = "",
-    master_key_file: MasterKeyOption = "",
-    other_master_key_file: OtherMasterKeyOption = "",
-    data: DataOption = None,
+    database_url: ChosenDatabaseUrl = "",
+    master_key_file: ChosenMasterKey = "",
+    other_master_key_file: ChosenOtherMasterKey = "",
+    data: ChosenData = None,
     organization_id: OrganizationOption = "",
     yes: Yes = False,
 ) -> None:
@@ -245,21 +240,17 @@ class _Recovery:
         for each in held:
             print(f"              {each.text}")
         ids = tuple(each.id for each in held)
-        match given:
-            case None | [] if not self._yes:
-                if is_yes("Is every credential of this user lost? Lost credentials are removed.", _COMMAND):
-                    return ids
-                return tuple(each.id for each in held if is_yes(f"Is it lost: {each.text}?", _COMMAND))
-            case None | []:
-                raise Failure(f"say what is lost with --lost: {ALL}, {NONE}, or ids of {', '.join(ids)}")
-            case [word] if word == ALL:
+        if not given and self._yes:
+            raise Failure(f"say what is lost with --lost: {ALL}, {NONE}, or ids of {', '.join(ids)}")
+        if not given:
+            if is_yes("Is every credential of this user lost? Lost credentials are removed.", _COMMAND):
                 return ids
-            case [word] if word == NONE:
-                return ()
-            case _:
-                if unknown := [id_ for id_ in given if id_ not in ids]:
-                    raise Failure(f"--lost {unknown[0]}: this user has no such credential: {', '.join(ids)}")
-                return tuple(dict.fromkeys(given))
+            return tuple(each.id for each in held if is_yes(f"Is it lost: {each.text}?", _COMMAND))
+        if list(given) in ([ALL], [NONE]):
+            return ids if given[0] == ALL else ()
+        if unknown := [id_ for id_ in given if id_ not in ids]:
+            raise Failure(f"--lost {unknown[0]}: this user has no such credential: {', '.join(ids)}")
+        return tuple(dict.fromkeys(given))
 
     def confirm(self, consequence: str) -> None:
         """Show what will be changed, and ask twice. Raises Failure unless both answers are yes."""
@@ -270,7 +261,10 @@ class _Recovery:
 
     def carry_out(self, intent: RecoverOrganizationIntent) -> None:
         """Write it, and say so. Raises what `recover` raises."""
-        activity = asyncio.run(recover(self._settings, self.organization.id, intent))
+        try:
+            activity = asyncio.run(recover(self._settings, self.organization.id, intent))
+        except NotReady as refused:
+            raise Failure(str(refused)) from None
         print(f"\nDone: activity {activity.id}, {activity.type}. Servers use it from their next request on.")
 
     @contextmanager
@@ -283,17 +277,17 @@ class _Recovery:
             raise Failure(str(refused)) from None
 
 
-class _Credential(NamedTuple):
+class _HeldCredential(NamedTuple):
     id: str
     text: str
 
 
-def _credentials_of(user: User) -> list[_Credential]:
+def _credentials_of(user: User) -> list[_HeldCredential]:
     """Every credential of a user, keys of sessions included."""
 
-    def shown(kind: str, name: str, id_: str, created_at: Timestamp) -> _Credential:
+    def shown(kind: str, name: str, id_: str, created_at: Timestamp) -> _HeldCredential:
         since = moment(msgspec.to_builtins(created_at))
-        return _Credential(id_, f"{kind} {printable(name)!r}, of {since}, id {id_}")
+        return _HeldCredential(id_, f"{kind} {printable(name)!r}, of {since}, id {id_}")
 
     return [
         *(shown(_kind_of(key), key.api_key_name, key.api_key_id, key.created_at) for key in user.api_keys),
@@ -322,30 +316,11 @@ def _quorum_text(organization: Organization, root_quorum: RootQuorum) -> str:
     return f"{root_quorum.threshold} of {members}"
 
 
-@contextmanager
-def _written(
-    file: Path | None, pair: ApiKeyPair | None, organization_id: str, user_id: str, base_url: str
-) -> Iterator[None]:
-    """Write the new key before it is committed, so that it is never lost. The file is removed if the key is
-    certainly not on record."""
-    if file is None or pair is None:
-        yield
-        return
-    write_credentials(
-        file,
-        Credentials(
-            base_url=base_url,
-            organization_id=organization_id,
-            user_id=user_id,
-            api_public_key=pair.public_key,
-            api_private_key=pair.private_key,
-        ),
+def _credentials(base_url: str, organization_id: str, user_id: str, pair: ApiKeyPair) -> Credentials:
+    return Credentials(
+        base_url=base_url,
+        organization_id=organization_id,
+        user_id=user_id,
+        api_public_key=pair.public_key,
+        api_private_key=pair.private_key,
     )
-    try:
-        yield
-    except DatabaseUnavailable:  # the database may have committed
-        print(f"{file} is kept: it has the new key, if the database has recorded it.")
-        raise
-    except (ServiceError, NotReady, ValueError):
-        file.unlink(missing_ok=True)
-        raise

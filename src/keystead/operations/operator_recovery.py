@@ -71,20 +71,20 @@ async def recover_organization(
     """Replace a lost root credential, set a root quorum that can be reached, or lift the IP allow-list."""
     api_key_id = None
     changes: tuple[Change, ...]
-    match (intent.replace_root_credential, intent.set_root_quorum, intent.lift_ip_allowlist):
-        case (ReplacedRootCredential() as replaced, None, None):
-            user, changes = _with_new_key(execution, replaced)
-            api_key_id = user.api_keys[-1].api_key_id
-            lost = len(replaced.lost_credential_ids)
-            what = f"user {user.user_id} has a new API key {api_key_id}, and {lost} credentials are removed"
-        case (None, UpdateRootQuorumIntent() as quorum, None):
-            changes = (root_quorum_change(execution.organization, quorum, "parameters.setRootQuorum"),)
-            what = f"its root quorum is {quorum.threshold} of {', '.join(quorum.user_ids)}"
-        case (None, None, True):
-            changes = (_lifted_allowlist(execution.organization),)
-            what = "its IP allow-list is no longer enforced"
-        case _:
-            raise InvalidRequest("invalid request: field `parameters`: expected exactly one member")
+    replaced, quorum, lifts = intent.replace_root_credential, intent.set_root_quorum, intent.lift_ip_allowlist
+    if [replaced is not None, quorum is not None, bool(lifts)].count(True) != 1:
+        raise InvalidRequest("invalid request: field `parameters`: expected exactly one member")
+    if replaced is not None:
+        user, changes = _with_new_key(execution, replaced)
+        api_key_id = user.api_keys[-1].api_key_id
+        lost = len(replaced.lost_credential_ids)
+        what = f"user {user.user_id} has a new API key {api_key_id}, credentials removed: {lost}"
+    elif quorum is not None:
+        changes = (root_quorum_change(execution.organization, quorum, "parameters.setRootQuorum"),)
+        what = f"its root quorum is {quorum.threshold} of {', '.join(quorum.user_ids)}"
+    else:
+        changes = (_lifted_allowlist(execution.organization),)
+        what = "its IP allow-list is no longer enforced"
     line = f"the operator has changed an organization by keystead recover: {what}"
     return ExecutionOutput(
         result=RecoverOrganizationResult(api_key_id=api_key_id),
