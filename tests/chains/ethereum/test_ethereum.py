@@ -83,7 +83,7 @@ def test_the_contract_called() -> None:
 
 LEGACY = [b"", b"\x01", b"\x52\x08", TO, b"", b""]
 MARKET_1559 = [b"\x01", b"", b"\x01", b"\x02", b"\x52\x08", TO, b"", b"", []]
-BLOB = [*MARKET_1559, b"\x01", [b"\x01" + b"b" * 31]]
+BLOB: list[Any] = [*MARKET_1559, b"\x01", [b"\x01" + b"b" * 31]]
 EIP_2930 = [b"\x01", *LEGACY, []]
 AUTHORIZATION = [b"\x01", TO, b"", b"", b"\x01", b"\x01"]
 
@@ -163,7 +163,7 @@ REFUSED = [
 ]
 
 
-OF_EACH_TYPE = {
+OF_EACH_TYPE: dict[int, tuple[list[Any], int, int]] = {
     1: (EIP_2930, 0, 3),
     2: (MARKET_1559, 0, 4),
     3: (BLOB, 0, 4),
