@@ -289,7 +289,7 @@ class Compiler:
         if how in FORMS and isinstance(node.right, Literal):
             matches = literal_comparer(how, node.operator, node.right.value, node.at)
             return lambda context: matches(context, left_of(context))
-        compare = comparer(how, node.operator, node.at)
+        compare = comparer(how, node.operator, node.at, node.left, node.right)
         return lambda context: compare(context, left_of(context), right_of(context))
 
     def _how(self, node: Node, left: Type, right: Type, *, widens: bool) -> ComparisonKind:
@@ -311,8 +311,8 @@ class Compiler:
             literals = [item.value for item in among.items if isinstance(item, Literal)]
             if len(literals) == len(among.items):
                 return _among_literals(sought, sought_of, literals, FORMS[how], at)
-        item_node = Index(among.at, among, Literal(among.at, 0))
-        equal, read = comparer(how, "==", at), reader(item_node, item_type)
+        item_node = Index(among.at, among, among)  # stands for each item
+        equal, read = comparer(how, "==", at, sought, item_node), reader(item_node, item_type)
         sought_literals = (sought.value,) if isinstance(sought, Literal) else ()
         item_slot = free_slot(scope)
         sought_slot = item_slot + 1
