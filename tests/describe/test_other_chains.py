@@ -185,7 +185,7 @@ ERC20 = "a9059cbb" + "0" * 24 + "ab" * 20 + f"{5:064x}"
         (tron("AccountPermissionUpdate", actives=[]), f"Change who may sign for the account {OWN}", "", 1),
     ],
 )
-def test_tron(tx: dict[str, Any], headline: str, amount: str, cautions: int) -> None:
+def test_tron(tx: Any, headline: str, amount: str, cautions: int) -> None:
     found = describe_tron(tx)
     assert found.headline.startswith(headline)
     assert found.headline.endswith(", on Tron")

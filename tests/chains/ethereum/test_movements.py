@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import rlp
+from eth_hash.auto import keccak
 
 from keystead.api.enums import HashFunction, PayloadEncoding
 from keystead.chains.ethereum import movements as table
 from keystead.chains.ethereum.tempo import parse_tempo
-from keystead.chains.ethereum.transaction import BLOB_GAS, parse_ethereum
+from keystead.chains.ethereum.transaction import BLOB_GAS, parse_ethereum, view_ethereum
 from keystead.chains.movements import MovementKind
 from keystead.chains.payloads import read_payload
 from keystead.primitives.unreadable import Unreadable
@@ -92,8 +94,19 @@ def test_value() -> None:
 
 def test_the_creation_of_a_contract() -> None:
     created = changed(changed(MARKET_1559, 5, b""), 7, b"\x60\x01")
-    assert moved(typed(2, created)) == [("UNKNOWN", ANY, ME, ANY, ANY)]
-    assert moved(typed(2, changed(created, 6, b"\x03")))[0] == ("TRANSFER", "NATIVE", ME, ANY, 3)
+    address = "0x" + keccak(rlp.encode([bytes.fromhex(ME[2:]), b""]))[12:].hex()
+    assert moved(typed(2, created)) == [("UNKNOWN", address, ME, ANY, ANY)]
+    assert moved(typed(2, changed(created, 6, b"\x03")))[0] == ("TRANSFER", "NATIVE", ME, address, 3)
+    unsigned = typed(KIND, changed(PLAIN, 4, [[b"", b"\x05", b"\x60\x01"]]))
+    value, creation, _ = parse_tempo(unsigned, SIGNER).movements
+    assert shown(value) == ("TRANSFER", "NATIVE", ME, ANY, 5)
+    assert shown(creation) == ("UNKNOWN", ANY, ME, ANY, ANY)
+
+
+def test_the_creation_by_a_key_that_is_named_by_its_id() -> None:
+    created = changed(changed(MARKET_1559, 5, b""), 7, b"\x60\x01")
+    (creation, _) = view_ethereum(typed(2, created), "01a1ffce-c49a-7000-8000-000000000001").movements
+    assert isinstance(creation.asset, Unreadable)
 
 
 @pytest.mark.parametrize("chain_id", [0, 1])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from keystead.chains.addresses.text import base58check
+from keystead.chains.addresses.text import base58check as base58check
 from tests.chains.ethereum import movers as ethereum
-from tests.chains.tron.independent import write
+from tests.chains.tron.independent import write as write
 
 
 def of_ethereum(address: str) -> bytes:
