@@ -1,5 +1,5 @@
-"""The conditions that docs/policies.md recommends for transactions. Each is tried with every movement of its chain's
-table, alone and behind a payment that it allows: it allows what it says, and nothing else."""
+"""The conditions that docs/policies.md recommends for transactions. Each is tried with every movement of the table
+of its chain, alone and behind a payment that it allows: it allows what it says, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from btclib.script.script_pub_key import ScriptPubKey
 from btclib.tx.tx_out import TxOut
@@ -39,7 +40,11 @@ from tests.chains.tron import movers as tron
 from tests.support.policy_fixtures import allow, deny, request
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+CONSOLE = (
+    Path(__file__).parents[2] / "src" / "keystead" / "console" / "static" / "api" / "policy_examples.js"
+).read_text()
 BLOCK = re.compile(r"(?:^<!-- (deny) -->\n)?^```condition\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^<!-- file: \S+\.json -->\n```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHAIN = re.compile(r"\b(eth\.tx|eth\.eip_712|solana\.tx|tron\.tx|bitcoin\.tx|tempo\.tx)\.")
 
 
@@ -104,10 +109,23 @@ class Example:
         return self.most is None or (isinstance(amount, int) and amount <= self.most)
 
 
+def console_example() -> str:
+    """The condition that the console writes for an address and an amount."""
+    (written,) = re.findall(r"transfersTo = .*?`(.*)`;", CONSOLE)
+    return (
+        str(written).replace("${address}", "0x5FbDB2315678afecb367f032d93F642f64180aa3").replace("${wei}", "1000")
+    )
+
+
 def examples() -> Iterator[Example]:
+    yield Example("allow", console_example())
     for mark, condition in BLOCK.findall(PAGE):
         if CHAIN.search(condition):
             yield Example("deny" if mark else "allow", condition.strip())
+    for written in FILE.findall(PAGE):
+        for policy in msgspec.json.decode(written)["policies"]:
+            if CHAIN.search(policy["condition"]):
+                yield Example(policy["effect"].removeprefix("EFFECT_").lower(), policy["condition"])
 
 
 ALL = list(examples())
@@ -123,7 +141,7 @@ def test_what_the_page_has_examples_of() -> None:
         "bitcoin.tx",
         "tempo.tx",
     }
-    assert [example.chain for example in ALL if example.effect == "deny"] == ["eth.tx"] * 2
+    assert [example.chain for example in ALL if example.effect == "deny"] == ["eth.tx"] * 3
 
 
 def verdict(example: Example, keywords: Mapping[str, Any]) -> Verdict:
@@ -174,7 +192,10 @@ def of_ethereum(example: Example) -> Iterator[Tried]:
     blobs = changed(changed(blobs, 5, bytes.fromhex(example.to[2:])), 6, b"\x01")
     yield tried("a payment with dear blobs", typed(3, blobs), [("FEE",) * 5])
     elsewhere = changed(changed(MARKET_1559, 5, bytes.fromhex(example.to[2:])), 0, b"\x7f")
-    yield tried("a payment on another chain", typed(2, changed(elsewhere, 6, b"\x01")), [("UNKNOWN",) * 5])
+    names_chain = "chain_id" in example.condition
+    refused: list[Any] = [("UNKNOWN",) * 5]
+    unsigned = typed(2, changed(elsewhere, 6, b"\x01"))
+    yield tried("a payment on another chain", unsigned, refused if names_chain else paid)
     yield tried("a call of the own code", transaction(ethereum.ME, b"\x01\x02\x03\x04"), [("UNKNOWN",) * 5])
     for name, to, data, value, moves in calls(example):
         yield tried(name, transaction(to, data, value), moves)
