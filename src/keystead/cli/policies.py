@@ -40,7 +40,9 @@ from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound
 from keystead.client.leniency import convert_leniently
+from keystead.operations import CATALOGUE
 from keystead.organizations.kinds.profile import RootQuorum
+from keystead.pipeline.operation import alternatives
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
@@ -222,6 +224,7 @@ def _warnings(
         policies,
         known,
         ServerSettings(refuses_raw_payloads=organization.refuse_raw_payloads),
+        alternatives(CATALOGUE),
     )
     return [warning for step in steps for warning in step]
 

@@ -151,6 +151,7 @@ def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: Paylo
     accepts=(older("ACTIVITY_TYPE_SIGN_RAW_PAYLOAD", upgraded_payload),),
     load_context=load_payload,
     resources=payload_keywords,
+    also_does=("SIGN_RAW_PAYLOADS",),
 )
 async def sign_raw_payload(
     execution: ExecutionWith[PayloadsToSign], _: SignRawPayloadIntentV2
@@ -221,6 +222,7 @@ def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: Paylo
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
     load_context=load_payloads,
     resources=payloads_keywords,
+    also_does=("SIGN_RAW_PAYLOAD",),
 )
 async def sign_raw_payloads(
     execution: ExecutionWith[PayloadsToSign], _: SignRawPayloadsIntent

@@ -7,7 +7,7 @@ Here: the warnings of a set of policies. Not here: where they are shown (`operat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -33,17 +33,8 @@ DENY_RAW_PAYLOADS: Final = (
 MFA_CHARACTERS_MAX: Final = 200_000
 """The most characters of MFA conditions that are analyzed for all warnings of an organization: some 2 s of work."""
 
-_SAME_EFFECT: Final = (
-    RAW_PAYLOAD_KINDS,
-    ("CREATE_POLICY", "CREATE_POLICIES"),
-    ("DELETE_POLICY", "DELETE_POLICIES"),
-    ("CREATE_USERS", "CREATE_API_ONLY_USERS"),
-    ("UPDATE_USER", "UPDATE_USER_NAME"),
-    ("UPDATE_USER", "UPDATE_USER_EMAIL"),
-    ("UPDATE_USER", "UPDATE_USER_PHONE_NUMBER"),
-    ("EXPORT_WALLET", "EXPORT_WALLET_ACCOUNT"),
-)
-"""Pairs of kinds of activity with the same effect."""
+Alternatives = Mapping[str, Sequence[str]]
+"""For a kind of activity, the other kinds that can do the same (`pipeline.operation.alternatives`)."""
 
 
 class WarningCode(StrEnum):
@@ -95,6 +86,7 @@ def policy_warnings(
     policies: Sequence[Policy],
     known: KnownIds,
     settings: ServerSettings,
+    alternatives: Alternatives,
     of_policies: Collection[str] | None = None,
     mfa_policies: Iterable[Sequence[MfaPolicy]] = (),
 ) -> Iterator[list[PolicyWarning]]:
@@ -109,7 +101,7 @@ def policy_warnings(
     def warnings_of(analyzed: _Analyzed, further_denials: Sequence[_Analyzed]) -> Iterator[list[PolicyWarning]]:
         nonlocal denials
         warnings = list(_own_warnings(analyzed, known))
-        bypasses = list(_bypass_warnings(analyzed, settings))
+        bypasses = list(_bypass_warnings(analyzed, settings, alternatives))
         if bypasses and denials is None:
             denials = []
             for other in policies:
@@ -212,15 +204,17 @@ def _own_warnings(analyzed: _Analyzed, known: KnownIds) -> Iterator[PolicyWarnin
             )
 
 
-def _bypass_warnings(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[PolicyWarning, int]]:
+def _bypass_warnings(
+    analyzed: _Analyzed, settings: ServerSettings, alternatives: Alternatives
+) -> Iterator[tuple[PolicyWarning, int]]:
     """Warnings about ways to bypass a DENY policy, each with the shapes of activities that must be denied too."""
     policy, tree = analyzed.policy, analyzed.tree
     if policy.effect is not Effect.DENY or tree is None:
         return
     shapes, possible = ACTIVITY_SHAPES, ACTIVITY_SHAPES.all_shapes & ~analyzed.result.false
     kinds = shapes.known["activity.kind"]
-    for pair in _SAME_EFFECT:
-        for one, other in (pair, pair[::-1]):
+    for one, others in alternatives.items():
+        for other in others:
             if possible & kinds[one] and not possible & kinds[other]:
                 sentence = f"applies to {one} and not to {other}, which can do the same: name both kinds"
                 yield _warning(analyzed, WarningCode.OTHER_KIND, sentence), kinds[other]
