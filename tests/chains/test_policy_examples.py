@@ -176,9 +176,10 @@ def test_example(case: Case) -> None:
 
 
 def leaves(kind: Type, value: Any, path: str) -> Iterator[str]:
-    """The paths at which a readable value stands. Fails for a struct that lacks a field or has another one, and for
-    a value of another type."""
+    """The paths at which a value stands. Fails for a struct that lacks a field or has another one, and for a value
+    of another type."""
     if isinstance(value, Unreadable):
+        yield from paths(kind, path)
         return
     assert fits(kind)(value), path
     match kind:

@@ -20,10 +20,10 @@ TRON_TOKEN, TRON_TO = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TY1jfzP3s94oSzYECC8
 OWN, OTHER = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA"
 
 
-UNKNOWN = Unreadable("no interface of it is uploaded")
+ABSENT = Unreadable("it has none")
 
 
-def solana(*programs: str, moved: Any = (), parsed: Any = UNKNOWN, lookups: Any = ()) -> Any:
+def solana(*programs: str, moved: Any = (), parsed: Any = ABSENT, lookups: Any = ()) -> Any:
     instructions: list[Any] = [
         {"program_key": each, "instruction_data_hex": "0102", "parsed_instruction_data": parsed}
         for each in programs
@@ -55,7 +55,7 @@ ONE, TWO = moves("Bob", 1_500_000_000), moves("Cy", 1)
 SPL, PLAIN = moves("Bob", 25, "Mint", TOKEN), moves("Bob", 25, Unreadable("no mint"), TOKEN)
 RENT = moves("Bob", 2_039_280, contract=ACCOUNTS)
 CLOSED = moves("Bob", Unreadable("the whole balance"), contract=TOKEN)
-DECIDED_BY_CODE = moves(UNKNOWN, UNKNOWN, UNKNOWN, "Prog", "UNKNOWN")
+DECIDED_BY_CODE = moves(ABSENT, ABSENT, ABSENT, "Prog", "UNKNOWN")
 APPROVED, GIVEN = moves("Eve", 7, "Mint", TOKEN, "ALLOWANCE"), moves("Eve", 2**256 - 1, kind="AUTHORITY")
 RUN_TWO = "Run 2 instructions of the System program, program Prog, with 1 transfer"
 RUN_TOKEN = "Run 1 instruction of the Token program"
@@ -131,7 +131,7 @@ def bitcoin(*outputs: tuple[str | Unreadable, int], locktime: int = 0) -> Any:
         (bitcoin((OTHER, 50_000_000), (OWN, 7)), f"Send 0.5 BTC to {OTHER}", OTHER, "0.5 BTC"),
         (bitcoin((OTHER, 1), (TRON_TO, 2)), "Send 0.00000003 BTC to 2 addresses", "", "0.00000003 BTC"),
         (bitcoin((OWN, 7)), "Send coins back to the address itself", OWN, ""),
-        (bitcoin((UNKNOWN, 0)), "Send 0 BTC to the script 6a00", "the script 6a00", "0 BTC"),
+        (bitcoin((ABSENT, 0)), "Send 0 BTC to the script 6a00", "the script 6a00", "0 BTC"),
     ],
 )
 def test_bitcoin(tx: Any, headline: str, recipient: str, amount: str) -> None:
@@ -151,7 +151,7 @@ def test_bitcoin_of_a_test_network() -> None:
 
 
 def tron(kind: str, **members: Any) -> Any:
-    contract = dict.fromkeys(ContractFields.__annotations__, UNKNOWN) | members
+    contract = dict.fromkeys(ContractFields.__annotations__, ABSENT) | members
     contract |= {"type": f"{kind}Contract", "permission_id": 0, "owner_address": OWN}
     return {"contract": [contract], "fee_limit": 1_000_000}
 

@@ -167,7 +167,7 @@ def order(left: Typed, right: Typed, *, equality: bool, by_kind: bool = False) -
         return int(a != b)
     if type(a) is not type(b) or not isinstance(a, int) or (isinstance(a, bool) and not equality):
         raise Unknowable
-    return a - b
+    return int(a - b)
 
 
 def alike(items: list[Item]) -> list[Item]:
@@ -323,9 +323,9 @@ class Reader:
             except Unknowable as unknown:
                 values.append(unknown)
         left, right = values
-        for each, literal in ((left, node.right), (right, node.left)):
-            if isinstance(each, Unknowable) and node.operator in ("==", "!=") and isinstance(literal, Literal):
-                if each.literal is not None and each.literal == literal.value:
+        for side, literal in ((left, node.right), (right, node.left)):
+            if isinstance(side, Unknowable) and node.operator in ("==", "!=") and isinstance(literal, Literal):
+                if side.literal is not None and side.literal == literal.value:
                     return node.operator == "=="
                 raise Unknowable
         if isinstance(left, Unknowable) or isinstance(right, Unknowable):

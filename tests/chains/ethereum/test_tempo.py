@@ -12,6 +12,7 @@ from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.tempo import parse_tempo
 from keystead.keys.signatures import sign
+from keystead.primitives.unreadable import Unreadable
 from tests.chains.ethereum.test_ethereum import changed, mutated, typed
 from tests.chains.signing_vectors import SIGNING, account, party
 from tests.support import independent_ethereum
@@ -42,7 +43,26 @@ def test_facts() -> None:
     vector = VECTORS["tempo-two-calls-fee-token"]
     found = parse_tempo(bytes.fromhex(vector["unsignedTransaction"]), SIGNER).describe({}).keywords["tempo"]["tx"]
     assert as_documented(found["valid_after"]) == 0
-    assert [moved["kind"] for moved in found.pop("movements")] == ["UNKNOWN", "TRANSFER"]
+    assert found.pop("movements") == [
+        {
+            "kind": "UNKNOWN",
+            "name": "0x01",
+            "contract": "0x" + TO.hex(),
+            "asset": "0x" + TO.hex(),
+            "from": ADDRESS.lower(),
+            "to": Unreadable("the code of the contract decides"),
+            "amount": Unreadable("the code of the contract decides"),
+        },
+        {
+            "kind": "TRANSFER",
+            "name": "value",
+            "contract": "",
+            "asset": "NATIVE",
+            "from": ADDRESS.lower(),
+            "to": "0x20c0000000000000000000000000000000000000",
+            "amount": 5,
+        },
+    ]
     assert readable(found) == {
         "chain_id": 42431,
         "nonce": 2,
