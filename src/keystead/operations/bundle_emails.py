@@ -61,7 +61,8 @@ class BundleRequest(Protocol):
 
 class EmailedBundle(msgspec.Struct, frozen=True):
     """The result of `emailed_bundle`. `change`: the user with the new key. `api_key_id`: the id of that key.
-    `rows`: the message, and those that count it. `begun_by`: the id of the user's e-mail address as a credential."""
+    `rows`: the message, and those that count it. `begun_by`: the id of the user's e-mail address as a
+    credential."""
 
     user_id: str
     api_key_id: str

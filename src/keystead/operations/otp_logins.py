@@ -207,7 +207,7 @@ async def otp_auth(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
-        begun_by=contact_record_id(user, contact_credential_type(code.otp_type)),
+        begun_by=contact_record_id(user, contact_credential_type(attempt.code.otp_type)),
         attachments=used_code_rows(execution, attempt),
     )
 
