@@ -17,6 +17,7 @@ from keystead.api.rendering import encode
 from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
 from keystead.organizations.change_sizes import ChangeSizes
+from keystead.organizations.credential_registrations import registration_changes
 from keystead.organizations.limits import Limits
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import (
@@ -67,6 +68,7 @@ async def changes_of(
     version = Version(organization.version.number + 1, evaluation_id)
     if any(isinstance(attachment, RemovedOrganizationContents) for attachment in attachments):
         return _deletion(organization, output.changes, attachments, version)
+    changes = (*output.changes, *registration_changes(organization, output.changes, output.begun_by))
 
     sizes, changing = ChangeSizes(organization, limits), ChangingOrganization(organization)
     added, removed = _attachment_lookups(attachments)
@@ -77,13 +79,11 @@ async def changes_of(
         changing.change(change)
         _add_record_lookups(organization, change, lookups_before)
 
-    await share.each(organization.id, check_and_apply, output.changes)
+    await share.each(organization.id, check_and_apply, changes)
     after = changing.organization(version)
     sizes.check_growth(after)
-    await share.each(
-        organization.id, lambda change: _add_record_lookups(after, change, lookups_after), output.changes
-    )
-    rows = len(output.changes) + len(lookups_before ^ lookups_after)
+    await share.each(organization.id, lambda change: _add_record_lookups(after, change, lookups_after), changes)
+    rows = len(changes) + len(lookups_before ^ lookups_after)
     if rows > ROWS_MAX:
         raise LimitReached(
             f"the activity changes {rows} records, credentials, contacts and names, and one activity may change "
@@ -91,7 +91,7 @@ async def changes_of(
         )
     return Changes(
         after=after,
-        records=output.changes,
+        records=changes,
         attachments=attachments,
         lookups_added=frozenset(lookups_after - lookups_before),
         lookups_removed=frozenset(lookups_before - lookups_after),

@@ -7,7 +7,6 @@ module: bootstrap, the rotation of the master key, and the server's own rows, su
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,18 +16,11 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.decide import decide, existing_activity
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.organization_writer import Decided, OrganizationWriter, OrganizationWriters
+from keystead.pipeline.organization_writer import ATTEMPTS, Decided, OrganizationWriter, OrganizationWriters
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Commit, CommitResult
 from keystead.pipeline.submission import Submission, check_liveness
 from keystead.primitives.share import pause
-
-ATTEMPTS: Final = 10
-"""How many times one request is decided on before its caller is told to send it again.
-
-After a conflict of a batch, the next batches are decided under the organization's lock. They can still be in
-conflict: if the parent that authorized a request changes, and on SQLite, where the lock is advisory. An attempt
-that did not queue does not lead to the lock: the next attempt queues."""
 
 
 class Lifecycle:

@@ -19,10 +19,17 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from keystead.api.errors import ServiceError, Unavailable
+from keystead.api.errors import Conflict, ServiceError, Unavailable
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import LOCK_S, Commit, CommitResult, Store, results_of
+
+ATTEMPTS: Final = 10
+"""How many times one request is decided on before its caller is told to send it again.
+
+After a conflict of a batch, the next batches are decided under the organization's lock. They can still be in
+conflict: if the parent that authorized a request changes, and on SQLite, where the lock is advisory. An attempt
+that did not queue does not lead to the lock: the next attempt queues."""
 
 WAITING_MAX: Final = 1_000
 """The most decisions of an organization that wait for its writer. More requests are refused at once."""
@@ -309,3 +316,14 @@ class OrganizationWriters:
             writer = OrganizationWriter(self._store, organization_id, self._contended_until_s)
             self._writers[organization_id] = writer
         return writer
+
+
+async def commit_alone(store: Store, organization_id: str, decide: Decide) -> Decided:
+    """Decide on the newest version of an organization, which servers may change at the same time, and commit. For
+    commands. Raises what `decide` raises, the error of the store, and Conflict after ATTEMPTS."""
+    writer = OrganizationWriter(store, organization_id, {})
+    for _ in range(ATTEMPTS):
+        decided, result = await writer.decided(decide)
+        if result is CommitResult.COMMITTED:
+            return decided
+    raise Conflict(f"organization {organization_id} changed {ATTEMPTS} times meanwhile; run this command again")

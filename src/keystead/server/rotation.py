@@ -17,16 +17,17 @@ that has only the new key refuses to start.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
-from keystead.api.errors import ServiceError
+from keystead.api.errors import Conflict
 from keystead.api.rendering import encode
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Changes, Commit, CommitResult, LockedOrganization, Page
+from keystead.pipeline.organization_writer import commit_alone
+from keystead.pipeline.store import Changes, Commit, Page
 from keystead.server.installation_dates import record_master_key
 from keystead.server.processes import GONE_AFTER_MS, serving_processes
 from keystead.signer.installation_keys import INSTALLATION_KEYS, MADE_AT_START, MASTER_KEY_CHECK, PROOF_KEY
@@ -37,12 +38,15 @@ from keystead.storage.base import DatabaseStore
 _PAGE = 500
 _AT_ONCE: Final = 32
 _PASSES_MAX: Final = 5
-_ATTEMPTS: Final = 10
 _SHOWN_MAX: Final = 5
 
 
 class RotationRefused(Exception):
     """The rotation is not complete. The message is one line for the operator."""
+
+
+class _AlreadyReplacedError(Exception):
+    """The data key is sealed under the new master key already."""
 
 
 class Progress(msgspec.Struct):
@@ -156,36 +160,23 @@ class _Rotation:
 
         After a conflict the organization is locked, because servers may change it all the time.
         """
+
+        async def decide(organization: Organization | None, _: Sequence[Commit]) -> Commit:
+            assert organization is not None, organization_id
+            if self._resealer.is_current(organization.data_key.sealed):
+                raise _AlreadyReplacedError
+            return self._commit_of(organization)
+
         try:
-            if await self._replace_newest(await self._store.organization(organization_id)):
-                return ""
-            for _ in range(_ATTEMPTS - 1):
-                async with self._store.locked(organization_id) as locked:
-                    if await self._replace_newest(locked.organization, locked):
-                        return ""
+            await commit_alone(self._store, organization_id, decide)
+        except _AlreadyReplacedError:
+            return ""
         except SealBroken as broken:
             return str(broken)
-        raise RotationRefused(
-            f"organization {organization_id} changed {_ATTEMPTS} times during the rotation; run this command again"
-        )
-
-    async def _replace_newest(
-        self, organization: Organization | None, locked: LockedOrganization | None = None
-    ) -> bool:
-        """Replace the data key in this version of the organization. False after a conflict. Raises SealBroken."""
-        assert organization is not None
-        if self._resealer.is_current(organization.data_key.sealed):
-            return True
-        commit = self._commit_of(organization)
-        if locked is None:
-            result: CommitResult | ServiceError = await self._store.commit(commit)
-        else:
-            (result,) = await locked.write([commit])
-        if isinstance(result, ServiceError):
-            raise result
-        is_committed = result is CommitResult.COMMITTED
-        self.progress.resealed += is_committed
-        return is_committed
+        except Conflict as refused:
+            raise RotationRefused(refused.message) from None
+        self.progress.resealed += 1
+        return ""
 
     def _commit_of(self, organization: Organization) -> Commit:
         """The commit that replaces the data key. Raises SealBroken if neither master key opens it."""

@@ -91,9 +91,10 @@ def rows_of_new_organization(
 
 
 def add_attached_row(organization_id: str, attached: AttachedRow, rows: Rows) -> None:
-    """Add a row of this organization: a new row, or one that replaces its previous revision."""
+    """Add a row: a new row, or one that replaces its previous revision. It belongs to this organization, unless it
+    names another one."""
     table = table_of(attached.table)
-    row = (organization_id, *attached.row())
+    row = (attached.owner_id or organization_id, *attached.row())
     if isinstance(attached, VersionedRow) and attached.revision > 1:
         columns = list(zip(table.names, row, strict=True))
         key, values = columns[: table.key_length], columns[table.key_length :]
