@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.records import MfaPolicy, Timestamp, User
-from keystead.pipeline.mfa import enforced_policies
-from keystead.pipeline.mfa_conditions import STEPS_MAX, MfaConditions
+from keystead.pipeline.mfa import STEPS_MAX, MfaConditions, enforced_policies
 from keystead.pipeline.policy_set_cache import MFA_CHARACTERS_MAX, evaluated_conditions
 from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.expression import CompiledExpression, Expression, compile_stored

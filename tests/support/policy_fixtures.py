@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.authorize import may_vote
+from keystead.policies.authorize import Authorizer
 from keystead.policies.evaluation_context import EvaluationContext, Value
 from keystead.policies.expression import Expression, ExpressionSource, compile_stored
 from keystead.policies.namespaces import Clause
@@ -118,7 +118,8 @@ def value_of(text: str, values: Mapping[str, Any]) -> Value:
 
 def voters(asked: tuple[AuthorizationRequest, PolicySet]) -> set[str]:
     """Every user who may vote on the activity."""
-    return {user_id for user_id in asked[0].users if may_vote(*asked, user_id)}
+    authorizer = Authorizer(*asked)
+    return {user_id for user_id in asked[0].users if authorizer.may_vote(user_id)}
 
 
 def numbered(policies: Sequence[Policy]) -> PolicySet:

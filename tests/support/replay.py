@@ -14,9 +14,9 @@ from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.case import Case
 from keystead.pipeline.changes import changes_of
 from keystead.pipeline.context import ContextSource, SigningCache, TransactionSettings
+from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment, PipelineSettings
 from keystead.pipeline.execute import execution_of
 from keystead.pipeline.execution import Output
@@ -64,7 +64,9 @@ async def _executed(
     ids.next = first_id
     asked = version.upgrade(intent)
     cache = SigningCache.of_bytes(1_000_000)
-    case = Case(
+    basis = DecisionBasis(
+        organization=organization,
+        authority=organization,
         operation=operation,
         version=version,
         intent=asked,
@@ -99,7 +101,7 @@ async def _executed(
         policy_sets=PolicySetCache(),
         settings=PipelineSettings(limits=limits, liveness=Liveness()),
     )
-    execution = execution_of(case, organization, environment)
+    execution = execution_of(basis, environment)
     executed = operation.execute(execution, asked)
     output = await executed if inspect.isawaitable(executed) else executed
     assert isinstance(output, Output)

@@ -113,12 +113,9 @@ async def _describe(reading: Reading, activity: RecordedActivity) -> DescribedAc
 async def _missing_approvals(reading: Reading, activity: RecordedActivity) -> tuple[MissingApprovals, ...]:
     if activity.status is not ActivityStatus.CONSENSUS_NEEDED:
         return ()
-    case = await reading.open_activities.case_of(activity, reading.organization)
-    organization, environment = reading.organization, reading.environment
-    return await environment.share.run(
-        organization.id,
-        Work.DECISION,
-        lambda: missing_approvals(case, organization, environment.settings.authorization),
+    basis = await reading.open_activities.basis_of(activity, reading.organization)
+    return await reading.environment.share.run(
+        reading.organization.id, Work.DECISION, lambda: missing_approvals(basis)
     )
 
 

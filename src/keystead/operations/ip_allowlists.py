@@ -21,8 +21,8 @@ from keystead.organizations.ip_allowlists import RULES_MAX, networks_of_rules, r
 from keystead.organizations.kinds.ip_allowlists import IP_ALLOWLISTS, IpAllowlist, IpAllowlists
 from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.organization import Change, Organization, Put, Remove, apply
+from keystead.pipeline.decision_basis import operation_of
 from keystead.pipeline.execution import Execution, Output
-from keystead.pipeline.load_context import operation_of
 from keystead.pipeline.submission import recorded_request
 
 PublicKeyText = Annotated[str, Meta(max_length=200)]

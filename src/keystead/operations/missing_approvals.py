@@ -13,8 +13,8 @@ from keystead.api.records import Wire
 from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.organization import Organization
-from keystead.pipeline.authorization import AuthorizationSettings, authorization_request
-from keystead.pipeline.case import Case
+from keystead.pipeline.authorization import authorization_request
+from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
@@ -39,17 +39,15 @@ class MissingApprovals(Wire, frozen=True):
     count: int | None = None
 
 
-def missing_approvals(
-    case: Case, organization: Organization, settings: AuthorizationSettings
-) -> tuple[MissingApprovals, ...]:
+def missing_approvals(basis: DecisionBasis) -> tuple[MissingApprovals, ...]:
     """The ways that are left: at most WAYS_MAX policies in order of creation, then the root quorum.
 
     The search for the users whom policies count has a limit in steps. Beyond it, users and policies are left out.
     """
-    request = authorization_request(case, organization, settings)
+    request, organization = authorization_request(basis), basis.authority
     approving = {approval.user_id for approval in request.approvals}
-    is_root_only = activity_kind(case.version.activity_type) in ROOT_ONLY
-    by_policies = [] if is_root_only else _by_policies(request, case.policies.policy_set, organization, approving)
+    is_root_only = activity_kind(basis.version.activity_type) in ROOT_ONLY
+    by_policies = [] if is_root_only else _by_policies(request, basis.policies.policy_set, organization, approving)
     return (*by_policies, *_by_root_quorum(organization.profile.root_quorum, approving))
 
 

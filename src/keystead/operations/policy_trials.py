@@ -137,11 +137,10 @@ async def authorization_request_for(
 
     `policies`: the policies that decide, in place of the organization's.
     """
-    case = await reading.open_activities.case_of(activity, reading.organization)
+    basis = await reading.open_activities.basis_of(activity, reading.organization)
     if policies is not None:
-        case = replace(case, policies=replace(case.policies, policy_set=policies))
-    settings = reading.environment.settings.authorization
-    request = authorization_request(case, reading.organization, settings)
+        basis = replace(basis, policies=replace(basis.policies, policy_set=policies))
+    request = authorization_request(basis)
     return replace(request, now_ms=activity.updated_at_ms) if activity.status in FINAL_STATUSES else request
 
 

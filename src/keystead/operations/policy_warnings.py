@@ -68,7 +68,7 @@ async def warnings_of(
     steps = policy_warnings(
         policies if unsaved is None else [*policies, unsaved],
         _known(organization),
-        ServerSettings(refuses_raw_payloads=settings.authorization.refuse_raw_payloads),
+        ServerSettings(refuses_raw_payloads=settings.refuse_raw_payloads),
         alternatives(environment.catalogue),
         policy_ids,
         [user.mfa_policies for user in organization.users.values() if user.mfa_policies],

@@ -19,7 +19,7 @@ from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, query, vote
 from keystead.pipeline.execution import Execution, Output
-from keystead.pipeline.mfa_statuses import MfaStatuses
+from keystead.pipeline.mfa import MfaStatuses
 from keystead.primitives.share import Work
 
 Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -94,8 +94,8 @@ async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetM
     organization = reading.organization
     voted_on = await activity_named(reading, request.activity_id)
     user_ids = () if request.user_id is None else (request.user_id,)
-    case = await reading.open_activities.case_of(voted_on, organization, user_ids)
-    statuses = MfaStatuses(case, organization, user_ids)
+    basis = await reading.open_activities.basis_of(voted_on, organization, user_ids)
+    statuses = MfaStatuses(basis, user_ids)
     user_id = request.user_id
     found = await reading.environment.share.run(
         organization.id, Work.DECISION, statuses.of_voters if user_id is None else partial(statuses.of, user_id)

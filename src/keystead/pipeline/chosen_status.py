@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Status
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.basis import Basis
-from keystead.pipeline.case import Case
+from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import execute
 from keystead.pipeline.parent_users import check_chosen_waits_for_nobody, check_no_mfa_is_avoided
@@ -25,8 +24,7 @@ from keystead.pipeline.store import Commit
 async def commit_in_chosen_status(
     chosen: ActivityStatus,
     activity: RecordedActivity,
-    case: Case,
-    basis: Basis,
+    basis: DecisionBasis,
     evaluation: Evaluation,
     environment: Environment,
 ) -> Commit:
@@ -36,12 +34,12 @@ async def commit_in_chosen_status(
     Raises ServiceError if the execution is refused, and for what a user of the parent may not do.
     """
     if basis.authorized_by is not None:
-        check_chosen_waits_for_nobody(chosen, case)
+        check_chosen_waits_for_nobody(chosen, basis)
     if chosen is ActivityStatus.COMPLETED:
         check = None
         if basis.authorized_by is not None:
-            check = partial(check_no_mfa_is_avoided, case, basis, environment)
-        return await execute(activity, case, basis, evaluation, environment, new_votes=activity.votes, check=check)
+            check = partial(check_no_mfa_is_avoided, basis, environment)
+        return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
     failure = None
     if chosen is ActivityStatus.FAILED:
         failure = Status(code=13, message="a developer chose that this activity fails")

@@ -13,10 +13,9 @@ from keystead.organizations.ip_allowlists import check_source
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown_key_error
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.basis import Basis
+from keystead.pipeline.decision_basis import basis_of_submission, operation_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutput
-from keystead.pipeline.load_context import operation_of
 from keystead.pipeline.organization_writer import Decided, MustBeFirst
 from keystead.pipeline.store import Commit, Store
 from keystead.pipeline.submission import Submission
@@ -49,47 +48,34 @@ async def decide(
         operation = operation_of(voted_on, environment)
     if operation.context_is_own and unwritten:
         raise MustBeFirst
-    basis = await _basis(submission, organization, voted_on, computed, environment)
-    caller = _caller_in(basis.authority, submission, basis.now_ms)
+    now_ms, existing = environment.clock.now_ms(), _existing(organization, submission)
     decided: Decided
     if voted_on is None:
+        authority = await _authority(submission, existing, environment)
+        caller = _caller_in(authority, submission, now_ms)
+        basis = await basis_of_submission(submission, caller, existing, authority, environment, now_ms, computed)
         decided = await decide_submission(submission, caller, basis, environment)
     else:
-        decided = await decide_vote(voted_on, submission, caller, basis, environment)
+        # The clocks of two servers differ. No vote may be older than the activity's last change.
+        now_ms = max(now_ms, voted_on.updated_at_ms)
+        caller = _caller_in(existing, submission, now_ms)
+        decided = await decide_vote(voted_on, submission, caller, existing, environment, now_ms)
     if isinstance(decided, RecordedActivity):
         return decided
     if decided.activity is None:
         # It is refused, and the reason may be what the same bytes did before.
         known = await existing_activity(submission, store)
         return decided if known is None else known
-    parent_id = basis.organization.profile.parent_id
+    parent_id = existing.profile.parent_id
     parent = None if parent_id is None else await store.organization(parent_id)
-    return with_event(decided, decided.activity, voted_on, (basis.organization, parent), environment, basis.now_ms)
+    return with_event(decided, decided.activity, voted_on, (existing, parent), environment, now_ms)
 
 
-async def _basis(
-    submission: Submission,
-    organization: Organization | None,
-    voted_on: RecordedActivity | None,
-    computed: ComputedOutput | None,
-    environment: Environment,
-) -> Basis:
-    now_ms = environment.clock.now_ms()
-    if voted_on is not None:
-        # The clocks of two servers differ. No vote may be older than the activity's last change.
-        now_ms = max(now_ms, voted_on.updated_at_ms)
-    existing = authority = _existing(organization, submission)
-    is_by_parent = submission.caller.organization_id != submission.organization_id
-    if is_by_parent:
-        parent = await environment.store.organization(submission.caller.organization_id)
-        authority = _existing(parent, submission)
-    return Basis(
-        organization=existing,
-        authority=authority,
-        authorized_by=(authority.id, authority.version) if is_by_parent else None,
-        now_ms=now_ms,
-        computed=computed,
-    )
+async def _authority(submission: Submission, organization: Organization, environment: Environment) -> Organization:
+    """The organization whose policies decide: the caller's, which may be the parent."""
+    if submission.caller.organization_id == organization.id:
+        return organization
+    return _existing(await environment.store.organization(submission.caller.organization_id), submission)
 
 
 def _existing(organization: Organization | None, submission: Submission) -> Organization:

@@ -11,7 +11,6 @@ from keystead.api.enums import ActivityStatus
 from keystead.organizations.limits import Limits
 from keystead.organizations.outgoing_messages import MessageSettings
 from keystead.organizations.webhooks import WebhookSettings
-from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionSettings
 from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import OAuth2, ServerClock
@@ -22,14 +21,15 @@ from keystead.primitives.share import Share
 
 
 class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator's settings for the pipeline. `approvals_last_ms`: how long an approval counts, in
-    milliseconds."""
+    """The operator's settings for the pipeline. `approvals_last_ms`: how long an approval counts, in milliseconds.
+    `refuse_raw_payloads`: raw payloads are refused if a policy of the organization reads transactions, and MFA
+    policies that read transactions apply to them."""
 
     limits: Limits
     liveness: Liveness
     transactions: TransactionSettings = TransactionSettings()
     approvals_last_ms: int = 24 * 3_600_000
-    authorization: AuthorizationSettings = AuthorizationSettings()
+    refuse_raw_payloads: bool = False
     messages: MessageSettings = MessageSettings()
     webhooks: WebhookSettings = WebhookSettings()
 

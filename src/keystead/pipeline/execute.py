@@ -12,15 +12,13 @@ from functools import partial
 from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus
-from keystead.api.errors import NotImplementedHere, ServiceError
+from keystead.api.errors import ServiceError
 from keystead.api.records import Evaluation, Status, Vote, Wire
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.app_proofs import app_proof_payloads
-from keystead.pipeline.basis import Basis
-from keystead.pipeline.case import Case
 from keystead.pipeline.changes import changes_of, new_organization_of, result_of, versioned_rows
+from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import (
     ComputedOutput,
@@ -39,8 +37,7 @@ CheckOutput = Callable[[Output[Wire]], Awaitable[None]]
 
 async def execute(
     activity: RecordedActivity,
-    case: Case,
-    basis: Basis,
+    basis: DecisionBasis,
     evaluation: Evaluation,
     environment: Environment,
     *,
@@ -55,20 +52,20 @@ async def execute(
     is_new, changes = activity.status is ActivityStatus.CREATED, None
     output: Output[Wire] | RefusalWithRows
     try:
-        output = await _output(case, basis, environment)
+        output = await _output(basis, environment)
         if isinstance(output, Output):
             if check is not None:
                 await check(output)
             settings, share = environment.settings, environment.share
             changes = await changes_of(basis.organization, output, evaluation.id, settings.limits, share)
     except ServiceError as refused:
-        if is_new or is_temporary(refused):
+        if is_new or refused.is_temporary:
             raise
         output = RefusalWithRows(error=refused, rows=())
     if isinstance(output, Output):
-        assert changes is None or case.operation.changes_organization, case.operation.name
+        assert changes is None or basis.operation.changes_organization, basis.operation.name
         commit = commit_of(activity, Event.EXECUTED, basis, evaluation, new_votes=new_votes)
-        return await _with_output(commit, output, changes, case, basis, environment)
+        return await _with_output(commit, output, changes, basis, environment)
     if is_new:
         return commit_of_refusal(output.error, activity, basis, evaluation, rows=output.rows)
     failure = Status(code=output.error.grpc_code, message=output.error.message)
@@ -76,15 +73,15 @@ async def execute(
     return replace(commit_of(failed, Event.FAILED, basis, evaluation, new_votes=new_votes), rows=output.rows)
 
 
-async def _output(case: Case, basis: Basis, environment: Environment) -> Output[Wire] | RefusalWithRows:
+async def _output(basis: DecisionBasis, environment: Environment) -> Output[Wire] | RefusalWithRows:
     """The output of the operation's function, or of an earlier attempt if that was computed from an equal
     context."""
-    if case.missing is not None:
-        raise case.missing
+    if basis.missing is not None:
+        raise basis.missing
     computed = basis.computed
-    if computed is not None and computed.context == case.context:
+    if computed is not None and computed.context == basis.context:
         return computed.output
-    output = case.operation.execute(execution_of(case, basis.organization, environment), case.intent)
+    output = basis.operation.execute(execution_of(basis, environment), basis.intent)
     return output if isinstance(output, Output | RefusalWithRows) else await output
 
 
@@ -92,22 +89,21 @@ async def _with_output(
     commit: Commit,
     output: Output[Wire],
     changes: Changes | None,
-    case: Case,
-    basis: Basis,
+    basis: DecisionBasis,
     environment: Environment,
 ) -> Commit:
     """The commit of an executed activity with everything that the execution asks for."""
     activity = commit.activity
     assert activity is not None
     recorded = output.result if output.recorded_result is None else output.recorded_result
-    activity = replace(activity, result=result_of(case.version, recorded))
+    activity = replace(activity, result=result_of(basis.version, recorded))
     may_want_proofs = b'"generateAppProofs"' in activity.request  # cheaper than decoding every request
     if may_want_proofs and recorded_envelope(activity.request).generate_app_proofs:
-        payloads = app_proof_payloads(activity, basis.organization, output.derived, case.now_ms)
+        payloads = app_proof_payloads(activity, basis.organization, output.derived, basis.now_ms)
         activity = replace(activity, app_proofs=await environment.signer.sign_app_proofs(payloads))
     answer = None
     if output.recorded_result is not None:
-        answer = replace(activity, result=result_of(case.version, output.result))
+        answer = replace(activity, result=result_of(basis.version, output.result))
     return replace(
         commit,
         activity=activity,
@@ -115,14 +111,14 @@ async def _with_output(
         new_organization=new_organization_of(output),
         rows=versioned_rows(output.attachments),
         answer=answer,
-        computed=_reusable(output, case),
+        computed=_reusable(output, basis),
     )
 
 
 def commit_of(
     activity: RecordedActivity,
     event: Event,
-    basis: Basis,
+    basis: DecisionBasis,
     evaluation: Evaluation,
     *,
     new_votes: tuple[Vote, ...],
@@ -141,7 +137,7 @@ def commit_of(
 def commit_of_refusal(
     refusal: ServiceError,
     activity: RecordedActivity,
-    basis: Basis,
+    basis: DecisionBasis,
     evaluation: Evaluation,
     rows: tuple[VersionedRow, ...] = (),
 ) -> Commit:
@@ -157,31 +153,31 @@ def commit_of_refusal(
     )
 
 
-def _reusable(output: Output[Wire], case: Case) -> ComputedOutput | None:
+def _reusable(output: Output[Wire], basis: DecisionBasis) -> ComputedOutput | None:
     """What a later attempt may commit without executing again: the output of an operation that depends only on its
     parameters and its context, such as a signature. A new organization also depends on its parent."""
     if output.new_organization is not None:
         return None
-    if case.operation.load_context is None or case.operation.changes_organization:
+    if basis.operation.load_context is None or basis.operation.changes_organization:
         return None
-    return ComputedOutput(case.context, output)
+    return ComputedOutput(basis.context, output)
 
 
-def execution_of(case: Case, organization: Organization, environment: Environment) -> Execution:
+def execution_of(basis: DecisionBasis, environment: Environment) -> Execution:
     """The argument of the operation's function, with the loaded context if the operation loads one."""
     kind: Callable[..., Execution] = Execution
-    if case.operation.asks_provider:
-        kind = partial(ExecutionWithOAuth2, context=case.context, oauth2=environment.oauth2)
-    elif case.operation.load_context is not None:
-        kind = partial(ExecutionWith, context=case.context)
+    if basis.operation.asks_provider:
+        kind = partial(ExecutionWithOAuth2, context=basis.context, oauth2=environment.oauth2)
+    elif basis.operation.load_context is not None:
+        kind = partial(ExecutionWith, context=basis.context)
     return kind(
-        organization=organization,
-        submitter_id=case.submitter_id,
-        stamped_with=case.submission.record_id,
-        origin=case.submission.origin,
-        session_profile_id=case.submission.session_profile_id,
-        identities=case.submission.identities,
-        now_ms=case.now_ms,
+        organization=basis.organization,
+        submitter_id=basis.submitter_id,
+        stamped_with=basis.submission.record_id,
+        origin=basis.submission.origin,
+        session_profile_id=basis.submission.session_profile_id,
+        identities=basis.submission.identities,
+        now_ms=basis.now_ms,
         limits=environment.settings.limits,
         messages=environment.settings.messages,
         webhooks=environment.settings.webhooks,
@@ -189,8 +185,3 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
         new_id=environment.new_id,
         share=environment.share,
     )
-
-
-def is_temporary(refused: ServiceError) -> bool:
-    """Whether a later attempt may succeed, because the refusal does not depend on the activity."""
-    return refused.http_status >= 500 and not isinstance(refused, NotImplementedHere)

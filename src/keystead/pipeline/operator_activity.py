@@ -12,10 +12,9 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Timestamp
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.basis import Basis
+from keystead.pipeline.decision_basis import basis_of_activity
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import execute
-from keystead.pipeline.load_context import case_of_activity
 from keystead.pipeline.store import Commit
 from keystead.pipeline.submission import SubmissionBody
 from keystead.pipeline.webhook_events import with_event
@@ -63,8 +62,7 @@ async def commit_of_operator(
         rule=OPERATOR_RULE,
         policy_ids=(),
     )
-    case = await case_of_activity(activity, organization, environment, now_ms)
-    basis = Basis(organization=organization, authority=organization, authorized_by=None, now_ms=now_ms)
-    commit = await execute(activity, case, basis, evaluation, environment, new_votes=())
+    basis = await basis_of_activity(activity, organization, environment, now_ms)
+    commit = await execute(activity, basis, evaluation, environment, new_votes=())
     assert commit.activity is not None
     return with_event(commit, commit.activity, None, (organization, parent), environment, now_ms)

@@ -1,4 +1,4 @@
-"""What to commit for a new submission: load context, authorize, execute, build the commit.
+"""What to commit for a new submission: authorize, execute, build the commit.
 
 Not here: the queue and the write (`organization_writer`), the steps themselves.
 """
@@ -10,13 +10,11 @@ from functools import partial
 from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.authorization import authorize_activity
-from keystead.pipeline.basis import Basis
-from keystead.pipeline.case import Case
+from keystead.pipeline.authorization import authorize_activity, evaluation_of, event_of
 from keystead.pipeline.chosen_status import commit_in_chosen_status
+from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
-from keystead.pipeline.load_context import case_of_submission
 from keystead.pipeline.parent_users import (
     check_no_mfa_is_avoided,
     check_user_is_proven,
@@ -31,46 +29,45 @@ from keystead.primitives.share import Work
 
 
 async def decide_submission(
-    submission: Submission, caller: Principal, basis: Basis, environment: Environment
+    submission: Submission, caller: Principal, basis: DecisionBasis, environment: Environment
 ) -> Commit:
     """What to commit for a new submission.
 
     For a denied submission, only its evaluation is committed. Raises ServiceError for a refusal with nothing to
     commit.
     """
-    case = await case_of_submission(submission, caller, basis, environment)
-    if basis.authorized_by is not None:
-        check_user_is_proven(case, basis.organization)
-    settings = environment.settings.authorization
-    activity = _new_activity(submission, caller, case, environment)
-    authorized = await environment.share.run(
-        basis.authority.id, Work.DECISION, partial(authorize_activity, case, basis.authority, settings)
-    )
-    evaluation = authorized.evaluation(environment.new_id(), activity, activity.votes[0], basis.now_ms)
+    is_by_parent = basis.authorized_by is not None
+    if is_by_parent:
+        check_user_is_proven(basis)
+    activity = _new_activity(submission, caller, basis, environment)
+    decision = await environment.share.run(basis.authority.id, Work.DECISION, partial(authorize_activity, basis))
+    event = event_of(decision, basis.submitter_id)
+    (vote,), now_ms = activity.votes, basis.now_ms
+    evaluation = evaluation_of(decision, event, environment.new_id(), activity, vote, now_ms)
     if environment.chosen_status and (chosen := environment.chosen_status(activity.type, activity.fingerprint)):
-        return await commit_in_chosen_status(chosen, activity, case, basis, evaluation, environment)
-    if authorized.decision.is_denial:
-        refusal = denied(authorized.decision, activity.type, activity.id)
+        return await commit_in_chosen_status(chosen, activity, basis, evaluation, environment)
+    if decision.is_denial:
+        refusal = denied(decision, activity.type, activity.id)
         return commit_of_refusal(refusal, activity, basis, evaluation)
     check = None
-    if basis.authorized_by is not None:
-        check_waits_for_nobody(authorized, case)
-        check = partial(check_no_mfa_is_avoided, case, basis, environment)
-    if authorized.event is not Event.EXECUTED:
-        return commit_of(activity, authorized.event, basis, evaluation, new_votes=activity.votes)
-    return await execute(activity, case, basis, evaluation, environment, new_votes=activity.votes, check=check)
+    if is_by_parent:
+        check_waits_for_nobody(event, basis)
+        check = partial(check_no_mfa_is_avoided, basis, environment)
+    if event is not Event.EXECUTED:
+        return commit_of(activity, event, basis, evaluation, new_votes=activity.votes)
+    return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
 
 
 def _new_activity(
-    submission: Submission, caller: Principal, case: Case, environment: Environment
+    submission: Submission, caller: Principal, basis: DecisionBasis, environment: Environment
 ) -> RecordedActivity:
     """The activity before its first status. The submitter's stamp is the first approval."""
     activity_id = environment.new_id()
-    vote = vote_of(VoteSelection.APPROVED, activity_id, submission, caller, environment.new_id(), case.now_ms)
+    vote = vote_of(VoteSelection.APPROVED, activity_id, submission, caller, environment.new_id(), basis.now_ms)
     return RecordedActivity(
         id=activity_id,
         organization_id=submission.organization_id,
-        type=case.version.activity_type,
+        type=basis.version.activity_type,
         status=ActivityStatus.CREATED,
         fingerprint=submission.body.fingerprint,
         request=submission.body.request,
@@ -78,10 +75,10 @@ def _new_activity(
         votes=(vote,),
         app_proofs=(),
         failure=None,
-        submitter_id=case.submitter_id,
-        proofs=case.proofs,
-        approvals_since_ms=case.now_ms,
+        submitter_id=basis.submitter_id,
+        proofs=basis.proofs,
+        approvals_since_ms=basis.now_ms,
         revision=0,
-        created_at_ms=case.now_ms,
-        updated_at_ms=case.now_ms,
+        created_at_ms=basis.now_ms,
+        updated_at_ms=basis.now_ms,
     )

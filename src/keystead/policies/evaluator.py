@@ -7,6 +7,7 @@ policies can apply to a request (`policy_set`).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -79,21 +80,33 @@ class PolicyEvaluator:
     def __init__(self, request: AuthorizationRequest, policies: PolicySet) -> None:
         self._request = request
         self._condition = EvaluationContext(condition_values(request.activity, request.resources))
-        self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
         self._time = EvaluationContext(time_values(request.now_ms))
         self._everybody = EvaluationContext(_AllUsersValues(request))
+        # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
+        self._values: dict[CompiledExpression, Value] = {}
+        self._attainable: dict[CompiledExpression, bool] = {}
+        self._slice = policies.slice(RequestShape(request.activity.type, self._condition.keywords))
+        self._open = [policies.policies[position] for position in self._slice.open]
+        self._evaluate_all()
+
+    def with_approvals(self, request: AuthorizationRequest) -> PolicyEvaluator:
+        """The evaluation for the same request with other approvals. Only consensuses are evaluated again."""
+        other = copy.copy(self)
+        other._request = request
+        other._evaluate_all()
+        return other
+
+    def _evaluate_all(self) -> None:
+        request = self._request
         self._steps_left = DECISION_STEPS_MAX // request.batch_size
         self._counting_steps_left = (
             DECISION_STEPS_MAX + _COUNTING_STEPS_PER_USER * len(request.users)
         ) // request.batch_size
-        # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
-        self._values: dict[CompiledExpression, Value] = {}
-        self._attainable: dict[CompiledExpression, bool] = {}
-        slice_ = policies.slice(RequestShape(request.activity.type, self._condition.keywords))
-        self._open = [policies.policies[position] for position in slice_.open]
+        self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
+        self._consensus_values: dict[CompiledExpression, Value] = {}
         self._open_evaluations = [self._evaluate(policy) for policy in self._open]
-        evaluations = list(slice_.settled)
-        for position, evaluation in zip(slice_.open, self._open_evaluations, strict=True):
+        evaluations = list(self._slice.settled)
+        for position, evaluation in zip(self._slice.open, self._open_evaluations, strict=True):
             evaluations[position] = evaluation
         self.evaluations = tuple(evaluations)
         self.denying = self.policies_with(EvaluationOutcome.DENY_EXPLICIT)
@@ -151,9 +164,10 @@ class PolicyEvaluator:
     def _value(self, expression: CompiledExpression | None, context: EvaluationContext) -> Value:
         if expression is None:
             return True
-        known = self._values.get(expression)
+        values = self._consensus_values if context is self._consensus else self._values
+        known = values.get(expression)
         if known is None:
-            known = self._values[expression] = expression.evaluate(context)
+            known = values[expression] = expression.evaluate(context)
             self._steps_left -= steps_taken(context, STEPS_MAX)
         return known
 

@@ -29,7 +29,6 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.organizations.outgoing_messages import MessageSettings, OutgoingMessage
 from keystead.organizations.principals import Principal
-from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionSettings
 from keystead.pipeline.environment import ChosenStatus, Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
@@ -78,7 +77,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         ),
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
-        authorization=AuthorizationSettings(refuse_raw_payloads=settings.refuse_raw_payloads),
+        refuse_raw_payloads=settings.refuse_raw_payloads,
     )
 
 
