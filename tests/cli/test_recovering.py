@@ -27,8 +27,8 @@ from keystead.pipeline.operator_activity import OPERATOR_RULE
 from keystead.server.checking import check_installation
 from keystead.server.recovery import recover as real_recover
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from keystead.storage.base import DatabaseStore
 from keystead.storage.errors import unavailable
+from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, answered, refusal, unique
 from tests.support.commands import run_keystead, start_keystead

@@ -43,6 +43,10 @@ class Failing:
         self._error = error
         self._results = results
 
+    @property
+    def deliveries(self) -> Failing:
+        return self
+
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         async def method(*_: object, **__: object) -> Any:
             if name in self._results:

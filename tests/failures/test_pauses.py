@@ -40,6 +40,10 @@ class Answers:
         self.failures = list(failures)
         self.asked_s: list[float] = []
 
+    @property
+    def deliveries(self) -> Answers:
+        return self
+
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         async def method(*_: object, **__: object) -> Any:
             self.asked_s.append(now_s())

@@ -25,7 +25,7 @@ from keystead.server.processes import serving_processes
 from keystead.server.rotation import rotate_master
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, PATH, WalletLoad
 from tests.support.callers import answered, now_ms
@@ -115,7 +115,7 @@ def test_a_server_that_lacks_the_new_key(
     assert set(data_keys(installation).values()) == {installation.master_key.key_id}, "nothing has moved"
 
     async def rotated_unseen(store: DatabaseStore) -> None:
-        await store.delete_process((await serving_processes(store, now_ms()))[0].id)
+        await store.installation.delete_process((await serving_processes(store, now_ms()))[0].id)
         await rotate_master(
             store,
             old=installation.master_key,

@@ -211,7 +211,7 @@ def test_a_sub_organization_ends(exported: bool | None) -> None:
     assert gone.data_key.sealed.ciphertext == b""
     assert not people.database.lookups[below]
     assert not people.database.attached_rows(SealedSecret, below)
-    assert people.run(people.stores[0].suborganizations(people.id, None, Page(10))) == []
+    assert people.run(people.stores[0].suborganizations.page(people.id, None, Page(10))) == []
     assert listed(people, "PUBLIC_KEY", public_key("a")) == []
 
 

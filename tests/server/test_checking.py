@@ -12,7 +12,7 @@ import pytest
 from keystead.keys.sealing import MasterKey
 from keystead.operations import CATALOGUE
 from keystead.server.checking import Checked, check_installation
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase, StartServer
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM

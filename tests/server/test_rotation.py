@@ -25,7 +25,7 @@ from keystead.server.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.settings import Settings
 from keystead.signer.installation_keys import SEALED_VALUES
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.support.callers import now_ms
 from tests.support.servers import Installation, user_with_key
 
@@ -55,7 +55,7 @@ def rotated(installation: Installation, new: MasterKey, old: MasterKey | None = 
 
 def fact(installation: Installation, name: str) -> Sealed:
     async def read(store: DatabaseStore) -> bytes | None:
-        return await store.instance_value(name)
+        return await store.installation.value(name)
 
     found = installation.database.with_store(read)
     assert found is not None
@@ -227,7 +227,7 @@ def test_a_server_that_goes_on_with_the_old_key(
     victim = installation.database.organization(organization_ids[0])
 
     async def run(store: DatabaseStore) -> Progress:
-        data_keys = store.data_keys
+        data_keys = store.installation.data_keys
 
         async def one_more(page: Page) -> list[tuple[str, SealedDataKey]]:
             organization = await store.organization(victim.id)
@@ -236,7 +236,7 @@ def test_a_server_that_goes_on_with_the_old_key(
                 await store.commit(put(organization, victim.data_key))
             return await data_keys(page)
 
-        monkeypatch.setattr(store, "data_keys", one_more)
+        monkeypatch.setattr(store.installation, "data_keys", one_more)
         new = MasterKey.generate()
         return await rotate_master(
             store, old=installation.master_key, new=new, new_id=new_id, now_ms=now_ms(), report=lambda _: None

@@ -13,9 +13,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
+from keystead.storage.store import DatabaseStore
 from tests.support.postgres import PostgresServer, running_postgres
 
 ENGINES = ("sqlite", "postgres")

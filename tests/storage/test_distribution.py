@@ -11,10 +11,14 @@ import pytest
 
 from keystead.api.errors import Unavailable
 from keystead.pipeline.store import CommitResult
-from keystead.storage.distributed_commits import DistributedCommits
-from keystead.storage.distribution import COLUMNS, distribution_statement, in_distribution_order
+from keystead.storage.commit_queues import CommitQueues
 from keystead.storage.group_commit import Waiting
-from keystead.storage.postgres_distribution import NotDistributable
+from keystead.storage.postgres.distribution import (
+    COLUMNS,
+    NotDistributable,
+    distribution_statement,
+    in_distribution_order,
+)
 from keystead.storage.rows import Rows
 from keystead.storage.schema import distribute, migrate
 from keystead.storage.statements import postgres_statements
@@ -104,7 +108,8 @@ class Commits:
         self._distributed = distributed
 
     async def run(self) -> None:
-        commits = DistributedCommits(self._write, lambda _: None, {}, lambda _: None, self._ask)
+        database: Any = self
+        commits = CommitQueues(database, lambda _: None, {}, lambda _: None)
         sizes: list[int] = []
         commits.on_transaction = lambda count, _: sizes.append(count)
         loop = asyncio.get_running_loop()
@@ -112,18 +117,18 @@ class Commits:
         for one in handed_in:
             commits.add(one)
         assert commits.waiting == len(handed_in)
-        await commits.close()
+        await commits.finish()
         assert commits.waiting == 0
         self.results = await asyncio.gather(*[one.result for one in handed_in], return_exceptions=True)
         self.sizes = sizes
 
-    async def _ask(self) -> bool:
+    async def is_distributed(self) -> bool:
         await asyncio.sleep(0)
         if isinstance(self._distributed, Unavailable):
             raise self._distributed
         return self._distributed
 
-    async def _write(self, _: Rows) -> CommitResult:
+    async def write(self, _: Rows) -> CommitResult:
         await asyncio.sleep(0)
         return CommitResult.COMMITTED
 

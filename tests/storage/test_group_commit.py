@@ -33,7 +33,7 @@ def written(commits: Sequence[tuple[str, int]]) -> list[list[str]]:
             row = ("lookup", (organization_id, 0, ""))
             rows = Rows(inserted=[row] * count, version_swaps=[swap])
             queue.add(Waiting(organization_id, rows, loop.create_future()))
-        await queue.close()
+        await queue.finish()
 
     asyncio.run(run())
     return transactions
@@ -100,7 +100,7 @@ class _Database:
                 if each_s:
                     time.sleep(each_s)  # noqa: ASYNC251 (work on the event loop)
                     await asyncio.sleep(0)
-            await queue.close()
+            await queue.finish()
             return [result.result() for result in results]
 
         return asyncio.run(run())

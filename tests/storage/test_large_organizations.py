@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from keystead.organizations.organization import ChangingOrganization
 from keystead.pipeline.store import CommitResult
 from keystead.primitives.share import Share
-from keystead.storage.base import DatabaseStore
 from keystead.storage.schema import migrate
-from keystead.storage.sqlite import ROWS_AT_ONCE, SqliteStore
-from keystead.storage.sqlite_snapshots import restore_snapshot, take_snapshot
+from keystead.storage.sqlite.database import ROWS_AT_ONCE, SqliteDatabase
+from keystead.storage.sqlite.snapshots import restore_snapshot, take_snapshot
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, found_by
 from tests.support.commit_samples import a_user, an_organization
@@ -109,7 +109,7 @@ def test_a_snapshot_is_restored_during_the_read(tmp_path: Path, delay_s: float) 
 
     async def run() -> None:
         async with opened(url) as store:
-            assert isinstance(store, SqliteStore)
+            assert isinstance(store.database, SqliteDatabase)
             history = await large(store, 3 * ROWS_AT_ONCE)
             restored = history.head
             snapshot = await take_snapshot(store)

@@ -22,10 +22,11 @@ from msgspec.structs import replace
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError, Unavailable
 from keystead.pipeline.store import CommitResult, Page
-from keystead.storage import postgres_connections, sqlite
-from keystead.storage.base import DatabaseStore
-from keystead.storage.distribution import CITUS, DISTRIBUTION
-from keystead.storage.postgres import PostgresStore
+from keystead.storage.postgres import connections as postgres_connections
+from keystead.storage.postgres.database import PostgresDatabase
+from keystead.storage.postgres.distribution import CITUS, DISTRIBUTION
+from keystead.storage.sqlite import database as sqlite_database
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import CommitHistory, approved, new_history, of, waiting
 from tests.support.commit_samples import a_user, a_wallet, an_account, an_organization
@@ -83,7 +84,7 @@ def test_commits_under_a_lock_are_written_together(database: str) -> None:
                 assert await locked.write(steps) == [COMMITTED] * 3
                 assert await store.organization(first.id) is history.head, "kept in memory, as after any commit"
                 assert await other.organization(first.id) == history.head
-            assert len(await other.activities(first.id, (), (), Page(limit=9)) or []) == 3
+            assert len(await other.activities.page(first.id, (), (), Page(limit=9)) or []) == 3
 
     asyncio.run(run())
 
@@ -183,7 +184,7 @@ def test_others_do_not_wait_but_lose_and_then_lock(new_postgres: MakeDatabase) -
 
 def test_others_lose_while_the_file_is_locked(new_sqlite: MakeDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of another process loses. A signature does not: it changes nothing."""
-    monkeypatch.setattr(sqlite, "LOCK_S", 600)
+    monkeypatch.setattr(sqlite_database, "LOCK_S", 600)
     database = new_sqlite()
 
     async def run() -> None:
@@ -305,7 +306,7 @@ def test_waiting_for_a_lock_has_an_end(new_postgres: MakeDatabase) -> None:
 
 def test_waiting_for_the_file_has_an_end(new_sqlite: MakeDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its holder may be suspended, so others go on without the lock. Commits are checked all the same."""
-    monkeypatch.setattr(sqlite, "LOCK_S", 0.05)
+    monkeypatch.setattr(sqlite_database, "LOCK_S", 0.05)
     database = new_sqlite()
 
     async def run() -> None:
@@ -321,7 +322,7 @@ def test_waiting_for_the_file_has_an_end(new_sqlite: MakeDatabase, monkeypatch: 
 
 
 def test_a_task_that_gives_up_waiting_locks_nothing(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "LOCK_S", 600)
+    monkeypatch.setattr(sqlite_database, "LOCK_S", 600)
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
@@ -407,7 +408,7 @@ def test_closing_while_an_organization_is_locked(database: str) -> None:
                 async with store.locked(before.id):
                     pass
             await commits_under_lock(other, CommitHistory(written))
-            if isinstance(other, PostgresStore):
+            if isinstance(other.database, PostgresDatabase):
                 connections = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
                 await other.close()
                 operator: Any = await asyncpg.connect(database)
@@ -434,7 +435,7 @@ asyncio.run(run(*sys.argv[1:]))
 
 
 def test_a_process_that_is_killed_unlocks(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "LOCK_S", 600)
+    monkeypatch.setattr(sqlite_database, "LOCK_S", 600)
 
     async def run() -> None:
         async with opened(database, timeout_s=60) as store:
@@ -546,7 +547,7 @@ def test_a_deadlock_loses_the_race(new_postgres: MakeDatabase) -> None:
                 await blocker.execute("UPDATE organization SET version = version")
                 assert await writing == [CONFLICT]
             await blocker.close()
-            assert await store.activity(history.head.id, activity.id) == activity
+            assert await store.activities.get(history.head.id, activity.id) == activity
             assert await store.organization(history.head.id) == history.head
             assert await store.commit(commit) is COMMITTED
 

@@ -15,7 +15,7 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline import organization_writer
 from keystead.pipeline.organization_writer import Decide, Decided, OrganizationWriter
 from keystead.pipeline.store import Commit, CommitResult
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_wallet, an_account

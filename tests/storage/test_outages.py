@@ -17,9 +17,9 @@ import pytest
 from keystead.api.errors import Unavailable
 from keystead.organizations.kinds.tags import Tags
 from keystead.pipeline.store import CommitResult, Page
-from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
-from keystead.storage.sqlite_connection import DatabaseFile
+from keystead.storage.sqlite.connection import DatabaseFile
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_tag, an_organization
@@ -32,7 +32,7 @@ async def assert_away(store: DatabaseStore, history: CommitHistory) -> None:
     """Reads and writes are refused, and the refusals name no address, user or password."""
     for refused in (
         store.organization(history.head.id),
-        store.activity(history.head.id, "id"),
+        store.activities.get(history.head.id, "id"),
         store.ready(),
         store.commit(CommitHistory(history.head).step()),
     ):
@@ -136,12 +136,12 @@ def test_postgres_crashes_while_commits_are_under_way(new_postgres: MakeDatabase
             finally:
                 postgres.start()
             newest = await store.organization(history.head.id)
-            kept = await store.activities(history.head.id, (), (), Page(limit=1000))
+            kept = await store.activities.page(history.head.id, (), (), Page(limit=1000))
             assert newest is not None
             assert kept is not None
             assert set(reported) <= {activity.id for activity in kept}
             assert newest.version.number == 1 + len(kept) == len(newest.contract_interfaces)
-            assert len(await store.interface_texts(history.head.id)) == len(kept)
+            assert len(await store.attached.interface_texts(history.head.id)) == len(kept)
             assert await store.commit(CommitHistory(newest).step()) is COMMITTED
 
     asyncio.run(run())
@@ -305,7 +305,7 @@ def test_a_killed_process_leaves_what_it_reported(database: str) -> None:
     async def check() -> None:
         async with opened(database) as store:
             newest = await store.organization(organization_id)
-            kept = await store.activities(organization_id, (), (), Page(limit=100_000))
+            kept = await store.activities.page(organization_id, (), (), Page(limit=100_000))
             assert newest is not None
             assert kept is not None
             assert set(reported) <= {activity.id for activity in kept}

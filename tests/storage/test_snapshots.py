@@ -72,8 +72,10 @@ def test_equal_bodies_are_kept_once_in_each_organization(database: str) -> None:
                     assert await store.commit(commit) is COMMITTED
                 for commit in commits:
                     assert commit.activity is not None
-                    assert await store.activity(organization.id, commit.activity.id) == commit.activity
-                    assert await store.evaluations(organization.id, commit.activity.id) == [*commit.evaluations]
+                    assert await store.activities.get(organization.id, commit.activity.id) == commit.activity
+                    assert await store.activities.evaluations(organization.id, commit.activity.id) == [
+                        *commit.evaluations
+                    ]
             grown = {table: count - before[table] for table, count in counts(database).items()}
             assert (grown["vote"], grown["policy_evaluation"], grown["snapshot"]) == (12, 12, 4)
 
@@ -92,7 +94,7 @@ def test_a_voter_stays_who_they_were(database: str) -> None:
                 assert commit.activity is not None
                 votes.append((commit.activity.id, voter))
             for activity_id, voter in votes:
-                read = await store.activity(history.head.id, activity_id)
+                read = await store.activities.get(history.head.id, activity_id)
                 assert read is not None
                 assert [vote.user for vote in read.votes] == [voter]
 
@@ -111,7 +113,7 @@ def test_what_has_lost_its_body_is_not_passed_over(new_sqlite: MakeDatabase) -> 
             assert commit.activity is not None
             with closing(sqlite3.connect(database.removeprefix("sqlite:///"), isolation_level=None)) as beside:
                 beside.execute("DELETE FROM snapshot")
-            for read in (store.activity, store.evaluations):
+            for read in (store.activities.get, store.activities.evaluations):
                 with pytest.raises(TypeError):
                     await read(history.head.id, commit.activity.id)
 
@@ -133,7 +135,9 @@ def test_two_processes_say_the_same_for_the_first_time(database: str) -> None:
                 assert results == [COMMITTED] * 24
                 for commit in commits:
                     assert commit.activity is not None
-                    assert await other.evaluations(history.head.id, commit.activity.id) == [*commit.evaluations]
+                    assert await other.activities.evaluations(history.head.id, commit.activity.id) == [
+                        *commit.evaluations
+                    ]
 
     asyncio.run(run())
 

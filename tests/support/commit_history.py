@@ -26,7 +26,7 @@ from keystead.organizations.organization import (
 )
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Changes, Commit, CommitResult
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, incompressible
 
 

@@ -20,8 +20,8 @@ from keystead.organizations.lookups import name_lookup, user_lookups
 from keystead.organizations.organization import Organization, Put, Version, apply, records_of
 from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.storage import tables
-from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
+from keystead.storage.store import DatabaseStore
 
 TABLES = tuple(sorted(table.name for table in tables.TABLES))
 Rows = list[tuple[Any, ...]]

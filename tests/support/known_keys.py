@@ -24,7 +24,7 @@ from keystead.organizations.attachments import (
 from keystead.organizations.organization import Organization, Put, Version, apply
 from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.signer.local import LocalSigner
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.support.servers import Installation
 
 VECTORS = Path(__file__).parents[1] / "vectors"

@@ -186,8 +186,12 @@ class MemoryStore:
         self.locks = 0
         self._chance = chance
         self._waiting: list[tuple[Commit, asyncio.Future[CommitResult]]] = []
+        self.activities = MemoryActivities(self)
+        self.accounts = MemoryAccounts(self)
+        self.attached = MemoryAttached(self)
+        self.suborganizations = MemorySuborganizations(self)
 
-    async def _pause(self) -> None:
+    async def pause(self) -> None:
         for _ in range(self._turns()):
             await asyncio.sleep(0)
 
@@ -207,9 +211,9 @@ class MemoryStore:
 
     @asynccontextmanager
     async def locked(self, organization_id: str) -> AsyncIterator[MemoryLock]:
-        await self._pause()
+        await self.pause()
         while organization_id in self.database.locked:
-            await self._pause()
+            await self.pause()
         self.locks += 1
         self.database.locked.add(organization_id)
         try:
@@ -260,74 +264,66 @@ class MemoryStore:
             return broken
 
     async def organization(self, organization_id: str) -> Organization | None:
-        await self._pause()
+        await self.pause()
         found = self.database.organizations.get(organization_id)
-        await self._pause()
+        await self.pause()
         return found
 
-    async def activity(self, organization_id: str, activity_id: str) -> RecordedActivity | None:
-        await self._pause()
-        return self.database.activities.get(organization_id, {}).get(activity_id)
 
-    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None:
+class MemoryActivities:
+    """Implements `pipeline.store.ActivityReads`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._database = store.database
+        self._pause = store.pause
+
+    async def get(self, organization_id: str, activity_id: str) -> RecordedActivity | None:
         await self._pause()
-        activities = self.database.activities.get(organization_id, {}).values()
+        return self._database.activities.get(organization_id, {}).get(activity_id)
+
+    async def with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None:
+        await self._pause()
+        activities = self._database.activities.get(organization_id, {}).values()
         found = next((one for one in activities if one.fingerprint == fingerprint), None)
         await self._pause()
         return found
 
-    async def activities(
+    async def page(
         self, organization_id: str, statuses: Sequence[ActivityStatus], types: Sequence[str], page: Page
     ) -> list[RecordedActivity] | None:
         await self._pause()
         fitting = [
             one
-            for one in self.database.activities.get(organization_id, {}).values()
+            for one in self._database.activities.get(organization_id, {}).values()
             if (not statuses or one.status in statuses) and (not types or one.type in types)
         ]
         return paged(sorted(fitting, key=lambda one: one.id, reverse=True), lambda one: one.id, page)
 
-    async def interface_texts(self, organization_id: str) -> dict[str, str]:
-        rows = self.database.attached_rows(InterfaceText, organization_id)
-        return {row.contract_interface_id: row.text for row in rows}
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        every = self._database.evaluations.get(organization_id, [])
+        return [one for one in every if one.activity_id == activity_id]
 
-    async def attached_row(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
+
+class MemoryAttached:
+    """Implements `pipeline.store.AttachedReads`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._database = store.database
+        self._pause = store.pause
+
+    async def get(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
         await self._pause()
-        row = self.database.attached.get(organization_id, {}).get((kind.table.name, *key))
+        row = self._database.attached.get(organization_id, {}).get((kind.table.name, *key))
         return row if isinstance(row, kind) else None
+
+    async def interface_texts(self, organization_id: str) -> dict[str, str]:
+        rows = self._database.attached_rows(InterfaceText, organization_id)
+        return {row.contract_interface_id: row.text for row in rows}
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         await self._pause()
         texts = await self.interface_texts(organization_id)
         return {interface_id: texts[interface_id] for interface_id in interface_ids if interface_id in texts}
-
-    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
-        await self._pause()
-        for one in self.database.attached_rows(ChangedAccount, organization_id):
-            if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
-                return _stored(one)
-        return None
-
-    async def accounts_at(
-        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
-    ) -> list[StoredAccount]:
-        return await self._accounts(
-            organization_id,
-            lambda one: one.account.wallet_id == wallet_id and one.normalized_path in normalized_paths,
-        )
-
-    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
-        return await self._accounts(organization_id, lambda one: one.account.name in names)
-
-    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
-        return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
-
-    async def _accounts(
-        self, organization_id: str, wanted: Callable[[ChangedAccount], bool]
-    ) -> list[StoredAccount]:
-        await self._pause()
-        found = [one for one in self.database.attached_rows(ChangedAccount, organization_id) if wanted(one)]
-        return [_stored(one) for one in found]
 
     async def is_token_used(self, token_id: str) -> bool:
         raise NotImplementedError  # no test of the pipeline uses such a token
@@ -337,29 +333,67 @@ class MemoryStore:
     ) -> list[EmailEventRow] | None:
         return None if page.before or page.after else []  # nothing is sent from memory
 
-    async def wallet_accounts(
-        self, organization_id: str, wallet_id: str | None, page: Page
-    ) -> list[WalletAccount] | None:
-        accounts = [one.account for one in self.database.attached_rows(ChangedAccount, organization_id)]
+
+class MemoryAccounts:
+    """Implements `pipeline.store.AccountReads`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._database = store.database
+        self._pause = store.pause
+
+    async def with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        await self._pause()
+        for one in self._database.attached_rows(ChangedAccount, organization_id):
+            if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
+                return _stored(one)
+        return None
+
+    async def at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        return await self._accounts(
+            organization_id,
+            lambda one: one.account.wallet_id == wallet_id and one.normalized_path in normalized_paths,
+        )
+
+    async def called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.name in names)
+
+    async def of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
+
+    async def _accounts(
+        self, organization_id: str, wanted: Callable[[ChangedAccount], bool]
+    ) -> list[StoredAccount]:
+        await self._pause()
+        found = [one for one in self._database.attached_rows(ChangedAccount, organization_id) if wanted(one)]
+        return [_stored(one) for one in found]
+
+    async def page(self, organization_id: str, wallet_id: str | None, page: Page) -> list[WalletAccount] | None:
+        accounts = [one.account for one in self._database.attached_rows(ChangedAccount, organization_id)]
         fitting = [one for one in accounts if wallet_id in (None, one.wallet_id)]
         return paged(fitting, lambda one: one.wallet_account_id, page)
 
-    async def wallet_account(
+    async def find(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
-        for one in self.database.attached_rows(ChangedAccount, organization_id):
+        for one in self._database.attached_rows(ChangedAccount, organization_id):
             spelling = stored_form(one.account.address_format, one.account.address)
             fits = (address is None or spelling in possible_forms(address)) and path in (None, one.normalized_path)
             if one.account.wallet_id == wallet_id and fits:
                 return one.account
         return None
 
-    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
-        every = self.database.evaluations.get(organization_id, [])
-        return [one for one in every if one.activity_id == activity_id]
 
-    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
-        return (await self.suborganizations(parent_id, (kind, value), Page(2))) or []
+class MemorySuborganizations:
+    """Implements `pipeline.store.SuborganizationReads`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._database = store.database
+        self._pause = store.pause
+
+    async def with_value(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        return (await self.page(parent_id, (kind, value), Page(2))) or []
 
     async def held_by_siblings(
         self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
@@ -369,27 +403,24 @@ class MemoryStore:
             value
             for value in values
             if any(
-                child != organization_id
-                for child in await self.suborganizations(parent_id, (kind, value), Page(1_000)) or []
+                child != organization_id for child in await self.page(parent_id, (kind, value), Page(1_000)) or []
             )
         ]
 
-    async def suborganizations(
-        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
-    ) -> list[str] | None:
+    async def page(self, parent_id: str, lookup: tuple[LookupKind, str] | None, page: Page) -> list[str] | None:
         await self._pause()
         children = [
             one.id
-            for one in self.database.organizations.values()
+            for one in self._database.organizations.values()
             if one.profile.parent_id == parent_id and not one.profile.deleted
         ]
-        if found_by is not None:
+        if lookup is not None:
             children = [
                 child
                 for child in children
                 if any(
-                    one.kind is found_by[0] and one.value in possible_values(*found_by)
-                    for one in self.database.lookups[child]
+                    one.kind is lookup[0] and one.value in possible_values(*lookup)
+                    for one in self._database.lookups[child]
                 )
             ]
         return paged(sorted(children), lambda one: one, page)

@@ -35,7 +35,7 @@ from keystead.server.bootstrap import bootstrap
 from keystead.server.new_organization import OrganizationParams
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.support.callers import Caller, now_ms
 from tests.support.databases import Database
 from tests.support.direct_client import DirectClient

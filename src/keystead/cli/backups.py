@@ -1,6 +1,6 @@
 """`keystead backup` and `keystead restore`: copies of a SQLite database.
 
-Here: flags and the output. Not here: copying (`storage.sqlite_backup`), the steps for PostgreSQL (docs/backup.md).
+Here: flags and the output. Not here: copying (`storage.sqlite.backup`), the steps for PostgreSQL (docs/backup.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
 from keystead.server.installation_dates import record_backup
 from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.sqlite_backup import BackupRefused, Report, back_up, restore
+from keystead.storage.sqlite.backup import BackupRefused, Report, back_up, restore
 
 
 def backup(

@@ -1,6 +1,6 @@
 """`keystead check`: checks that a database is whole and fits its master key.
 
-Here: flags and the output. Not here: the checks (`server.checking`, `storage.sqlite_backup`).
+Here: flags and the output. Not here: the checks (`server.checking`, `storage.sqlite.backup`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import Master, MasterKeyError, open_master_keys
 from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
-from keystead.storage.sqlite_backup import BackupRefused, integrity_problems
+from keystead.storage.sqlite.backup import BackupRefused, integrity_problems
 
 
 def check(
@@ -83,7 +83,7 @@ async def _check(database_url: str, master: Master, *, finish: bool) -> Checked:
     try:
         if not await is_current(store):
             raise Failure("the database is not migrated to this version: run keystead migrate")
-        count = await store.organization_count(ORGANIZATIONS_COUNTED_MAX)
+        count = await store.installation.organization_count(ORGANIZATIONS_COUNTED_MAX)
         with ProgressLine() as line:
 
             def progress(so_far: Checked) -> None:

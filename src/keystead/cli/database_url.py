@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from keystead.cli.failure import Failure
-from keystead.storage.url_file import VARIABLE, read_database_url
+from keystead.storage.open import VARIABLE, read_database_url
 
 _URL: Final = "KEYSTEAD_DATABASE_URL"
 

@@ -227,6 +227,6 @@ async def _ready_server(service: Service, organization_id: str) -> ReadyServer:
     accounts: Sequence[WalletAccount] = ()
     if organization.wallets:
         first = organization.wallets.in_order()[0]
-        accounts = await service.store.wallet_accounts(organization_id, first.wallet_id, Page(5)) or ()
+        accounts = await service.store.accounts.page(organization_id, first.wallet_id, Page(5)) or ()
     addresses = [account.address for account in accounts]
     return ReadyServer(addresses, signer, min(organization.auth_proxies, default=""))

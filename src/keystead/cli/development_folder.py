@@ -141,7 +141,7 @@ class DevelopmentFolder:
     async def _made_by(self) -> str | None:
         store = await open_store(self._database_url)
         try:
-            mode = await store.instance_value(MODE)
+            mode = await store.installation.value(MODE)
             return None if mode is None else mode.decode()
         finally:
             await store.close()

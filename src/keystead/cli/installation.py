@@ -143,9 +143,9 @@ def _migrated(database_url: str, distribute: bool) -> _Existing | None:
 async def _first_organization(database_url: str) -> _Existing | None:
     store = await open_store(database_url)
     try:
-        if await store.instance_value(MODE) is None:
+        if await store.installation.value(MODE) is None:
             return None
-        organization_id = (await store.instance_value("first_organization_id") or b"").decode()
+        organization_id = (await store.installation.value("first_organization_id") or b"").decode()
         organization = await store.organization(organization_id)
         if organization is None or organization.profile.deleted:
             return _Existing(organization_id, "")

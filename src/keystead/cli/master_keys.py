@@ -72,7 +72,7 @@ async def _rotate(database_url: str, old: Master, new: Master) -> Progress:
         if not await is_current(store):
             raise NotReady("the database is not migrated to this version: run keystead migrate")
         now_ms = time.time_ns() // 1_000_000
-        count = await store.organization_count(ORGANIZATIONS_COUNTED_MAX)
+        count = await store.installation.organization_count(ORGANIZATIONS_COUNTED_MAX)
         with ProgressLine() as line:
 
             def report(so_far: Progress) -> None:

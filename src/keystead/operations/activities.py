@@ -37,7 +37,7 @@ async def get_activity(reading: Reading, request: GetActivityRequest) -> Activit
 
 async def activity_named(reading: Reading, activity_id: str) -> RecordedActivity:
     """The activity of this id. Raises NotFound."""
-    activity = await reading.store.activity(reading.organization.id, activity_id)
+    activity = await reading.store.activities.get(reading.organization.id, activity_id)
     if activity is None:
         raise NotFound(f"unable to find activity {activity_id} in organization {reading.organization.id}")
     return activity
@@ -97,7 +97,9 @@ async def _page(reading: Reading, request: ListActivitiesRequest) -> list[Record
     rest, size = page, 0
     while rest.limit > 0:
         limit = min(rest.limit, READ_AT_ONCE)
-        read = await reading.store.activities(reading.organization.id, statuses, types, replace(rest, limit=limit))
+        read = await reading.store.activities.page(
+            reading.organization.id, statuses, types, replace(rest, limit=limit)
+        )
         if read is None:
             raise unknown_cursor(page)
         for activity in reversed(read) if page.before else read:  # those nearest to the cursor come first

@@ -84,7 +84,7 @@ async def describe_activities(reading: Reading, request: DescribeActivitiesReque
     described: list[DescribedActivity] = []
     size = 0
     for activity_id in dict.fromkeys(request.activity_ids):
-        activity = await reading.store.activity(reading.organization.id, activity_id)
+        activity = await reading.store.activities.get(reading.organization.id, activity_id)
         if activity is None:
             continue
         size += recorded_bytes(activity)

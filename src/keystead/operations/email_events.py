@@ -46,7 +46,9 @@ async def list_email_events(reading: Reading, request: ListEmailEventsRequest) -
     """The events of e-mails to an address, newest first, by page."""
     page = page_of(request.pagination_options)
     organization_id = reading.organization.id
-    events = await reading.store.email_events(organization_id, request.email, request.event_type or "", page)
+    events = await reading.store.attached.email_events(
+        organization_id, request.email, request.event_type or "", page
+    )
     if events is None:
         raise unknown_cursor(page)
     return ListEmailEventsResponse(email_events=tuple(_shown(organization_id, event) for event in events))

@@ -103,7 +103,7 @@ class AccountToExport(msgspec.Struct, frozen=True):
 
 async def _account_to_export(source: ContextSource, intent: ExportWalletAccountIntent) -> AccountToExport:
     organization = source.organization
-    stored = await source.store.account_with_address(organization.id, intent.address)
+    stored = await source.store.accounts.with_address(organization.id, intent.address)
     if stored is None:
         raise NotFound(f"Could not find wallet account {intent.address!r} in organization {organization.id}")
     wallet = organization.record(Wallets, stored.account.wallet_id)

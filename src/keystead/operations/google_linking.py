@@ -25,7 +25,7 @@ async def linkable_organization(
     email = linked_email(identity, settings)
     if email is None:
         return None
-    organization_ids = await store.suborganizations_with(parent_id, LookupKind.VERIFIED_EMAIL, email)
+    organization_ids = await store.suborganizations.with_value(parent_id, LookupKind.VERIFIED_EMAIL, email)
     return organization_ids[0] if len(organization_ids) == 1 else None
 
 
@@ -35,7 +35,7 @@ async def link_google(call: ProxyCall, identity: ProvenIdentity, token: str) -> 
     Raises the error that refuses the attachment, such as PermissionDenied if an MFA policy of the user applies.
     """
     value = identity_lookup_value(identity.iss, identity.aud, identity.sub)
-    if await call.store.suborganizations_with(call.organization.id, LookupKind.OAUTH_IDENTITY, value):
+    if await call.store.suborganizations.with_value(call.organization.id, LookupKind.OAUTH_IDENTITY, value):
         return
     organization_id = await linkable_organization(call.store, call.organization.id, call.settings, identity)
     organization = None if organization_id is None else await call.store.organization(organization_id)

@@ -169,7 +169,7 @@ async def _changes_to_check(reading: Reading, request: CheckIpAllowlistRequest) 
 
 
 async def _intent_voted_on(reading: Reading, fingerprint: str) -> RequestStruct:
-    activity = await reading.store.activity_with_fingerprint(reading.organization.id, fingerprint)
+    activity = await reading.store.activities.with_fingerprint(reading.organization.id, fingerprint)
     if activity is None:
         raise NotFound(f"unable to find an activity with fingerprint {fingerprint}")
     version = operation_of(activity, reading.environment).version_of(activity.type)

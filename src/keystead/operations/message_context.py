@@ -57,7 +57,7 @@ async def message_context(
 async def stored_window(source: ContextSource, subject: str) -> SendingWindow:
     """The newest window of a subject in the tree of the organization."""
     root_id = source.organization.profile.parent_id or source.organization.id
-    return await source.store.attached_row(SendingWindow, root_id, subject) or unused_window(root_id, subject)
+    return await source.store.attached.get(SendingWindow, root_id, subject) or unused_window(root_id, subject)
 
 
 def room_of(organization: Organization, submitter_id: str) -> Room:

@@ -140,7 +140,7 @@ _STORED_FORMS: dict[str, Callable[[str], str]] = {
 async def list_suborgs(reading: Reading, request: ListSuborgsRequest) -> ListSuborgsResponse:
     """The ids of all sub-organizations of the organization, or of those that a filter finds, by page."""
     page = page_of(request.pagination_options)
-    organization_ids = await reading.store.suborganizations(
+    organization_ids = await reading.store.suborganizations.page(
         reading.organization.id, await _lookup(reading, request), page
     )
     if organization_ids is None:
@@ -199,7 +199,7 @@ async def list_verified_suborgs(
     if (filter_type is None) != (not value):
         raise InvalidRequest("invalid request body: fields `filterType` and `filterValue` go together")
     lookup = (_VERIFIED[filter_type], _STORED_FORMS[filter_type](value)) if filter_type and value else None
-    organization_ids = await reading.store.suborganizations(reading.organization.id, lookup, page)
+    organization_ids = await reading.store.suborganizations.page(reading.organization.id, lookup, page)
     if organization_ids is None:
         raise unknown_cursor(page)
     return ListVerifiedSuborgsResponse(organization_ids=tuple(organization_ids))

@@ -18,7 +18,7 @@ from keystead.pipeline.signer_values import StandaloneKey, WalletKey
 async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:
     """The sealed mnemonic of a wallet. Raises NotFound if the wallet was deleted after this version of the
     organization."""
-    row = await source.store.attached_row(SealedSecret, source.organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
+    row = await source.store.attached.get(SealedSecret, source.organization.id, wallet.wallet_id, MNEMONIC_PURPOSE)
     if row is None:
         raise source.organization.not_found(Wallets, wallet.wallet_id)
     return row.sealed
@@ -27,7 +27,7 @@ async def sealed_mnemonic(source: ContextSource, wallet: Wallet) -> Sealed:
 async def sealed_private_key(source: ContextSource, key: PrivateKey) -> Sealed:
     """The sealed bytes of a private key. Raises NotFound if the key was deleted after this version of the
     organization."""
-    row = await source.store.attached_row(
+    row = await source.store.attached.get(
         SealedSecret, source.organization.id, key.private_key_id, PRIVATE_KEY_PURPOSE
     )
     if row is None:

@@ -207,7 +207,7 @@ async def _sealed_secrets(source: ContextSource, intent: ExportSecretsIntent) ->
     """The sealed values by id. Raises NotFound."""
     values: dict[str, Sealed] = {}
     for secret in _secrets_named(source.organization, [params.secret_id for params in intent.secrets]):
-        row = await source.store.attached_row(SealedSecret, source.organization.id, secret.id, SECRET_PURPOSE)
+        row = await source.store.attached.get(SealedSecret, source.organization.id, secret.id, SECRET_PURPOSE)
         if row is None:  # it was deleted after this version of the organization
             raise source.organization.not_found(Secrets, secret.id)
         values[secret.id] = row.sealed

@@ -46,7 +46,9 @@ async def session_context(
     if parent_id is not None and public_key is not None:
         keys = [compressed_public_key(public_key)]
         held = frozenset(
-            await source.store.held_by_siblings(parent_id, organization.id, LookupKind.PUBLIC_KEY, keys)
+            await source.store.suborganizations.held_by_siblings(
+                parent_id, organization.id, LookupKind.PUBLIC_KEY, keys
+            )
         )
     profile = None
     if session_profile_id is not None and session_profile_id != DEFAULT_SESSION_ID:

@@ -59,5 +59,7 @@ async def _held(
     found_values: set[str] = set()
     for kind, values in values_by_kind.items():
         if values:
-            found_values.update(await store.held_by_siblings(parent_id, organization_id, kind, values))
+            found_values.update(
+                await store.suborganizations.held_by_siblings(parent_id, organization_id, kind, values)
+            )
     return frozenset(found_values)

@@ -322,7 +322,7 @@ async def interfaces_of(
     }
     cached = {id_: source.cache.interfaces.get(id_) for id_ in addresses}
     missing = [id_ for id_, interface in cached.items() if interface is None]
-    texts = await source.store.interface_texts_of(organization.id, missing) if missing else {}
+    texts = await source.store.attached.interface_texts_of(organization.id, missing) if missing else {}
     for id_, text in texts.items():
         interface = cached[id_] = read_interface(interface_type, text)
         source.cache.interfaces.put(id_, interface, measured_bytes(interface))

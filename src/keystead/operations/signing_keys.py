@@ -64,7 +64,7 @@ async def _read_key(source: ContextSource, sign_with: str) -> NamedKey:
             key=lambda key: key.private_key_id,
             default=None,
         )
-        stored = await source.store.account_with_address(organization.id, sign_with)
+        stored = await source.store.accounts.with_address(organization.id, sign_with)
         account = None if stored is None else stored.account
     if account is not None and (private_key is None or account.wallet_account_id < private_key.private_key_id):
         wallet = organization.wallets.get(account.wallet_id)

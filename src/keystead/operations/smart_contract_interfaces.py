@@ -74,7 +74,7 @@ async def get_smart_contract_interface(
     """One contract interface."""
     interface_id = request.smart_contract_interface_id
     interface = reading.organization.record(ContractInterfaces, interface_id)
-    row = await reading.store.attached_row(InterfaceText, reading.organization.id, interface_id)
+    row = await reading.store.attached.get(InterfaceText, reading.organization.id, interface_id)
     if row is None:  # it was deleted after this version of the organization
         raise reading.organization.not_found(ContractInterfaces, interface_id)
     return GetSmartContractInterfaceResponse(
@@ -97,7 +97,7 @@ async def list_smart_contract_interfaces(
     """All contract interfaces of the organization."""
     # The API has no pages for this list. A limit on the bytes of all texts (`kinds.contract_interfaces`) bounds it.
     organization = reading.organization
-    texts = await reading.store.interface_texts(organization.id)
+    texts = await reading.store.attached.interface_texts(organization.id)
     return ListSmartContractInterfacesResponse(
         smart_contract_interfaces=tuple(
             _record(organization.id, interface, texts[interface.id])

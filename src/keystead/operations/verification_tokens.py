@@ -68,7 +68,7 @@ async def is_used_up(source: ForeignSource, text: str | None, signature: ClientS
     token_id = claimed_id_without_key(text) if text else None
     ids = [token_id, None if signature is None else _signed_id(signature)]
     for id_ in ids:
-        if id_ is not None and await source.store.is_token_used(id_):
+        if id_ is not None and await source.store.attached.is_token_used(id_):
             return True
     return False
 

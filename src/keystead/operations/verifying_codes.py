@@ -87,7 +87,7 @@ class StoredCode(msgspec.Struct, frozen=True):
 
 async def stored_code(source: ContextSource, otp_id: str) -> StoredCode:
     """The code of this id, with the window of its contact."""
-    code = await source.store.attached_row(OneTimeCode, source.organization.id, otp_id)
+    code = await source.store.attached.get(OneTimeCode, source.organization.id, otp_id)
     if code is None or code.room is None:
         return StoredCode(code, None)
     subject = contact_subject(code.room, normalized_contact(code.otp_type, code.contact))

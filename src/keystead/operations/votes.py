@@ -68,7 +68,7 @@ async def get_policy_evaluations(
     reading: Reading, request: GetPolicyEvaluationsRequest
 ) -> GetPolicyEvaluationsResponse:
     """The decisions on an activity, one for each vote. A denied submission has a decision too."""
-    evaluations = await reading.store.evaluations(reading.organization.id, request.activity_id)
+    evaluations = await reading.store.activities.evaluations(reading.organization.id, request.activity_id)
     if not evaluations:
         raise NotFound(
             f"unable to find policy evaluations of activity {request.activity_id} in organization "

@@ -63,8 +63,8 @@ async def _derivation_context(source: ContextSource, intent: CreateWalletAccount
     names = [params.name for params in intent.accounts if params.name is not None]
     return DerivationContext(
         sealed,
-        tuple(await store.accounts_at(organization.id, intent.wallet_id, paths) if paths else ()),
-        tuple(await store.accounts_called(organization.id, names) if names else ()),
+        tuple(await store.accounts.at(organization.id, intent.wallet_id, paths) if paths else ()),
+        tuple(await store.accounts.called(organization.id, names) if names else ()),
     )
 
 
@@ -141,9 +141,9 @@ class AccountToRename(msgspec.Struct, frozen=True):
 async def _account_to_rename(source: ContextSource, intent: UpdateWalletAccountNameIntent) -> AccountToRename:
     organization_id, store = source.organization.id, source.store
     (stored,) = _in_requested_order(
-        (intent.wallet_account_id,), await store.accounts_of_ids(organization_id, [intent.wallet_account_id])
+        (intent.wallet_account_id,), await store.accounts.of_ids(organization_id, [intent.wallet_account_id])
     )
-    return AccountToRename(stored, tuple(await store.accounts_called(organization_id, [intent.name])))
+    return AccountToRename(stored, tuple(await store.accounts.called(organization_id, [intent.name])))
 
 
 @activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", load_context=_account_to_rename)
@@ -184,7 +184,7 @@ async def _accounts_to_delete(
     source: ContextSource, intent: DeleteWalletAccountsIntent
 ) -> tuple[StoredAccount, ...]:
     requested = tuple(dict.fromkeys(intent.wallet_account_ids))
-    return _in_requested_order(requested, await source.store.accounts_of_ids(source.organization.id, requested))
+    return _in_requested_order(requested, await source.store.accounts.of_ids(source.organization.id, requested))
 
 
 @activity("ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS", load_context=_accounts_to_delete)
@@ -241,7 +241,7 @@ async def list_wallet_accounts(reading: Reading, request: ListWalletAccountsRequ
     if request.wallet_id is not None:
         organization.record(Wallets, request.wallet_id)
     page = page_of(request.pagination_options)
-    accounts = await reading.store.wallet_accounts(organization.id, request.wallet_id, page)
+    accounts = await reading.store.accounts.page(organization.id, request.wallet_id, page)
     if accounts is None:
         raise unknown_cursor(page)
     if request.include_wallet_details:
@@ -271,7 +271,7 @@ async def get_wallet_account(reading: Reading, request: GetWalletAccountRequest)
     if request.address is None and request.path is None:
         raise InvalidRequest("invalid request body: send `address` or `path`, or both")
     for path in _normalized_paths(request.path):
-        account = await reading.store.wallet_account(organization.id, request.wallet_id, request.address, path)
+        account = await reading.store.accounts.find(organization.id, request.wallet_id, request.address, path)
         if account is not None and (request.path is None or comparison_form(account.curve, request.path) == path):
             return GetWalletAccountResponse(account=account)
     requested = request.address if request.address is not None else request.path

@@ -102,7 +102,7 @@ def _caller_in(authority: Organization, submission: Submission, now_ms: int) -> 
 
 async def existing_activity(submission: Submission, store: Store) -> RecordedActivity | None:
     """The activity that the same bytes made or voted on before, in this or another process, if they did."""
-    activity = await store.activity_with_fingerprint(submission.organization_id, submission.activity_fingerprint)
+    activity = await store.activities.with_fingerprint(submission.organization_id, submission.activity_fingerprint)
     return activity if activity is not None and _was_carried_out(submission, activity) else None
 
 
@@ -116,7 +116,7 @@ def _was_carried_out(submission: Submission, activity: RecordedActivity) -> bool
 
 async def _activity_voted_on(vote: Submission, store: Store) -> RecordedActivity:
     """The activity that this request votes on. Raises NotFound if it is not on record."""
-    activity = await store.activity_with_fingerprint(vote.organization_id, vote.activity_fingerprint)
+    activity = await store.activities.with_fingerprint(vote.organization_id, vote.activity_fingerprint)
     if activity is None:
         raise NotFound(
             f"No activity found with fingerprint {vote.activity_fingerprint[:100]!r}. Consensus activities "

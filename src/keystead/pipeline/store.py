@@ -24,7 +24,7 @@ from keystead.organizations.lookups import AccountLookupKind, Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.context import ContextReads
+from keystead.pipeline.context import AccountLookups, AttachedLookups, ContextReads, SiblingReads
 from keystead.pipeline.execution import ComputedOutput
 
 LOCK_S: Final = 2.0
@@ -120,8 +120,85 @@ class LockedOrganization(Protocol):
         ...
 
 
+class ActivityReads(Protocol):
+    """Reads of the activities of an organization."""
+
+    async def get(self, organization_id: str, activity_id: str) -> RecordedActivity | None: ...
+
+    async def with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None: ...
+
+    async def page(
+        self,
+        organization_id: str,
+        statuses: Sequence[ActivityStatus],
+        types: Sequence[str],
+        page: Page,
+    ) -> list[RecordedActivity] | None:
+        """Newest first; no statuses or types means any. None if the page's cursor is not of this list."""
+        ...
+
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        """The evaluations of an activity, in order: one for its submission and one for each vote. A denied
+        submission has one, too."""
+        ...
+
+
+class AccountReads(AccountLookups, Protocol):
+    """Also the accounts of wallets in their order."""
+
+    async def page(self, organization_id: str, wallet_id: str | None, page: Page) -> list[WalletAccount] | None:
+        """In order of creation. None if the page's cursor is not of this list."""
+        ...
+
+    async def find(
+        self, organization_id: str, wallet_id: str, address: str | None, path: str | None
+    ) -> WalletAccount | None:
+        """The oldest account with this address and this normalized path. Either may be None, which means any."""
+        ...
+
+
+class AttachedReads(AttachedLookups, Protocol):
+    """Also all contract interfaces, and the events of e-mails."""
+
+    async def interface_texts(self, organization_id: str) -> dict[str, str]:
+        """The text of every contract interface of the organization, by id."""
+        ...
+
+    async def email_events(
+        self, organization_id: str, recipient: str, event_type: str, page: Page
+    ) -> list[EmailEventRow] | None:
+        """The events of e-mails to this address, newest first. The type "" means any. None if the page's cursor is
+        not an event of this address."""
+        ...
+
+
+class SuborganizationReads(SiblingReads, Protocol):
+    """Reads of the sub-organizations of a parent."""
+
+    async def with_value(self, parent_id: str, kind: AccountLookupKind, value: str) -> list[str]:
+        """Ids of at most two sub-organizations that this value finds."""
+        ...
+
+    async def page(self, parent_id: str, lookup: tuple[LookupKind, str] | None, page: Page) -> list[str] | None:
+        """Ids of the parent's sub-organizations, in order of creation; with `lookup`, of those with this value. An
+        address may have any spelling. None if the page's cursor is not of this list."""
+        ...
+
+
 class Store(ContextReads, Protocol):
     """Every method raises Unavailable while the database does not answer."""
+
+    @property
+    def activities(self) -> ActivityReads: ...
+
+    @property
+    def accounts(self) -> AccountReads: ...
+
+    @property
+    def attached(self) -> AttachedReads: ...
+
+    @property
+    def suborganizations(self) -> SuborganizationReads: ...
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
         """Hand in a commit. The future has its result when the commit is durable. After Unavailable the commit
@@ -134,59 +211,4 @@ class Store(ContextReads, Protocol):
         Processes get the lock in about the order in which they ask. PostgreSQL locks the organization's row. On
         SQLite a file beside the database is locked. The block may last LOCK_S.
         """
-        ...
-
-    async def activity(self, organization_id: str, activity_id: str) -> RecordedActivity | None: ...
-
-    async def activity_with_fingerprint(
-        self, organization_id: str, fingerprint: str
-    ) -> RecordedActivity | None: ...
-
-    async def activities(
-        self,
-        organization_id: str,
-        statuses: Sequence[ActivityStatus],
-        types: Sequence[str],
-        page: Page,
-    ) -> list[RecordedActivity] | None:
-        """Newest first; no statuses or types means any. None if the page's cursor is not of this list."""
-        ...
-
-    async def interface_texts(self, organization_id: str) -> dict[str, str]:
-        """The text of every contract interface of the organization, by id."""
-        ...
-
-    async def wallet_accounts(
-        self, organization_id: str, wallet_id: str | None, page: Page
-    ) -> list[WalletAccount] | None:
-        """In order of creation. None if the page's cursor is not of this list."""
-        ...
-
-    async def wallet_account(
-        self, organization_id: str, wallet_id: str, address: str | None, path: str | None
-    ) -> WalletAccount | None:
-        """The oldest account with this address and this normalized path. Either may be None, which means any."""
-        ...
-
-    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
-        """The evaluations of an activity, in order: one for its submission and one for each vote. A denied
-        submission has one, too."""
-        ...
-
-    async def email_events(
-        self, organization_id: str, recipient: str, event_type: str, page: Page
-    ) -> list[EmailEventRow] | None:
-        """The events of e-mails to this address, newest first. The type "" means any. None if the page's cursor is
-        not an event of this address."""
-        ...
-
-    async def suborganizations_with(self, parent_id: str, kind: AccountLookupKind, value: str) -> list[str]:
-        """Ids of at most two sub-organizations that this value finds."""
-        ...
-
-    async def suborganizations(
-        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
-    ) -> list[str] | None:
-        """Ids of the parent's sub-organizations, in order of creation; with `found_by`, of those with this value.
-        An address may have any spelling. None if the page's cursor is not of this list."""
         ...

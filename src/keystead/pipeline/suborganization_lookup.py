@@ -14,7 +14,7 @@ from keystead.pipeline.store import Store
 async def suborganization_with(store: Store, parent_id: str, kind: AccountLookupKind, value: str) -> str | None:
     """The id of the parent's sub-organization that this value finds; None if it finds none. Raises Unauthenticated
     if it finds several."""
-    ids = await store.suborganizations_with(parent_id, kind, value)
+    ids = await store.suborganizations.with_value(parent_id, kind, value)
     if len(ids) > 1:
         raise ambiguous_value_error(kind)
     return ids[0] if ids else None

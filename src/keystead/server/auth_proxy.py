@@ -84,7 +84,7 @@ class AuthProxyEndpoints:
         store = self._service.store
         if _UUID.match(config_id):
             # Organizations with a proxy have no parent; their look-ups have "" as the parent's id.
-            for organization_id in await store.suborganizations_with("", LookupKind.AUTH_PROXY, config_id):
+            for organization_id in await store.suborganizations.with_value("", LookupKind.AUTH_PROXY, config_id):
                 organization = await store.organization(organization_id)
                 proxy = organization.auth_proxies.get(config_id) if organization is not None else None
                 if organization is not None and proxy is not None:

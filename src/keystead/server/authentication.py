@@ -197,7 +197,7 @@ async def _authenticate_passkey(value: bytes, body: bytes, store: Store) -> Prov
     parent = await existing_organization(store, parent_id) if parent_id else None
     origins = _allowed_origins(organization, parent)
     candidates = [organization] + ([parent] if parent else [])
-    suborganization_ids = await store.suborganizations_with(
+    suborganization_ids = await store.suborganizations.with_value(
         organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id
     )
     candidates += [await existing_organization(store, id_) for id_ in suborganization_ids]

@@ -25,7 +25,7 @@ from keystead.server.new_organization import (
 from keystead.server.opening import MODE
 from keystead.signer.local import LocalSigner
 from keystead.signer.master_keys import Master
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 
 
 async def bootstrap(

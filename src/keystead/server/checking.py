@@ -2,7 +2,7 @@
 
 Here: every organization, one after another, read through the store. It changes nothing unless `finish` is
 set. Not here: opening values (`signer.seal_checks`), which tables and functions there must be
-(`storage.schema_objects`), SQLite's check of its own file (`storage.sqlite_backup`), the command (`cli`).
+(`storage.schema_objects`), SQLite's check of its own file (`storage.sqlite.backup`), the command (`cli`).
 
 Servers may run meanwhile. The rows of one organization are read by several statements, so problems count only if
 the organization had the same version before and after them; otherwise it is read again.
@@ -26,9 +26,9 @@ from keystead.server.deletions import finish_deletions
 from keystead.signer.installation_keys import MADE_AT_START, SEALED_VALUES
 from keystead.signer.master_keys import Master, SealBroken
 from keystead.signer.seal_checks import OrganizationSeals, Owner, check_instance_value
-from keystead.storage.base import DatabaseStore
 from keystead.storage.row_encoding import WHOLE_ORGANIZATION
 from keystead.storage.schema_objects import schema_problems
+from keystead.storage.store import DatabaseStore
 
 _ORGANIZATIONS_AT_ONCE: Final = 500
 _ROWS_AT_ONCE: Final = 1_000
@@ -70,7 +70,7 @@ async def check_installation(
         await finish_deletions(store)
     await _check_instance(store, master, checked, report)
     last = None
-    while page := await store.data_keys(Page(_ORGANIZATIONS_AT_ONCE, after=last)):
+    while page := await store.installation.data_keys(Page(_ORGANIZATIONS_AT_ONCE, after=last)):
         for organization_id, _ in page:
             findings = await _check_organization(store, master, organization_id)
             if findings.leftovers and finish:
@@ -90,7 +90,7 @@ async def _check_instance(
     store: DatabaseStore, master: Master, checked: Checked, report: Callable[[str], None]
 ) -> None:
     for name in SEALED_VALUES:
-        value = await store.instance_value(name)
+        value = await store.installation.value(name)
         if value is None:
             if name not in MADE_AT_START:
                 report(f"the installation has no {name}")
@@ -130,7 +130,7 @@ async def _check_organization(store: DatabaseStore, master: Master, organization
 
 
 async def _check_versions(store: DatabaseStore, organization: Organization, findings: _OrganizationCheck) -> None:
-    stored = await store.stored_versions(organization.id)
+    stored = await store.installation.stored_versions(organization.id)
     if stored is None:
         findings.problems.append("it has no row")
         return
@@ -148,7 +148,7 @@ async def _check_versions(store: DatabaseStore, organization: Organization, find
 async def _check_is_empty(store: DatabaseStore, organization_id: str, findings: _OrganizationCheck) -> None:
     """Check that a deleted organization has only the rows of its activities. Servers delete the other rows in
     steps. A server of an earlier release does not delete rows of tables that it does not know."""
-    if WHOLE_ORGANIZATION not in await store.unfinished_deletions_of(organization_id):
+    if WHOLE_ORGANIZATION not in await store.accounts.unfinished_deletions(organization_id):
         tables = await store.purger.tables_with_rows(organization_id)
         findings.leftovers = bool(tables)
         findings.problems += [
@@ -159,11 +159,11 @@ async def _check_is_empty(store: DatabaseStore, organization_id: str, findings: 
 
 async def _check_lookups(store: DatabaseStore, organization: Organization, findings: _OrganizationCheck) -> None:
     """Check that the look-ups of an organization are exactly those of its records and wallet accounts."""
-    stored = await store.lookups_of(organization.id)
+    stored = await store.installation.lookups_of(organization.id)
     expected: set[Lookup] = set()
     wallet_ids = set(organization.wallets)
     async for account in _pages(
-        lambda page: store.wallet_accounts(organization.id, None, page), lambda account: account.wallet_account_id
+        lambda page: store.accounts.page(organization.id, None, page), lambda account: account.wallet_account_id
     ):
         expected |= account_lookups([account])
         if account.wallet_id not in wallet_ids:
@@ -173,7 +173,7 @@ async def _check_lookups(store: DatabaseStore, organization: Organization, findi
     for lookup in expected - stored.keys():
         findings.problems.append(f"the look-up of {_described(lookup)} is missing")
     unexpected = stored.keys() - expected
-    if await store.unfinished_deletions_of(organization.id):  # look-ups of deleted wallets go in steps
+    if await store.accounts.unfinished_deletions(organization.id):  # look-ups of deleted wallets go in steps
         unexpected = {lookup for lookup in unexpected if lookup.kind is not LookupKind.WALLET_ACCOUNT_ADDRESS}
     for lookup in unexpected:
         findings.problems.append(f"there is a look-up of {_described(lookup)}, which is not on record")
@@ -194,7 +194,7 @@ async def _check_seals(
     deleted organization has no data key, so there is nothing to check."""
     if organization.profile.deleted:
         return
-    secrets = await store.sealed_secrets(organization.id)
+    secrets = await store.attached.sealed_secrets(organization.id)
     try:
         seals = OrganizationSeals(master, organization.id, organization.data_key.sealed)
     except SealBroken as broken:
@@ -227,9 +227,11 @@ async def _owners(
         yield proxy
     for target in organization.import_targets.in_order():
         yield target
-    async for code in _pages(lambda page: store.one_time_codes(organization.id, page), lambda row: row.id):
+    async for code in _pages(lambda page: store.attached.one_time_codes(organization.id, page), lambda row: row.id):
         yield code
-    async for message in _pages(lambda page: store.outgoing_messages(organization.id, page), lambda row: row.id):
+    async for message in _pages(
+        lambda page: store.attached.outgoing_messages(organization.id, page), lambda row: row.id
+    ):
         yield message
 
 

@@ -1,7 +1,7 @@
 """Warns about a file with the database URL that other users can read, if it holds a password.
 
 The server starts nevertheless, unlike with a readable master key: the operator may want other users to read this
-file. Not here: reading the file (`storage.url_file`).
+file. Not here: reading the file (`storage.open`).
 """
 
 from __future__ import annotations

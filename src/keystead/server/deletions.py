@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Final
 
 from keystead.failures.rounds import Rounds
-from keystead.storage.base import DatabaseStore
 from keystead.storage.purger import Deletion
+from keystead.storage.store import DatabaseStore
 
 logger = logging.getLogger("keystead.server")
 

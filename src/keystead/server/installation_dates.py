@@ -1,6 +1,6 @@
 """When an installation got its master key, and when its last backup began. Both are stored with the installation.
 
-Operators watch both ages. Not here: the key itself (`signer`), how a backup is made (`storage.sqlite_backup`, and
+Operators watch both ages. Not here: the key itself (`signer`), how a backup is made (`storage.sqlite.backup`, and
 the tools of PostgreSQL).
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from keystead.api.rendering import encode
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 
 MASTER_KEY_SINCE: Final = "master_key_since"
 _LAST_BACKUP: Final = "last_backup"
@@ -35,12 +35,12 @@ async def record_master_key(store: DatabaseStore, key_id: str, now_ms: int) -> N
     Unavailable."""
     known = await master_key_since(store)
     if known is None or known.key_id != key_id:
-        await store.set_instance_value(MASTER_KEY_SINCE, encode(MasterKeySince(key_id, now_ms)))
+        await store.installation.set_value(MASTER_KEY_SINCE, encode(MasterKeySince(key_id, now_ms)))
 
 
 async def master_key_since(store: DatabaseStore) -> MasterKeySince | None:
     """The recorded master key; None if the installation was made before this was recorded. Raises Unavailable."""
-    value = await store.instance_value(MASTER_KEY_SINCE)
+    value = await store.installation.value(MASTER_KEY_SINCE)
     return None if value is None else msgspec.json.decode(value, type=MasterKeySince)
 
 
@@ -48,7 +48,7 @@ async def record_backup(store: DatabaseStore, at_ms: int) -> None:
     """Record a complete backup that began at this time, unless a newer one is recorded. Raises Unavailable."""
     known = await last_backup_ms(store)
     if known is None or known < at_ms:
-        await store.set_instance_value(_LAST_BACKUP, encode(LastBackup(at_ms)))
+        await store.installation.set_value(_LAST_BACKUP, encode(LastBackup(at_ms)))
 
 
 async def last_backup_ms(store: DatabaseStore) -> int | None:
@@ -56,5 +56,5 @@ async def last_backup_ms(store: DatabaseStore) -> int | None:
 
     Raises Unavailable.
     """
-    value = await store.instance_value(_LAST_BACKUP)
+    value = await store.installation.value(_LAST_BACKUP)
     return None if value is None else msgspec.json.decode(value, type=LastBackup).at_ms

@@ -19,8 +19,8 @@ import msgspec
 
 from keystead.api.errors import ServiceError
 from keystead.api.rendering import encode
-from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import newest
+from keystead.storage.store import DatabaseStore
 
 PERIOD_S: Final = 10.0
 """Seconds after which a process renews its row."""
@@ -72,7 +72,7 @@ def this_process(
 
 async def announce(store: DatabaseStore, process: ServingProcess) -> None:
     """Write the row of a process. Raises Unavailable."""
-    await store.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, encode(process))
+    await store.installation.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, encode(process))
 
 
 async def keep_announcing(
@@ -94,10 +94,12 @@ async def keep_announcing(
 async def withdraw(store: DatabaseStore, process: ServingProcess) -> None:
     """Delete the row of a process that ends. If that fails, the row expires."""
     with contextlib.suppress(ServiceError):
-        await store.delete_process(process.id)
+        await store.installation.delete_process(process.id)
 
 
 async def serving_processes(store: DatabaseStore, now_ms: int) -> list[ServingProcess]:
     """The processes that serve now. Raises Unavailable."""
-    processes = [msgspec.json.decode(body, type=ServingProcess) for body in await store.processes(now_ms)]
+    processes = [
+        msgspec.json.decode(body, type=ServingProcess) for body in await store.installation.processes(now_ms)
+    ]
     return sorted(processes, key=lambda process: (process.host, process.address, process.pid))

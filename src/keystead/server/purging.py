@@ -30,7 +30,7 @@ GRACE_MS = 3_600_000
 expired, and the clocks of several machines may differ."""
 
 
-class PurgedStore(Protocol):
+class ExpiredRows(Protocol):
     """Both methods raise Unavailable while the database does not answer."""
 
     async def has_expired(self, table: str, before_ms: int) -> bool: ...
@@ -38,22 +38,22 @@ class PurgedStore(Protocol):
     async def purge_expired(self, table: str, before_ms: int, limit: int) -> None: ...
 
 
-async def purge_expired(store: PurgedStore, now_ms: int) -> int:
+async def purge_expired(rows: ExpiredRows, now_ms: int) -> int:
     """Delete every row that has expired, step by step. Returns the number of steps."""
     steps, before_ms = 0, now_ms - GRACE_MS
     for table in EXPIRING:
-        while await store.has_expired(table.name, before_ms):
-            await store.purge_expired(table.name, before_ms, ROWS_AT_ONCE)
+        while await rows.has_expired(table.name, before_ms):
+            await rows.purge_expired(table.name, before_ms, ROWS_AT_ONCE)
             steps += 1
             await asyncio.sleep(PAUSE_S)
     return steps
 
 
-async def keep_purging(store: PurgedStore, now_ms: Callable[[], int], random_fraction: Callable[[], float]) -> None:
+async def keep_purging(rows: ExpiredRows, now_ms: Callable[[], int], random_fraction: Callable[[], float]) -> None:
     """Purge from time to time until cancelled. Processes that started together do not purge together."""
     rounds = Rounds(logger, "expired rows could not be deleted", PERIOD_S)
     await rounds.wait(FIRST_WITHIN_S * random_fraction())
     while True:
         with rounds.logged():
-            await purge_expired(store, now_ms())
+            await purge_expired(rows, now_ms())
         await rounds.wait(PERIOD_S)

@@ -22,13 +22,12 @@ from keystead.pipeline.operator_activity import commit_of_operator
 from keystead.pipeline.organization_writer import commit_alone
 from keystead.pipeline.store import Commit
 from keystead.pipeline.submission import Envelope, read_submission
-from keystead.primitives.share import Share
 from keystead.server.callers import existing_organization
 from keystead.server.opening import Opened, open_checked
 from keystead.server.service import environment_of
 from keystead.server.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES
-from keystead.storage.base import FIRST_ORGANIZATION_ID
+from keystead.storage.store import FIRST_ORGANIZATION_ID
 
 TYPE: Final = "ACTIVITY_TYPE_RECOVER_ORGANIZATION"
 
@@ -36,7 +35,7 @@ TYPE: Final = "ACTIVITY_TYPE_RECOVER_ORGANIZATION"
 async def organization_to_recover(settings: Settings, organization_id: str = "") -> Organization:
     """The organization of this id, or the installation's first one. Raises NotFound, NotReady, Unavailable."""
     async with _opened(settings) as opened:
-        first = await opened.store.instance_value(FIRST_ORGANIZATION_ID) or b""
+        first = await opened.store.installation.value(FIRST_ORGANIZATION_ID) or b""
         return await existing_organization(opened.store, organization_id or first.decode())
 
 
@@ -52,7 +51,7 @@ async def recover(settings: Settings, organization_id: str, intent: RecoverOrgan
     envelope = Envelope(type=TYPE, timestamp_ms=str(now_ms), organization_id=organization_id, parameters=intent)
     body = read_submission(operation, encode(envelope))
     async with _opened(settings) as opened:
-        store, environment = opened.store, environment_of(settings, opened, SYSTEM_SOURCES, Share())
+        store, environment = opened.store, environment_of(settings, opened, SYSTEM_SOURCES)
 
         async def decide(_: Organization | None, __: Sequence[Commit]) -> Commit:
             organization = await existing_organization(store, organization_id)

@@ -33,7 +33,7 @@ from keystead.server.processes import GONE_AFTER_MS, serving_processes
 from keystead.signer.installation_keys import INSTALLATION_KEYS, MADE_AT_START, MASTER_KEY_CHECK, PROOF_KEY
 from keystead.signer.master_keys import Master, SealBroken
 from keystead.signer.resealing import Resealer
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 
 _PAGE = 500
 _AT_ONCE: Final = 32
@@ -86,7 +86,7 @@ async def rotate_master(
     for _ in range(_PASSES_MAX):
         if not await rotation.replace_data_keys():
             for key in INSTALLATION_KEYS:
-                if key.name in MADE_AT_START and await store.instance_value(key.name) is None:
+                if key.name in MADE_AT_START and await store.installation.value(key.name) is None:
                     continue  # no server of this version has started yet
                 await rotation.replace_instance_value(key.name)
             await rotation.replace_instance_value(MASTER_KEY_CHECK)
@@ -139,7 +139,7 @@ class _Rotation:
         self.progress.seen, before = 0, self.progress.resealed
         broken: list[str] = []
         last = None
-        while page := await self._store.data_keys(Page(_PAGE, after=last)):
+        while page := await self._store.installation.data_keys(Page(_PAGE, after=last)):
             due = [id_ for id_, key in page if not self._resealer.is_current(key.sealed)]
             for begin in range(0, len(due), _AT_ONCE):
                 together = due[begin : begin + _AT_ONCE]
@@ -202,11 +202,11 @@ class _Rotation:
                 resealed = self._resealer.instance_value(name, sealed)
             except SealBroken as broken:
                 raise RotationRefused(f"{broken}; the check value stays") from None
-            if await self._store.replace_instance_value(name, stored, encode(resealed)):
+            if await self._store.installation.replace_value(name, stored, encode(resealed)):
                 self.progress.installation_values += 1
 
     async def _stored(self, name: str) -> bytes:
-        value = await self._store.instance_value(name)
+        value = await self._store.installation.value(name)
         if value is None:
             raise RotationRefused("the database holds no organization yet: run keystead init")
         return value

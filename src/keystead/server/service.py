@@ -51,8 +51,8 @@ from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.server.tls import TlsCertificate, certificate_of
 from keystead.server.webhooks import Webhooks, webhook_key_set, webhook_rules_of
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
-from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_usable, newest
+from keystead.storage.store import DatabaseStore
 
 if TYPE_CHECKING:
     from keystead.server.metrics.measurements import Measurements
@@ -82,10 +82,9 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
 
 
 def environment_of(
-    settings: Settings, opened: Opened, sources: Sources, share: Share, chosen_status: ChosenStatus | None = None
+    settings: Settings, opened: Opened, sources: Sources, chosen_status: ChosenStatus | None = None
 ) -> Environment:
     """What the pipeline uses, of these opened parts."""
-    opened.store.share = share
     return Environment(
         store=opened.store,
         signer=opened.signer,
@@ -95,8 +94,8 @@ def environment_of(
         catalogue=CATALOGUE,
         settings=pipeline_settings(settings, opened.senders),
         signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
-        policy_sets=PolicySetCache(settings.policy_characters_cached, share),
-        share=share,
+        policy_sets=PolicySetCache(settings.policy_characters_cached, opened.store.share),
+        share=opened.store.share,
         chosen_status=chosen_status,
     )
 
@@ -113,6 +112,8 @@ class Service:
     identities: Identities
     environment: Environment
     lifecycle: Lifecycle
+    share: Share
+    concurrency: ConcurrencyLimit
     verifiers: Verifiers
     kept_messages: KeptMessages | None
     certificate: TlsCertificate | None
@@ -133,8 +134,6 @@ class Service:
         self._chosen_status = chosen_status
         self._webhook_seen = webhook_seen
         self.clock = sources.clock
-        self.share = Share()
-        self.concurrency = ConcurrencyLimit(self.share)
         self._is_open = False
 
     async def open(self) -> None:
@@ -143,6 +142,8 @@ class Service:
         self._opened = opened = await open_checked(self.settings, self._connector, self.sources)
         try:
             self.store, self.signer, self.identities = opened.store, opened.signer, opened.identities
+            self.share = self.store.share
+            self.concurrency = ConcurrencyLimit(self.share)
             await self._build(opened)
             await announce(self.store, self._process)
         except Unavailable as refused:
@@ -157,7 +158,7 @@ class Service:
     async def _build(self, opened: Opened) -> None:
         """Make the parts that answer requests from the opened ones. Raises SettingsError, Unavailable."""
         settings, senders = self.settings, opened.senders
-        self.environment = environment_of(settings, opened, self.sources, self.share, self._chosen_status)
+        self.environment = environment_of(settings, opened, self.sources, self._chosen_status)
         self.lifecycle = Lifecycle(self.environment, self.identities)
         self._open_activities = OpenActivities(self.environment)
         published = {key.name: key.public_key for key in await self.signer.installation_keys()}
@@ -183,7 +184,7 @@ class Service:
         kept_ms = self.environment.settings.messages.kept_ms
         self._outbox = outbox = outbox_of(self._opened.senders, self.store, self.signer, self.clock, kept_ms)
         self.store.when_rows_are_written(OutgoingMessage, lambda _: outbox.wake())
-        purging = keep_purging(self.store, self.clock.now_ms, random.random)
+        purging = keep_purging(self.store.purger, self.clock.now_ms, random.random)
         deletions = Deletions(self.store, random.random)
         self.store.when_records_are_removed(deletions.note_removal)
         announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
@@ -274,7 +275,9 @@ class Service:
             if self._opened.channel is not None:
                 # A rotation of the master key replaces the proof key first. The id of its sealing key is the one
                 # that the signer must have.
-                proof_key = msgspec.json.decode(await self.store.instance_value(PROOF_KEY.name) or b"", type=Sealed)
+                proof_key = msgspec.json.decode(
+                    await self.store.installation.value(PROOF_KEY.name) or b"", type=Sealed
+                )
                 await self._opened.channel.ready(proof_key.key_id)
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None

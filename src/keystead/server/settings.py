@@ -404,7 +404,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
     if path := values.get("database_url_file"):
         if values.get("database_url"):
             raise SettingsError("set KEYSTEAD_DATABASE_URL or KEYSTEAD_DATABASE_URL_FILE, not both")
-        from keystead.storage.url_file import read_database_url  # few servers need it at the start
+        from keystead.storage.open import read_database_url  # few servers need it at the start
 
         try:
             values["database_url"] = read_database_url(path)

@@ -16,9 +16,9 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.server.installation_dates import last_backup_ms, master_key_since
 from keystead.server.processes import ServingProcess, serving_processes
 from keystead.signer.installation_keys import PROOF_KEY
-from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import newest
 from keystead.storage.schema_objects import schema_problems
+from keystead.storage.store import DatabaseStore
 
 MESSAGE_LATE_MS: Final = 300_000
 """A message that has been due for longer than this is a problem."""
@@ -58,9 +58,9 @@ class InstallationStatus(msgspec.Struct, frozen=True, kw_only=True):
 async def status_of(store: DatabaseStore, now_ms: int) -> InstallationStatus:
     """Read the state of a database. Raises Unavailable."""
     began_s = time.perf_counter()
-    tables = await store.schema_version()
+    tables = await store.installation.schema_version()
     answered_in_ms = (time.perf_counter() - began_s) * 1000
-    facts = await store.database_facts()
+    facts = await store.installation.database_facts()
     status = InstallationStatus(
         version=version("keystead"),
         tables=tables,
@@ -82,17 +82,17 @@ async def status_of(store: DatabaseStore, now_ms: int) -> InstallationStatus:
         return msgspec.structs.replace(
             status, problems=[f"{needed} migration(s) are missing: run keystead migrate"]
         )
-    proof_key = await store.instance_value(PROOF_KEY.name)
+    proof_key = await store.installation.value(PROOF_KEY.name)
     master_key_id = "" if proof_key is None else msgspec.json.decode(proof_key, type=Sealed).key_id
     since = await master_key_since(store)
     status = msgspec.structs.replace(
         status,
-        organizations=await store.organization_count(ORGANIZATIONS_COUNTED_MAX),
+        organizations=await store.installation.organization_count(ORGANIZATIONS_COUNTED_MAX),
         master_key_id=master_key_id,
         master_key_since_ms=since.since_ms if since is not None and since.key_id == master_key_id else None,
         processes=await serving_processes(store, now_ms),
-        due_messages=await store.due_message_count(),
-        oldest_due_ms=await store.oldest_due_message_ms(),
+        due_messages=await store.deliveries.due_message_count(),
+        oldest_due_ms=await store.deliveries.oldest_due_message_ms(),
         last_backup_ms=await last_backup_ms(store),
     )
     # A newer database may have another function of the same name.

@@ -23,7 +23,7 @@ from keystead.primitives.ip_addresses import IpNetwork
 from keystead.server.settings import Settings, SettingsError
 from keystead.sessions import webhook_signatures
 from keystead.signer.installation_keys import WEBHOOK_KEY
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 
 if TYPE_CHECKING:
     from keystead.delivery.webhooks.sending import WebhookSender

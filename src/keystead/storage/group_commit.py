@@ -1,10 +1,10 @@
 """Group commit: commits that arrive while a transaction is written are written in the next one.
 
 Here: one queue and its writer, which runs one transaction at a time. A process has one queue; on a distributed
-database it has one for each organization (`distributed_commits`). Before a transaction begins, the writer lets the
+database it has one for each organization (`commit_queues`). Before a transaction begins, the writer lets the
 event loop run while that adds commits, for at most ARRIVAL_S. It does not wait for a fixed time, as PostgreSQL's
-`commit_delay` does. Not here: the transaction (`sqlite_writer`, `postgres_transactions`), commits under a lock of
-PostgreSQL (`postgres_locks`).
+`commit_delay` does. Not here: the transaction (`sqlite.writer`, `postgres.transactions`), commits under a lock
+(`store`).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class GroupCommit:
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._run())
 
-    async def close(self) -> None:
+    async def finish(self) -> None:
         """Wait until every commit that was added has its result."""
         while self._writer is not None:
             await self._writer

@@ -190,7 +190,7 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
 
     `lock_organization` locks a row. `lock_and_read` locks it, then gives the same as `changed_since`; not for
     distributed tables. `check_versions` gives the versions of organizations and keeps them as they are until the
-    transaction ends. Inserts: `postgres_writes`.
+    transaction ends. Inserts: `postgres.transactions`.
 
     `is_distributed`: for tables that are distributed over several nodes. A statement that locks rows takes those of
     one organization there.

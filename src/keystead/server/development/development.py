@@ -24,7 +24,6 @@ from keystead.server.service import Service
 from keystead.server.settings import Settings
 from keystead.server.sources import Sources
 from keystead.signer.local import LocalSigner
-from keystead.storage.sqlite import SqliteStore
 
 
 class Development:
@@ -74,7 +73,6 @@ class Development:
     async def application(self, auth_proxy_id: str = "") -> AnswerRequest:
         """Take the snapshot "start", and return the application. `auth_proxy_id`: see `Application`."""
         service = self.service
-        assert isinstance(service.store, SqliteStore)
         assert isinstance(service.signer, LocalSigner)
         snapshots = Snapshots(service.store, self._forget)
         await snapshots.take_start()

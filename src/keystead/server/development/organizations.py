@@ -14,7 +14,7 @@ from keystead.server.new_organization import DEVELOPMENT_WALLET, OrganizationPar
 from keystead.server.sources import Sources
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 
 
 class NewOrganizationRequest(ControlRequest, frozen=True):

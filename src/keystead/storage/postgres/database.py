@@ -1,7 +1,7 @@
-"""The store over PostgreSQL: any number of processes on any number of machines.
+"""PostgreSQL: any number of processes on any number of machines.
 
 Here: reads, the query for the versions of several organizations, the lock of an organization. Not here: the
-statements of a transaction (`postgres_transactions`).
+statements of a transaction (`transactions`).
 
 Why a read is fresh: every statement is sent after the read began, to the server that commits. At READ COMMITTED it
 sees everything that was committed before it arrived.
@@ -11,27 +11,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import asyncpg
 
 from keystead.api.errors import ServiceError
-from keystead.organizations.organization import Organization, Version
+from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import Commit, CommitResult, results_of
-from keystead.storage.base import DatabaseStore
-from keystead.storage.cache import CacheLimits
-from keystead.storage.distributed_commits import TRANSACTIONS_AT_ONCE, DistributedCommits
-from keystead.storage.distribution import CITUS, DISTRIBUTION
-from keystead.storage.errors import failed_write_error, unavailable
-from keystead.storage.group_commit import GroupCommit, Outcome, Waiting
-from keystead.storage.postgres_connections import ROW_AT_FAULT, ConnectionPool
-from keystead.storage.postgres_reconnection import Reconnection
-from keystead.storage.postgres_transactions import end_transaction, lock_and_read, run_transaction, write
+from keystead.pipeline.store import CommitResult
+from keystead.storage.commit_queues import TRANSACTIONS_AT_ONCE
+from keystead.storage.database import Selected
+from keystead.storage.errors import NotMigrated, failed_write_error, unavailable
+from keystead.storage.group_commit import Outcome
+from keystead.storage.postgres.connections import ROW_AT_FAULT, ConnectionPool
+from keystead.storage.postgres.distribution import CITUS, DISTRIBUTION
+from keystead.storage.postgres.reconnection import Reconnection
+from keystead.storage.postgres.transactions import end_transaction, lock_and_read, run_transaction, write
 from keystead.storage.rows import Rows, merge
-from keystead.storage.statements import Statement, postgres_statements
-from keystead.storage.tables import tables_of
+from keystead.storage.statements import Dialect, Reads, Statement, postgres_statements
+from keystead.storage.tables import merged_key_lengths, tables_of
 
 _READ_CONNECTIONS = 6
 _WRITE_CONNECTIONS = 1
@@ -39,35 +38,28 @@ _LOCK_CONNECTIONS = 4
 
 
 class LockedRow:
-    """Implements `pipeline.store.LockedOrganization`: a transaction that has locked the organization's row.
+    """Implements `DatabaseLock`: a transaction that has locked the organization's row.
 
     While the row is locked, another process that changes the organization loses its race and then asks for the
     lock, too. The server queues the requests for one row. If a process dies, its connection and therefore its lock
     end. If a process hangs, the server closes its connection after a time limit."""
 
-    def __init__(self, store: PostgresStore, connection: Any) -> None:
-        self.organization: Organization | None = None
-        self._store = store
+    def __init__(self, database: PostgresDatabase, connection: Any) -> None:
+        self.changes: Selected = []
+        self._database = database
         self._connection = connection
         self._is_open = True
 
-    async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
-        store, loop = self._store, asyncio.get_running_loop()
-        waiting = [Waiting(one.organization_id, store._rows_of(one), loop.create_future()) for one in commits]
-        result = await self._write_together([one.rows for one in waiting]) if self._is_open else None
-        if result is CommitResult.COMMITTED:
-            store._committed(waiting)
-        if result is CommitResult.COMMITTED or (result is not None and len(commits) == 1):
-            return [result] * len(commits)
-        return await results_of([store._commit_rows(one.organization_id, one.rows) for one in waiting])
-
-    async def _write_together(self, rows: Sequence[Rows]) -> CommitResult | None:
-        """Write the rows in the transaction that holds the lock, and end it. None if a row was refused."""
-        merged = merge(rows, self._store.key_lengths)
+    async def write(self, commits: Sequence[Rows]) -> CommitResult | None:
+        """Write the rows in the transaction that holds the lock, and end it. None if it has ended, or if a row was
+        refused."""
+        if not self._is_open:
+            return None
+        merged = merge(commits, self._database.key_lengths)
         result: CommitResult | None = CommitResult.CONFLICT
         try:
             if merged is not None:
-                result = await write(self._connection, self._store.statements, merged)
+                result = await write(self._connection, self._database.statements, merged)
         except ROW_AT_FAULT:
             result = None
         await self.end(is_committed=result is CommitResult.COMMITTED)
@@ -77,32 +69,36 @@ class LockedRow:
         """End the transaction, unless it has ended."""
         if self._is_open:
             self._is_open = False
-            await end_transaction(self._connection, is_committed=is_committed, timeout_s=self._store.timeout_s)
+            await end_transaction(self._connection, is_committed=is_committed, timeout_s=self._database.timeout_s)
 
 
-class PostgresStore(DatabaseStore):
-    """Uses at most eleven connections: six to read, one to commit, four to lock organizations. On a distributed
-    database, eight commit."""
+class PostgresDatabase:
+    """Implements `Database`. Uses at most eleven connections: six to read, one to commit, four to lock
+    organizations. On a distributed database, eight commit."""
 
-    dialect = "postgresql"
+    dialect: Dialect = "postgresql"
 
-    def __init__(self, url: str, limits: CacheLimits, kinds: RecordKinds, *, timeout_s: float) -> None:
-        statements = postgres_statements(tables_of(kinds.attached_tables))
-        super().__init__(statements.reads, limits, kinds)
+    def __init__(self, url: str, kinds: RecordKinds, *, timeout_s: float) -> None:
+        self._tables = tables_of(kinds.attached_tables)
+        self.key_lengths = merged_key_lengths(self._tables)
+        self.statements = postgres_statements(self._tables)
         self.timeout_s = timeout_s
+        self._when_lost: Callable[[], None] = lambda: None
+        self._knows_distribution = False
+        self._is_closed = False
         self._reconnection = Reconnection(url)
         self._readers = self._pool(_READ_CONNECTIONS)
         self._writers = self._pool(_WRITE_CONNECTIONS)
         self._lockers = self._pool(_LOCK_CONNECTIONS)
-        self._tables = statements.tables
-        self.statements = statements
         self._version_requests: list[tuple[str, asyncio.Future[Version | None]]] = []
         self._version_task: asyncio.Task[None] | None = None
 
-    def _new_group_commit(self, key_lengths: Mapping[str, int]) -> GroupCommit:
-        return DistributedCommits(
-            self._write, self._committed, key_lengths, self._cache.known_version, self._is_distributed
-        )
+    def when_lost(self, call: Callable[[], None]) -> None:
+        self._when_lost = call
+
+    @property
+    def reads(self) -> Reads:
+        return self.statements.reads
 
     def _pool(self, size: int) -> ConnectionPool:
         return ConnectionPool(self._reconnection, size=size, timeout_s=self.timeout_s, lost=self._lost)
@@ -114,25 +110,20 @@ class PostgresStore(DatabaseStore):
     def _lost(self) -> None:
         """Discard the caches and the idle connections after a connection was lost. If its server hangs, a caller
         would wait for each idle connection too."""
-        self._cache.clear()
+        self._when_lost()
         for connections in (self._readers, self._writers, self._lockers):
             connections.discard_idle()
 
-    async def _is_distributed(self) -> bool:
-        """Whether the tables are distributed over several nodes. If so, their statements are used from now on.
-
-        It does not change while servers run (`postgres_schema.distribute_postgres`).
-        """
-        if not self.statements.is_distributed and await self.instance_value(DISTRIBUTION) == CITUS:
-            self.statements = postgres_statements(self._tables, is_distributed=True)
-            self._reads = self.statements.reads
-            self._writers.discard_idle()
-            self._writers = self._pool(TRANSACTIONS_AT_ONCE)
+    async def is_distributed(self) -> bool:
+        """It does not change while servers run (`schema.distribute_postgres`)."""
+        if not self._knows_distribution:
+            selected = await self.rows(self.reads.instance_value, [DISTRIBUTION])
+            self._knows_distribution = True
+            if selected and selected[0][0] == CITUS:
+                self.statements = postgres_statements(self._tables, is_distributed=True)
+                self._writers.discard_idle()
+                self._writers = self._pool(TRANSACTIONS_AT_ONCE)
         return self.statements.is_distributed
-
-    async def waiting_endpoints(self, after: str, limit: int) -> list[str]:
-        await self._is_distributed()
-        return await super().waiting_endpoints(after, limit)
 
     async def version(self, organization_id: str) -> Version | None:
         """Calls during a query for versions wait. The next query answers all of them."""
@@ -153,7 +144,7 @@ class PostgresStore(DatabaseStore):
     async def _answer_requests(self, requests: Sequence[tuple[str, asyncio.Future[Version | None]]]) -> None:
         try:
             ids = list({organization_id for organization_id, _ in requests})
-            selected = await self._rows(self._reads.versions, [ids])
+            selected = await self.rows(self.reads.versions, [ids])
         except Exception as error:  # noqa: BLE001 - after any error, no caller may wait for ever
             for _, answer in requests:
                 if not answer.done():
@@ -166,20 +157,23 @@ class PostgresStore(DatabaseStore):
             if not answer.done():
                 answer.set_result(versions.get(organization_id))
 
-    async def _rows(self, statement: Statement, arguments: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    async def rows(self, statement: Statement, arguments: Sequence[Any]) -> Selected:
         if self._is_closed:
             raise unavailable("is being closed")
         async with self._readers.lend() as connection:
             try:
-                selected: Sequence[Sequence[Any]] = await connection.fetch(statement.sql, *arguments)
+                selected: Selected = await connection.fetch(statement.sql, *arguments)
             except (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError):
                 return []  # text in PostgreSQL cannot hold U+0000, so no stored row has this id
             return selected
 
-    def _list_argument(self, values: Sequence[str]) -> list[str]:
+    async def whole(self, organization_id: str) -> Selected:
+        return await self.rows(self.reads.whole, self.reads.whole.arguments({"id": organization_id}))
+
+    def list_argument(self, values: Sequence[str]) -> list[str]:
         return list(values)
 
-    async def _write(self, rows: Rows) -> Outcome:
+    async def write(self, rows: Rows) -> Outcome:
         try:
             async with self._writers.lend() as connection:
                 return await run_transaction(
@@ -194,28 +188,21 @@ class PostgresStore(DatabaseStore):
             return failed_write_error(error)
 
     @contextlib.asynccontextmanager
-    async def locked(self, organization_id: str) -> AsyncIterator[LockedRow]:
-        if self._is_closed:
-            raise unavailable("is being closed")
-        known = self._cache.known(organization_id)
+    async def locked(self, organization_id: str, known_version: int | None) -> AsyncIterator[LockedRow]:
         async with self._lockers.lend() as connection:
             await connection.execute(self._lockers.begin)
             lock = LockedRow(self, connection)
             try:
-                selected = await lock_and_read(connection, self.statements, organization_id, known.version_number)
-                changed = await self._changed_since(organization_id, selected)
-                lock.organization = await self._cache.after(organization_id, known, changed)
+                lock.changes = await lock_and_read(connection, self.statements, organization_id, known_version)
                 yield lock
             finally:
                 await lock.end()
 
-    async def ready(self) -> None:
-        """Raise Unavailable unless the server answers a query."""
-        await self.schema_version()
+    async def check(self) -> None:
+        with contextlib.suppress(NotMigrated):
+            await self.rows(self.reads.schema_version, [])
 
     async def close(self) -> None:
-        if not self._is_closed:
-            self._is_closed = True
-            await self._group_commit.close()
-            for connections in (self._readers, self._writers, self._lockers):
-                await connections.close()
+        self._is_closed = True
+        for connections in (self._readers, self._writers, self._lockers):
+            await connections.close()

@@ -1,28 +1,36 @@
-"""The part of the store that both databases share, with the interface for the packages above.
+"""The store: one database with the cache, the group commit and the reads that the packages above use.
 
-Here: the cache, commits and their results, locks. Not here: reads (`reads`), the server's own rows (`server_rows`),
-the connections and transactions of each database (`sqlite`, `postgres`).
+Here: commits and their results, organizations, locks. Not here: reads by subject (`activity_reads` and its
+neighbours), the connections and transactions of each database (`sqlite`, `postgres`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Any, ClassVar, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
+from keystead.api.errors import ServiceError
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import Commit, CommitResult, LockedOrganization
+from keystead.pipeline.store import Commit, CommitResult, results_of
+from keystead.primitives.share import Share
 from keystead.storage import row_decoding
+from keystead.storage.account_reads import AccountReads
+from keystead.storage.activity_reads import ActivityReads
+from keystead.storage.attached_reads import AttachedReads
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
+from keystead.storage.commit_queues import CommitQueues
+from keystead.storage.database import Database, DatabaseLock, Queries, Selected
+from keystead.storage.delivery_rows import DeliveryRows
 from keystead.storage.errors import unavailable
-from keystead.storage.group_commit import GroupCommit, Outcome, Waiting
+from keystead.storage.group_commit import Waiting
+from keystead.storage.installation_rows import InstallationRows
 from keystead.storage.purger import Purger
 from keystead.storage.row_encoding import (
     PURGED_TOMBSTONES,
@@ -31,8 +39,7 @@ from keystead.storage.row_encoding import (
     rows_of_new_organization,
 )
 from keystead.storage.rows import Rows
-from keystead.storage.server_rows import ServerRows
-from keystead.storage.statements import Dialect, Reads
+from keystead.storage.suborganization_reads import SuborganizationReads
 from keystead.storage.tables import merged_key_lengths, tables_of
 
 RowT = TypeVar("RowT", bound=VersionedRow)
@@ -41,55 +48,68 @@ FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value with the id of the first organization."""
 
 
-class DatabaseStore(ServerRows):
+class LockedOrganization:
+    """Implements `pipeline.store.LockedOrganization`."""
+
+    def __init__(self, store: DatabaseStore, lock: DatabaseLock, organization: Organization | None) -> None:
+        self.organization = organization
+        self._store = store
+        self._lock = lock
+
+    async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
+        return await self._store._write_under(self._lock, commits)
+
+
+class DatabaseStore:
     """A `Store`, with more methods for the start and the background tasks of a server. Belongs to one event loop.
 
     Every method raises Unavailable while the database does not answer, and works again when it does.
     """
 
-    dialect: ClassVar[Dialect]
-
-    def __init__(self, reads: Reads, limits: CacheLimits, kinds: RecordKinds) -> None:
-        super().__init__(reads)
+    def __init__(self, database: Database, limits: CacheLimits, kinds: RecordKinds, share: Share) -> None:
+        self.database = database
+        self.share = share
+        """The processor time of this process, which all its work shares."""
+        self.queries = Queries(database, self.share)
         self._records = row_decoding.RecordReader(kinds)
         self._cache = OrganizationCache(self, limits, kinds)
+        database.when_lost(self._cache.clear)
         self._is_closed = False
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
-        self.key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
-        self._group_commit = self._new_group_commit(self.key_lengths)
-        self.purger = Purger(reads, self._select, self._commit_rows)
+        key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
+        self._commits = CommitQueues(database, self._committed, key_lengths, self._cache.known_version)
+        self.accounts = AccountReads(self.queries)
+        self.activities = ActivityReads(self.queries)
+        self.attached = AttachedReads(self.queries)
+        self.suborganizations = SuborganizationReads(self.queries, self.accounts)
+        self.installation = InstallationRows(self.queries, self._commit_rows)
+        self.deliveries = DeliveryRows(self.queries, self.attached, self._commit_rows)
+        self.purger = Purger(self.queries, self._commit_rows)
         """Deletes the rows of deleted wallets and organizations in steps."""
         self.decisions: Counter[tuple[str, str]] = Counter()
         """How many decisions were handed in, by verdict and rule."""
 
-    def _new_group_commit(self, key_lengths: Mapping[str, int]) -> GroupCommit:
-        return GroupCommit(self._write, self._committed, key_lengths, self._cache.known_version)
-
-    # What each database adds.
-
-    @abstractmethod
-    async def version(self, organization_id: str) -> Version | None:
-        """The newest version of an organization. It includes everything that was committed before this turn of the
-        event loop began."""
-
-    @abstractmethod
     async def ready(self) -> None:
         """Raise Unavailable unless the database answers now."""
+        await self.database.check()
 
-    @abstractmethod
     async def close(self) -> None:
         """Finish the commits that were handed in, then disconnect. Later commits raise Unavailable."""
+        if not self._is_closed:
+            self._is_closed = True
+            await self._commits.finish()
+            await self.database.close()
 
-    @abstractmethod
-    async def _write(self, rows: Rows) -> Outcome:
-        """Run a transaction. Returns its result, or the error for its commits."""
-
-    @abstractmethod
-    def locked(self, organization_id: str) -> AbstractAsyncContextManager[LockedOrganization]:
-        """See `pipeline.store.Store`."""
+    async def finish_commits(self) -> None:
+        """Wait until every commit that was handed in has its result."""
+        await self._commits.finish()
 
     # Organizations.
+
+    async def version(self, organization_id: str) -> Version | None:
+        """See `Database.version`."""
+        return await self.database.version(organization_id)
 
     async def organization(self, organization_id: str) -> Organization | None:
         return await self._cache.newest(organization_id)
@@ -102,29 +122,21 @@ class DatabaseStore(ServerRows):
         """The changes after this version, all of one moment. The result has every record if the version is None, or
         if tombstones of later removals were purged. None if the organization does not exist."""
         if version_number is None:
-            selected = await self._select_whole(organization_id)
+            selected = await self.database.whole(organization_id)
             return await self._read_changes(organization_id, selected, is_whole=True)
-        return await self._changed_since(
-            organization_id, await self._select_changes(organization_id, version_number)
+        selected = await self.queries.select(
+            self.queries.reads.changed_since, id=organization_id, version=version_number
         )
+        return await self._changed_since(organization_id, selected)
 
-    async def _select_whole(self, organization_id: str) -> Sequence[Sequence[Any]]:
-        """The rows of the statement `whole`."""
-        return await self._select(self._reads.whole, id=organization_id)
-
-    async def _select_changes(self, organization_id: str, version_number: int | None) -> Sequence[Sequence[Any]]:
-        """The rows of the statement `changed_since`. If the version is None, there is one row, with the
-        newest version and no change."""
-        return await self._select(self._reads.changed_since, id=organization_id, version=version_number)
-
-    async def _changed_since(self, organization_id: str, selected: Sequence[Sequence[Any]]) -> ChangedSince | None:
+    async def _changed_since(self, organization_id: str, selected: Selected) -> ChangedSince | None:
         """`selected`: the rows of the statement `changed_since`."""
         if any(kind == PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
             return await self.changed_since(organization_id, None)
         return await self._read_changes(organization_id, selected, is_whole=False)
 
     async def _read_changes(
-        self, organization_id: str, selected: Sequence[Sequence[Any]], *, is_whole: bool
+        self, organization_id: str, selected: Selected, *, is_whole: bool
     ) -> ChangedSince | None:
         if not selected:
             return None
@@ -138,20 +150,16 @@ class DatabaseStore(ServerRows):
     @property
     def waiting_commits(self) -> int:
         """The commits that wait for the next transaction."""
-        return self._group_commit.waiting
+        return self._commits.waiting
 
     @property
     def cache_use(self) -> tuple[int, int]:
         """How often the cache had an organization, and how often it did not."""
         return self._cache.entries.hits, self._cache.entries.misses
 
-    def connections(self) -> Mapping[str, tuple[int, int]]:
-        """By purpose: how many connections to a database server are in use, and the most that there can be."""
-        return {}
-
     def when_transactions_end(self, call: Callable[[int, float], None]) -> None:
         """`call` is called after each transaction, with the number of its commits and the seconds that it took."""
-        self._group_commit.on_transaction = call
+        self._commits.on_transaction = call
 
     # Commits.
 
@@ -162,6 +170,32 @@ class DatabaseStore(ServerRows):
         for evaluation in commit.evaluations:
             self.decisions[evaluation.verdict, evaluation.rule] += 1
         return rows_of(commit)
+
+    @contextlib.asynccontextmanager
+    async def locked(self, organization_id: str) -> AsyncIterator[LockedOrganization]:
+        """See `pipeline.store.Store`."""
+        if self._is_closed:
+            raise unavailable("is being closed")
+        known = self._cache.known(organization_id)
+        async with self.database.locked(organization_id, known.version_number) as lock:
+            if lock.changes is None:
+                organization = await self.organization(organization_id)
+            else:
+                changed = await self._changed_since(organization_id, lock.changes)
+                organization = await self._cache.after(organization_id, known, changed)
+            yield LockedOrganization(self, lock, organization)
+
+    async def _write_under(
+        self, lock: DatabaseLock, commits: Sequence[Commit]
+    ) -> Sequence[CommitResult | ServiceError]:
+        loop = asyncio.get_running_loop()
+        waiting = [Waiting(one.organization_id, self._rows_of(one), loop.create_future()) for one in commits]
+        result = await lock.write([one.rows for one in waiting])
+        if result is CommitResult.COMMITTED:
+            self._committed(waiting)
+        if result is CommitResult.COMMITTED or (result is not None and len(commits) == 1):
+            return [result] * len(commits)
+        return await results_of([self._commit_rows(one.organization_id, one.rows) for one in waiting])
 
     async def bootstrap(
         self,
@@ -193,7 +227,7 @@ class DatabaseStore(ServerRows):
         if self._is_closed:
             result.set_exception(unavailable("is being closed"))
         else:
-            self._group_commit.add(Waiting(organization_id, rows, result))
+            self._commits.add(Waiting(organization_id, rows, result))
         return result
 
     def when_rows_are_written(self, kind: type[RowT], call: Callable[[Sequence[RowT]], None]) -> None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from keystead.storage.sqlite import SqliteStore
+from keystead.storage.sqlite.database import SqliteDatabase
+from keystead.storage.store import DatabaseStore
 from keystead.storage.tables import TABLES, Table
+
+ResultT = TypeVar("ResultT")
 
 _TABLES = tuple(table for table in TABLES if table.name not in ("instance", "process"))
 
@@ -30,7 +34,7 @@ class Snapshot:
         self.database.close()
 
 
-async def take_snapshot(store: SqliteStore) -> Snapshot:
+async def take_snapshot(store: DatabaseStore) -> Snapshot:
     """A snapshot of the present state. Raises Unavailable."""
 
     def copy_database(connection: sqlite3.Connection) -> Snapshot:
@@ -38,10 +42,10 @@ async def take_snapshot(store: SqliteStore) -> Snapshot:
         connection.backup(memory)
         return Snapshot(memory)
 
-    return await store.exclusively(copy_database)
+    return await _exclusively(store, copy_database)
 
 
-async def restore_snapshot(store: SqliteStore, snapshot: Snapshot) -> None:
+async def restore_snapshot(store: DatabaseStore, snapshot: Snapshot) -> None:
     """Restore the state of the snapshot. Later changes are lost. Raises Unavailable."""
 
     def replace_rows(connection: sqlite3.Connection) -> None:
@@ -51,10 +55,10 @@ async def restore_snapshot(store: SqliteStore, snapshot: Snapshot) -> None:
             _copy(snapshot, connection, table, "", ())
         connection.execute("COMMIT")
 
-    await store.exclusively(replace_rows)
+    await _exclusively(store, replace_rows)
 
 
-async def restore_organization(store: SqliteStore, snapshot: Snapshot, organization_id: str) -> bool:
+async def restore_organization(store: DatabaseStore, snapshot: Snapshot, organization_id: str) -> bool:
     """Restore one organization and its sub-organizations. Those that were made after the snapshot are removed.
 
     Returns False if the organization exists neither now nor in the snapshot. Raises Unavailable.
@@ -74,7 +78,14 @@ async def restore_organization(store: SqliteStore, snapshot: Snapshot, organizat
         connection.execute("COMMIT")
         return bool(ids)
 
-    return await store.exclusively(replace_rows)
+    return await _exclusively(store, replace_rows)
+
+
+async def _exclusively(store: DatabaseStore, work: Callable[[sqlite3.Connection], ResultT]) -> ResultT:
+    """Run `work` on a connection while this process writes nothing else, then drop the caches."""
+    assert isinstance(store.database, SqliteDatabase)
+    await store.finish_commits()
+    return store.database.exclusively(work)
 
 
 def _with_suborganizations(database: sqlite3.Connection, organization_id: str) -> set[str]:

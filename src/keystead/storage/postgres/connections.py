@@ -1,7 +1,7 @@
 """The pool of connections to PostgreSQL, and the translation of their errors.
 
 Here: the settings of every connection, lending, time limits. Not here: statements (`postgres`,
-`postgres_transactions`).
+`transactions`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ import asyncpg
 
 from keystead.api.errors import ServiceError
 from keystead.storage.errors import NotMigrated, duplicate_key_error, failed_write_error, unavailable
-from keystead.storage.postgres_causes import cause_of
-from keystead.storage.postgres_hosts import PostgresHosts
-from keystead.storage.postgres_reconnection import DATABASE_AT_FAULT, Reconnection
-from keystead.storage.postgres_sessions import begin_statement
+from keystead.storage.postgres.hosts import PostgresHosts, begin_statement
+from keystead.storage.postgres.reconnection import DATABASE_AT_FAULT, Reconnection, cause_of
 
 # Every statement is short, so to compile it would take longer than to run it.
 _SESSION_SETTINGS = {"jit": "off"}

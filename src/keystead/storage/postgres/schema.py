@@ -16,8 +16,8 @@ from keystead.storage.migrations import (
     pending,
     statements_of,
 )
-from keystead.storage.postgres_connections import connect, error_for_caller
-from keystead.storage.postgres_distribution import distribute_new_tables, distribute_tables, is_distributed
+from keystead.storage.postgres.connections import connect, error_for_caller
+from keystead.storage.postgres.distribution import distribute_new_tables, distribute_tables, is_distributed
 
 _MIGRATION_LOCK = 0x6B657973
 """The number of the advisory lock that a migration holds. Nothing else may use this number on the database."""

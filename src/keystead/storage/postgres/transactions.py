@@ -19,6 +19,7 @@ Why a commit is safe at READ COMMITTED:
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -27,10 +28,9 @@ import asyncpg
 
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
-from keystead.storage.postgres_writes import postgres_write
 from keystead.storage.rows import Row, Rows, Swap, VersionSwap, by_table
 from keystead.storage.statements import PostgresStatements, Statement, SwapStatements
-from keystead.storage.tables import Table, distributed_insert
+from keystead.storage.tables import Table, distributed_insert, insert_of
 
 _LONGER_THAN_ANY_COMMIT_S: Final = 3_600.0
 
@@ -218,3 +218,31 @@ async def _swap_rows(connection: Any, statements: SwapStatements, swaps: Sequenc
 def _count(status: str) -> int:
     """How many rows a statement wrote, from its command tag: "UPDATE 1", "INSERT 0 3"."""
     return int(status.rpartition(" ")[2])
+
+
+_ARRAYS = {str: "text[]", int: "bigint[]", bool: "boolean[]", bytes: "bytea[]"}
+
+
+@functools.cache
+def postgres_write(swap: Statement | None, tables: tuple[Table, ...]) -> str:
+    """The statement that inserts any number of rows into each of these tables. With a compare-and-swap of one row,
+    it inserts nothing unless that succeeds.
+
+    It returns the number of rows that the compare-and-swap changed, if there is one, and then the number of
+    inserted rows of each table. Parameters: those of the compare-and-swap, then one array for each column, table by
+    table.
+    """
+    parts, counted, condition = [], [], ""
+    numbers = itertools.count(1)
+    if swap is not None:
+        numbers = itertools.count(1 + len(swap.names))
+        parts.append(f"swapped AS ({swap.sql} RETURNING 1)")
+        counted.append("swapped")
+        condition = " WHERE EXISTS (SELECT FROM swapped)"
+    for table in tables:
+        arrays = [f"${next(numbers)}::{_ARRAYS[type_]}" for _, type_ in table.columns]
+        insert = insert_of(table, f"SELECT * FROM unnest({', '.join(arrays)}){condition}")  # noqa: S608
+        parts.append(f"into_{table.name} AS ({insert} RETURNING 1)")
+        counted.append(f"into_{table.name}")
+    counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in counted)  # noqa: S608
+    return f"WITH {', '.join(parts)} SELECT {counts}"

@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from keystead.pipeline.store import CommitResult
 from keystead.storage.errors import duplicate_key_error, failed_write_error
-from keystead.storage.file_lock import FileLock
 from keystead.storage.group_commit import Outcome
 from keystead.storage.rows import Row, Rows, by_table
-from keystead.storage.sqlite_connection import DatabaseFile, error_for_caller
+from keystead.storage.sqlite.connection import DatabaseFile, error_for_caller
+from keystead.storage.sqlite.file_lock import FileLock
 from keystead.storage.statements import SqliteStatements
 
 
