@@ -30,7 +30,7 @@ from keystead.server.settings import Settings
 from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.rows import Rows
-from keystead.storage.sqlite.writer import SqliteWriter
+from keystead.storage.sqlite.database import SqliteWriter
 from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase

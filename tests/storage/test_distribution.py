@@ -11,8 +11,7 @@ import pytest
 
 from keystead.api.errors import Unavailable
 from keystead.pipeline.store import CommitResult
-from keystead.storage.commit_queues import CommitQueues
-from keystead.storage.group_commit import Waiting
+from keystead.storage.group_commit import CommitQueues, Waiting
 from keystead.storage.postgres.distribution import (
     COLUMNS,
     NotDistributable,

@@ -13,8 +13,7 @@ from typing import Any, Protocol
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
 from keystead.primitives.share import Share
-from keystead.storage.group_commit import Outcome
-from keystead.storage.rows import Rows
+from keystead.storage.rows import Outcome, Rows
 from keystead.storage.statements import Dialect, Reads, Statement
 
 LOWEST, HIGHEST = "", "~"

@@ -1,9 +1,11 @@
 """Group commit: commits that arrive while a transaction is written are written in the next one.
 
-Here: one queue and its writer, which runs one transaction at a time. A process has one queue; on a distributed
-database it has one for each organization (`commit_queues`). Before a transaction begins, the writer lets the
+Here: one queue and its writer, which runs one transaction at a time; and the queues of a process. On one database
+server it has one queue, and commits of several organizations share a transaction. On a distributed database, such
+a transaction is a two-phase commit between nodes. So each organization has a queue of its own there, and several
+transactions run at the same time. Before a transaction begins, the writer lets the
 event loop run while that adds commits, for at most ARRIVAL_S. It does not wait for a fixed time, as PostgreSQL's
-`commit_delay` does. Not here: the transaction (`sqlite.writer`, `postgres.transactions`), commits under a lock
+`commit_delay` does. Not here: the transaction (`sqlite.database`, `postgres.transactions`), commits under a lock
 (`store`).
 """
 
@@ -21,7 +23,8 @@ from keystead.api.errors import ServiceError, Unavailable
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
 from keystead.primitives.share import pause
-from keystead.storage.rows import Rows, merge
+from keystead.storage.database import Database
+from keystead.storage.rows import Outcome, Rows, merge
 
 BATCH_MAX: Final = 256
 """Most commits in one transaction. The first of them waits for all."""
@@ -36,8 +39,8 @@ ARRIVAL_S: Final = 0.02
 """The longest that the first commit of a transaction waits for others, unless one iteration of the event loop takes
 longer. Each of 40 organizations may send a transaction that takes an iteration of 15 ms to read."""
 
-Outcome = CommitResult | ServiceError
-"""The result of a transaction, or the error for the callers that wait for its commits."""
+TRANSACTIONS_AT_ONCE: Final = 8
+"""Transactions of one process on a distributed database."""
 
 Write = Callable[[Rows], Awaitable[Outcome]]
 
@@ -204,3 +207,83 @@ def _halves(batch: Sequence[Waiting]) -> tuple[Sequence[Waiting], Sequence[Waiti
         [waiting for waiting in batch if waiting.organization_id in first],
         [waiting for waiting in batch if waiting.organization_id not in first],
     )
+
+
+class CommitQueues:
+    """Before the first commit, the database is asked whether its tables are distributed.
+
+    `committed`, `key_lengths`, `newest`: see `GroupCommit`. `on_transaction` is called after each transaction, with
+    the number of its commits and the seconds that it took.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        committed: Callable[[Sequence[Waiting]], None],
+        key_lengths: Mapping[str, int],
+        newest: Callable[[str], Version | None],
+    ) -> None:
+        self._database = database
+        self._committed = committed
+        self._key_lengths = key_lengths
+        self._newest = newest
+        self._is_distributed: bool | None = None
+        self._unqueued: list[Waiting] = []
+        self._detection: asyncio.Task[None] | None = None
+        self._shared = self._new_queue(database.write)
+        self._queues: dict[str, GroupCommit] = {}
+        self._free = asyncio.Semaphore(TRANSACTIONS_AT_ONCE)
+        self.on_transaction: Callable[[int, float], None] = lambda _commits, _seconds: None
+
+    @property
+    def waiting(self) -> int:
+        """The commits that wait for the next transaction."""
+        queued = sum(queue.waiting for queue in self._queues.values())
+        return self._shared.waiting + len(self._unqueued) + queued
+
+    def add(self, waiting: Waiting) -> None:
+        if self._is_distributed is False:
+            self._shared.add(waiting)
+        elif self._is_distributed:
+            self._queue_of(waiting.organization_id).add(waiting)
+        else:
+            self._unqueued.append(waiting)
+            if self._detection is None:
+                self._detection = asyncio.get_running_loop().create_task(self._detect())
+
+    async def finish(self) -> None:
+        """Wait until every commit that was added has its result."""
+        if self._detection is not None:
+            await self._detection
+        for queue in [self._shared, *self._queues.values()]:
+            await queue.finish()
+
+    async def _detect(self) -> None:
+        try:
+            self._is_distributed = await self._database.is_distributed()
+        except ServiceError as error:
+            for waiting in self._unqueued:
+                waiting.settle(error)
+            self._unqueued = []
+        finally:
+            self._detection = None
+        unqueued, self._unqueued = self._unqueued, []
+        for waiting in unqueued:
+            self.add(waiting)
+
+    def _queue_of(self, organization_id: str) -> GroupCommit:
+        queue = self._queues.get(organization_id)
+        if queue is None:
+            for idle_id in [id_ for id_, queue in self._queues.items() if not queue.is_busy]:
+                del self._queues[idle_id]
+            queue = self._queues[organization_id] = self._new_queue(self._write_in_turn)
+        return queue
+
+    def _new_queue(self, write: Write) -> GroupCommit:
+        queue = GroupCommit(write, self._committed, self._key_lengths, self._newest)
+        queue.on_transaction = lambda commits, seconds: self.on_transaction(commits, seconds)
+        return queue
+
+    async def _write_in_turn(self, rows: Rows) -> Outcome:
+        async with self._free:
+            return await self._database.write(rows)

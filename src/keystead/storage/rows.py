@@ -14,8 +14,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from keystead.api.errors import ServiceError
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization, Version
+from keystead.pipeline.store import CommitResult
 
 Row = tuple[Any, ...]
 
@@ -33,6 +35,10 @@ ACTIVITY_CHANGES = (
     "updated_at_ms",
 )
 """The columns that a later revision of an activity replaces: the last columns of its row, in order."""
+
+
+Outcome = CommitResult | ServiceError
+"""The result of a transaction, or the error for the callers that wait for its commits."""
 
 
 class VersionSwap(msgspec.Struct, frozen=True):

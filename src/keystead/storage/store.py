@@ -25,11 +25,10 @@ from keystead.storage.account_reads import AccountReads
 from keystead.storage.activity_reads import ActivityReads
 from keystead.storage.attached_reads import AttachedReads
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
-from keystead.storage.commit_queues import CommitQueues
 from keystead.storage.database import Database, DatabaseLock, Queries, Selected
 from keystead.storage.delivery_rows import DeliveryRows
 from keystead.storage.errors import unavailable
-from keystead.storage.group_commit import Waiting
+from keystead.storage.group_commit import CommitQueues, Waiting
 from keystead.storage.installation_rows import InstallationRows
 from keystead.storage.purger import Purger
 from keystead.storage.row_encoding import (

@@ -20,15 +20,14 @@ from keystead.api.errors import ServiceError
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import CommitResult
-from keystead.storage.commit_queues import TRANSACTIONS_AT_ONCE
 from keystead.storage.database import Selected
 from keystead.storage.errors import NotMigrated, failed_write_error, unavailable
-from keystead.storage.group_commit import Outcome
+from keystead.storage.group_commit import TRANSACTIONS_AT_ONCE
 from keystead.storage.postgres.connections import ROW_AT_FAULT, ConnectionPool
 from keystead.storage.postgres.distribution import CITUS, DISTRIBUTION
 from keystead.storage.postgres.reconnection import Reconnection
 from keystead.storage.postgres.transactions import end_transaction, lock_and_read, run_transaction, write
-from keystead.storage.rows import Rows, merge
+from keystead.storage.rows import Outcome, Rows, merge
 from keystead.storage.statements import Dialect, Reads, Statement, postgres_statements
 from keystead.storage.tables import merged_key_lengths, tables_of
 
