@@ -63,7 +63,7 @@ class MustBeFirst(Exception):
     """The decision reads rows that the batch has not written yet: it is the first of the next batch."""
 
 
-class _Waiting:
+class _WaitingDecision:
     """A decision that waits for the writer. `outlasts_lock`: it took longer than a lock lasts, and is decided again
     without one."""
 
@@ -120,7 +120,7 @@ class _Joined(msgspec.Struct, frozen=True):
     ended: asyncio.Future[RecordedActivity | ServiceError | None]
 
 
-_Batch = list[tuple[_Waiting, Decided | ServiceError]]
+_Batch = list[tuple[_WaitingDecision, Decided | ServiceError]]
 """The decisions of a batch, in order. An error refuses without a commit."""
 
 
@@ -134,7 +134,7 @@ class OrganizationWriter:
         self._store = store
         self._organization_id = organization_id
         self._contended_until_s = contended_until_s
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_WaitingDecision] = deque()
         self._under_way: dict[str, _Joined] = {}
         self._running: asyncio.Task[None] | None = None
         self.unqueued = asyncio.Semaphore(UNQUEUED_MAX)
@@ -178,7 +178,7 @@ class OrganizationWriter:
                 f"{len(self._waiting)} requests that change the organization wait already; sending the same "
                 "request again is safe"
             )
-        waiting = _Waiting(decide)
+        waiting = _WaitingDecision(decide)
         self._waiting.append(waiting)
         if self._running is None:
             self._running = asyncio.get_running_loop().create_task(self._run())
@@ -263,7 +263,7 @@ class OrganizationWriter:
     def _answer(self, batch: _Batch, results: Sequence[CommitResult | ServiceError]) -> None:
         """Report the results to the callers. What was decided on a change that was lost is decided again."""
         left, is_lost = iter(results), False
-        again: list[_Waiting] = []
+        again: list[_WaitingDecision] = []
         for waiting, decided in batch:
             result = next(left) if isinstance(decided, Commit) else CommitResult.COMMITTED
             if is_lost and (result is CommitResult.CONFLICT or not isinstance(decided, Commit)):

@@ -4,7 +4,7 @@ Here: one queue and its writer, which runs one transaction at a time. A process 
 database it has one for each organization (`distributed_commits`). Before a transaction begins, the writer lets the
 event loop run while that adds commits, for at most ARRIVAL_S. It does not wait for a fixed time, as PostgreSQL's
 `commit_delay` does. Not here: the transaction (`sqlite_writer`, `postgres_transactions`), commits under a lock of
-PostgreSQL (`postgres_locks`).
+PostgreSQL (`postgres`).
 """
 
 from __future__ import annotations
