@@ -17,8 +17,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from keystead.api.errors import Conflict, ServiceError, Unavailable
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
@@ -113,12 +111,8 @@ class _WaitingDecision:
             self.answer.set_result((decided, result))
 
 
-class _Joined(msgspec.Struct, frozen=True):
-    """A request that is carried out. `ended`: its answer or its refusal; None if its caller gave up."""
-
-    caller_id: str
-    ended: asyncio.Future[RecordedActivity | ServiceError | None]
-
+_Turn = asyncio.Future[RecordedActivity | ServiceError | None]
+"""For a request that waits for an equal one: its answer, its refusal, or None if it is to be carried out itself."""
 
 _Batch = list[tuple[_WaitingDecision, Decided | ServiceError]]
 """The decisions of a batch, in order. An error refuses without a commit."""
@@ -135,7 +129,8 @@ class OrganizationWriter:
         self._organization_id = organization_id
         self._contended_until_s = contended_until_s
         self._waiting: deque[_WaitingDecision] = deque()
-        self._under_way: dict[str, _Joined] = {}
+        self._under_way: dict[str, dict[str, deque[_Turn]]] = {}
+        """By fingerprint: the requests that wait for the equal one that is carried out, by caller."""
         self._running: asyncio.Task[None] | None = None
         self.unqueued = asyncio.Semaphore(UNQUEUED_MAX)
 
@@ -152,23 +147,49 @@ class OrganizationWriter:
         The same caller gets the same answer; another caller's request is carried out afterwards. `fingerprint`: of
         its bytes. `caller_id`: of the credential that stamped it. Raises what `carry_out` raises.
         """
-        while (joined := self._under_way.get(fingerprint)) is not None:
-            ended = await asyncio.shield(joined.ended)
-            if joined.caller_id == caller_id and ended is not None:
-                if isinstance(ended, ServiceError):
-                    raise ended
+        waiting = self._under_way.get(fingerprint)
+        ended: RecordedActivity | ServiceError | None = None
+        if waiting is None:
+            self._under_way[fingerprint] = {}
+        else:
+            turn: _Turn = asyncio.get_running_loop().create_future()
+            waiting.setdefault(caller_id, deque()).append(turn)
+            try:
+                ended = await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled() and turn.result() is None:
+                    self._end(fingerprint, caller_id, None)
+                raise
+            if isinstance(ended, ServiceError):
+                raise ended
+            if ended is not None:
                 return ended
-        joined = self._under_way[fingerprint] = _Joined(caller_id, asyncio.get_running_loop().create_future())
-        ended = None
         try:
             ended = await carry_out()
         except ServiceError as refused:
             ended = refused
             raise
         finally:
-            del self._under_way[fingerprint]
-            joined.ended.set_result(ended)
+            self._end(fingerprint, caller_id, ended)
         return ended
+
+    def _end(self, fingerprint: str, caller_id: str, ended: RecordedActivity | ServiceError | None) -> None:
+        """Answer the equal requests of this caller, and let one of another caller begin. Thousands may wait, so the
+        others are not woken."""
+        waiting = self._under_way[fingerprint]
+        if ended is not None:
+            for turn in waiting.pop(caller_id, ()):
+                if not turn.done():
+                    turn.set_result(ended)
+        while waiting:
+            next_id, turns = next(iter(waiting.items()))
+            turn = turns.popleft()
+            if not turns:
+                del waiting[next_id]
+            if not turn.done():
+                turn.set_result(None)
+                return
+        del self._under_way[fingerprint]
 
     async def decided(self, decide: Decide) -> tuple[Decided, CommitResult]:
         """What was decided, and the result of its commit. Raises the refusal of a decision without a commit, the
