@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from keystead.api.records import MfaPolicy, Timestamp, User
 from keystead.pipeline.mfa import STEPS_MAX, MfaConditions, enforced_policies
 from keystead.pipeline.policy_set_cache import MFA_CHARACTERS_MAX, evaluated_conditions
+from keystead.policies.budget import Budget
 from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.expression import CompiledExpression, Expression, compile_stored
 from keystead.policies.policy import mfa_condition_source
@@ -102,9 +103,9 @@ def test_a_payload_that_may_be_a_transaction(condition: str, *, holds: bool) -> 
 def test_conditions_and_items_share_the_steps(conditions: int, items: int, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[int] = []
 
-    def counted(self: Expression, context: EvaluationContext, steps: int) -> object:
-        given.append(steps)
-        return evaluate(self, context, steps)
+    def counted(self: Expression, context: EvaluationContext, budget: Budget, steps_max: int) -> object:
+        given.append(steps_max)
+        return evaluate(self, context, budget, steps_max)
 
     evaluate = Expression.evaluate
     monkeypatch.setattr(Expression, "evaluate", counted)

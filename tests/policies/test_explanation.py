@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.evaluation_context import EvaluationContext, NotApplicable, Unknown, Value
+from keystead.policies.budget import Budget
+from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown, Value
 from keystead.policies.explanation import PARTS_MAX, Part, explain
 from keystead.policies.expression import Expression, ExpressionSource
 from keystead.policies.grammar import parse
@@ -154,7 +155,7 @@ def test_the_first_part_has_the_value_that_decides() -> None:
             expression = Expression(source)
         except ExpressionRefused:
             continue
-        decided = expression.evaluate(EvaluationContext(values))
+        decided = expression.evaluate(EvaluationContext(values), Budget(STEPS_MAX))
         whole = explain(source, values)[0].value
         assert (type(whole), in_words(whole)) == (type(decided), in_words(decided)), source.text
         compared += 1

@@ -11,7 +11,8 @@ from random import Random
 
 import pytest
 
-from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.budget import Budget
+from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext
 from keystead.policies.grammar import LENGTH_MAX
 from keystead.policies.namespaces import Clause
 from keystead.policies.syntax import ExpressionRefused
@@ -40,7 +41,7 @@ def outcome(text: str, clause: Clause) -> str:
         assert 1 <= refused.place.line <= len(lines)
         assert 1 <= refused.place.column <= len(lines[refused.place.line - 1]) + 1
         return "refused"
-    return f"evaluated: {type(expression.evaluate(EvaluationContext(VALUES[clause]))).__name__}"
+    return f"evaluated: {type(expression.evaluate(EvaluationContext(VALUES[clause]), Budget(STEPS_MAX))).__name__}"
 
 
 def test_random_texts() -> None:

@@ -15,7 +15,8 @@ from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation, alternatives
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
-from keystead.policies.evaluation_context import EvaluationContext, NotApplicable
+from keystead.policies.budget import Budget
+from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable
 from keystead.policies.grammar import parse
 from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.linting.literals import KnownIds
@@ -239,7 +240,7 @@ def test_the_analysis_agrees_with_evaluation(condition: str, all_versions: bool)
     result = ConditionAnalysis(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
     expression = compiled(condition, all_versions=all_versions)
     for bit, request in REQUESTS:
-        value = expression.evaluate(EvaluationContext(request))
+        value = expression.evaluate(EvaluationContext(request), Budget(STEPS_MAX))
         assert isinstance(value, NotApplicable) == bool(result.lacking & bit), request
         assert not result.true & ~result.lacking & bit or value is True, request
         assert not result.false & ~result.lacking & bit or value is False, request

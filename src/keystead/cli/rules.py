@@ -26,6 +26,9 @@ class OrganizationRules(msgspec.Struct, frozen=True, kw_only=True):
     def user_name(self, user_id: str) -> str:
         return next((user.user_name for user in self.users if user.user_id == user_id), user_id)
 
+    def policy_name(self, policy_id: str) -> str:
+        return next((policy.policy_name for policy in self.policies if policy.policy_id == policy_id), policy_id)
+
 
 def rules_of(client: Client) -> OrganizationRules:
     """Read the rules. Raises Failure if the server's answer cannot be read, and the errors of `Client`."""

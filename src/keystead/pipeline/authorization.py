@@ -18,7 +18,8 @@ from keystead.pipeline.mfa import MfaStatuses
 from keystead.pipeline.proofs import credentials_that_count
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
-from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.budget import Budget
+from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.request import (
@@ -157,7 +158,7 @@ def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> Authorizati
 def _is_in_scope(basis: DecisionBasis, scope: CompiledExpression) -> bool:
     """Whether the scope of a session is true for each item of the activity."""
     return all(
-        scope.evaluate(EvaluationContext(condition_values(basis.requested, item))) is True
+        scope.evaluate(EvaluationContext(condition_values(basis.requested, item)), Budget(STEPS_MAX)) is True
         for item in basis.resources.items
     )
 

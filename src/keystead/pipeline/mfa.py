@@ -18,6 +18,7 @@ from keystead.pipeline.activity import Proof
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.policy_set_cache import evaluated_conditions
 from keystead.pipeline.proofs import credentials_that_count
+from keystead.policies.budget import Budget
 from keystead.policies.evaluation_context import EvaluationContext, Unknown
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.request import condition_values, may_sign_transaction_unseen
@@ -128,8 +129,9 @@ class MfaConditions:
         self._conditions = conditions
         self._contexts = [EvaluationContext(values) for values in items]
         self._may_be_transaction = may_be_transaction
+        self._budget = Budget(STEPS_MAX)
         share = STEPS_MAX // max(1, len(conditions) * len(items))
-        self._steps = min(share, CONDITION_STEPS_MAX)
+        self._steps_max = min(share, CONDITION_STEPS_MAX)
         self._where: dict[str, int] = {}
         self.everywhere = (1 << len(items)) - 1
 
@@ -137,7 +139,7 @@ class MfaConditions:
         """The items for which the condition with this text holds: one bit for each item. An empty condition always
         holds."""
         condition = self._conditions.get(text)
-        if condition is None or self._steps < _CONDITION_STEPS_MIN:
+        if condition is None or self._steps_max < _CONDITION_STEPS_MIN:
             return self.everywhere
         if text not in self._where:
             self._where[text] = self._evaluate(condition)
@@ -149,7 +151,7 @@ class MfaConditions:
         return sum(self._holds(condition, context) << item for item, context in enumerate(self._contexts))
 
     def _holds(self, condition: CompiledExpression, context: EvaluationContext) -> bool:
-        value = condition.evaluate(context, self._steps)
+        value = condition.evaluate(context, self._budget, self._steps_max)
         return value is True or isinstance(value, Unknown)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
+from keystead.policies.budget import Budget
 from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
 from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
@@ -43,12 +44,9 @@ class CompiledPolicies(msgspec.Struct, frozen=True):
 def evaluated_conditions(users: Iterable[User]) -> list[str]:
     """The texts of the MFA conditions of these users, in their order, that are compiled and evaluated for a
     decision."""
-    texts, characters = list[str](), 0
-    for text in dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies):
-        characters += len(text)
-        if text and characters <= MFA_CHARACTERS_MAX:
-            texts.append(text)
-    return texts
+    budget = Budget(MFA_CHARACTERS_MAX)
+    conditions = dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies)
+    return [text for text in conditions if text and budget.spend(len(text))]
 
 
 class _Entry:

@@ -28,7 +28,8 @@ from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.budget import Budget
+from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet
@@ -190,7 +191,12 @@ def is_in_scope(request: AuthorizationRequest) -> bool:
     """Whether the scope of the session is true for the activity. A scope that is unknown is not true."""
     if request.scope is None:
         return True
-    return request.scope.evaluate(EvaluationContext(condition_values(request.activity, request.resources))) is True
+    return (
+        request.scope.evaluate(
+            EvaluationContext(condition_values(request.activity, request.resources)), Budget(STEPS_MAX)
+        )
+        is True
+    )
 
 
 def is_quorum_met(quorum: RootQuorum, approving: Set[str]) -> bool:

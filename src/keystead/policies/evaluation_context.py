@@ -79,7 +79,7 @@ class EvaluationContext:
     """The values of a request, the keywords that they fill, the variables of the enclosing list functions, and the
     steps that are left.
 
-    One context serves several expressions in turn; each starts with the steps that it is given.
+    One context serves several expressions in turn. Each gets its steps from a budget (`Expression.evaluate`).
     """
 
     __slots__ = ("keywords", "steps", "values", "variables")
@@ -88,7 +88,7 @@ class EvaluationContext:
         """`keywords`: those of the request; None for those that the values fill."""
         self.values = values
         self.keywords = keywords_in(values) if keywords is None else keywords
-        self.steps = STEPS_MAX
+        self.steps = 0
         self.variables: dict[int, Any] = {}
 
     def charge(self, steps: int, at: Place) -> None:
@@ -96,8 +96,3 @@ class EvaluationContext:
         self.steps -= steps
         if self.steps < 0:
             raise StepsExceeded(at)
-
-
-def steps_taken(context: EvaluationContext, given: int) -> int:
-    """The steps that the last evaluation took, at most `given`: the steps that it was given."""
-    return given - context.steps if context.steps > 0 else given

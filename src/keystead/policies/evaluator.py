@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from keystead.api.enums import Effect
+from keystead.policies.budget import Budget
 from keystead.policies.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
     NotApplicable,
     Unknown,
     Value,
-    steps_taken,
 )
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.namespaces import Clause
@@ -98,10 +98,9 @@ class PolicyEvaluator:
 
     def _evaluate_all(self) -> None:
         request = self._request
-        self._steps_left = DECISION_STEPS_MAX // request.batch_size
-        self._counting_steps_left = (
-            DECISION_STEPS_MAX + _COUNTING_STEPS_PER_USER * len(request.users)
-        ) // request.batch_size
+        counting_steps = DECISION_STEPS_MAX + _COUNTING_STEPS_PER_USER * len(request.users)
+        self._budget = Budget(DECISION_STEPS_MAX // request.batch_size)
+        self._counting_budget = Budget(counting_steps // request.batch_size)
         self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
         self._consensus_values: dict[CompiledExpression, Value] = {}
         self._open_evaluations = [self._evaluate(policy) for policy in self._open]
@@ -113,12 +112,12 @@ class PolicyEvaluator:
 
     @property
     def costs_too_much(self) -> bool:
-        return self._steps_left < 0
+        return self._budget.is_exceeded
 
     @property
     def has_no_counting_steps_left(self) -> bool:
         """Whether all steps are used that may be taken to find out whom consensuses count."""
-        return self._counting_steps_left < 0
+        return self._counting_budget.is_exceeded
 
     def policies_with(self, outcome: EvaluationOutcome) -> list[str]:
         """The ids of the policies with this outcome, which must be one that a slice never settles: ALLOW,
@@ -126,7 +125,7 @@ class PolicyEvaluator:
         return [evaluation.policy_id for evaluation in self._open_evaluations if evaluation.outcome is outcome]
 
     def _evaluate(self, policy: CompiledPolicy) -> PolicyEvaluation:
-        if self._steps_left < 0:
+        if self.costs_too_much:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, None, _NOT_EVALUATED)
         is_allow = policy.effect is Effect.ALLOW
         doubt = None
@@ -167,8 +166,7 @@ class PolicyEvaluator:
         values = self._consensus_values if context is self._consensus else self._values
         known = values.get(expression)
         if known is None:
-            known = values[expression] = expression.evaluate(context)
-            self._steps_left -= steps_taken(context, STEPS_MAX)
+            known = values[expression] = expression.evaluate(context, self._budget)
         return known
 
     def _may_wait(self, policy: CompiledPolicy) -> bool:
@@ -192,14 +190,13 @@ class PolicyEvaluator:
         if user is None or consensus is None or self.has_no_counting_steps_left:
             return False
         credentials = credential_values(user, self._request.now_ms)
-        counted = consensus.counts(self._everybody, user_value(user), credentials)
-        self._counting_steps_left -= steps_taken(self._everybody, STEPS_MAX)
+        counted = consensus.counts(self._everybody, user_value(user), credentials, self._counting_budget)
         return counted and self._is_attainable(consensus)
 
     def _is_attainable(self, consensus: CompiledExpression) -> bool:
         """Whether a consensus is true once all users have approved."""
         if consensus not in self._attainable:
-            steps = min(self._counting_steps_left, STEPS_MAX + _STEPS_PER_USER * len(self._request.users))
-            self._attainable[consensus] = consensus.evaluate(self._everybody, steps) is True
-            self._counting_steps_left -= steps_taken(self._everybody, steps)
+            steps_max = STEPS_MAX + _STEPS_PER_USER * len(self._request.users)
+            value = consensus.evaluate(self._everybody, self._counting_budget, steps_max)
+            self._attainable[consensus] = value is True
         return self._attainable[consensus]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from keystead.policies.budget import Budget
 from keystead.policies.compiler import Compiler
 from keystead.policies.evaluation_context import (
     STEPS_MAX,
@@ -22,7 +23,6 @@ from keystead.policies.evaluation_context import (
     Unknown,
     Value,
     ValueUnknown,
-    steps_taken,
 )
 from keystead.policies.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
 from keystead.policies.grammar import parse
@@ -118,7 +118,7 @@ class _PartEvaluator:
         self._node_types = node_types
         self._compiler = compiler
         self._context = EvaluationContext(values)
-        self._steps_left = EXPLANATION_STEPS_MAX
+        self._budget = Budget(EXPLANATION_STEPS_MAX)
 
     def part(self, depth: int, node: Node) -> Part:
         operator = ""
@@ -129,12 +129,13 @@ class _PartEvaluator:
         return Part(depth, text_of(node), operator, value if isinstance(value, _NO_VALUE) else bool(value), read)
 
     def _value(self, node: Node, *, is_condition: bool = False) -> Any:
-        if self._steps_left <= 0:
+        if self._budget.left <= 0:
             return _NO_STEPS
         keywords = self._compiler.keywords
         keywords.clear()
         run = self._compiler.condition(node, {}) if is_condition else self._compiler.value(node)
-        given = self._context.steps = min(STEPS_MAX, self._steps_left)
+        self._budget.spend(1)
+        given = self._context.steps = min(STEPS_MAX, self._budget.left)
         if not keywords.keys() <= self._context.keywords:
             return not_applicable(keywords, self._context)
         try:
@@ -144,7 +145,7 @@ class _PartEvaluator:
         except StepsExceeded as exceeded:
             return Unknown(TOO_MANY_STEPS, exceeded.at)
         finally:
-            self._steps_left -= 1 + steps_taken(self._context, given)
+            self._budget.settle(given, self._context.steps)
 
     def _read(self, node: Node) -> Iterator[ReadValue]:
         """The values that the part compares or searches, except those that its text states."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from keystead.policies.budget import Budget
 from keystead.policies.compiler import Compiler
 from keystead.policies.consensus import Counter, counters_of
 from keystead.policies.evaluation_context import (
@@ -94,34 +95,43 @@ class Expression:
         self._places = compiler.keywords
         self.keywords = frozenset(compiler.keywords)
 
-    def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
-        """The value in this context.
+    def evaluate(self, context: EvaluationContext, budget: Budget, steps_max: int = STEPS_MAX) -> Value:
+        """The value in this context, in at most `steps_max` steps of the budget.
 
         NotApplicable if the expression names a keyword that the request does not have, whatever else it says.
         Otherwise its value in Kleene's logic.
         """
-        context.steps = steps
         if not self.keywords <= context.keywords:
             return not_applicable(self._places, context)
+        context.steps = given = min(steps_max, budget.left)
         try:
             return bool(self._run(context))
         except ValueUnknown as failed:
             return Unknown(failed.reason, failed.at)
         except StepsExceeded as exceeded:
             return Unknown(TOO_MANY_STEPS, exceeded.at)
+        finally:
+            budget.settle(given, context.steps)
 
     def counts(
-        self, everybody: EvaluationContext, user: Mapping[str, Any], credentials: Sequence[Mapping[str, Any]]
+        self,
+        everybody: EvaluationContext,
+        user: Mapping[str, Any],
+        credentials: Sequence[Mapping[str, Any]],
+        budget: Budget,
     ) -> bool:
         """Whether this consensus counts the user, who owns these credentials. In `everybody` all users are
         approvers."""
-        everybody.steps = STEPS_MAX
-        for counter in self._counters:
-            try:
-                if counter(everybody, user, credentials):
-                    return True
-            except (ValueUnknown, StepsExceeded):
-                continue  # A predicate that is unknown for this user does not match.
+        everybody.steps = given = min(STEPS_MAX, budget.left)
+        try:
+            for counter in self._counters:
+                try:
+                    if counter(everybody, user, credentials):
+                        return True
+                except (ValueUnknown, StepsExceeded):
+                    continue  # A predicate that is unknown for this user does not match.
+        finally:
+            budget.settle(given, everybody.steps)
         return False
 
 
@@ -139,8 +149,7 @@ class UncompilableExpression:
         self.names_transactions = True
         self._unknown = Unknown(refused.reason, refused.place)
 
-    def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
-        context.steps = steps
+    def evaluate(self, *_: object) -> Value:
         return self._unknown
 
     def counts(self, *_: Any) -> bool:

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from keystead.api.records import Policy
-from keystead.policies.evaluation_context import EvaluationContext, NotApplicable, Value, steps_taken
+from keystead.policies.budget import Budget
+from keystead.policies.evaluation_context import EvaluationContext, NotApplicable, Value
 from keystead.policies.expression import CompiledExpression, ExpressionSource
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy, sources_of
@@ -84,13 +85,12 @@ class PolicySet:
         context = EvaluationContext(values, shape.keywords)
         settled: list[PolicyEvaluation] = []
         left_open: list[int] = []
-        steps_left = SLICE_STEPS_MAX
+        budget = Budget(SLICE_STEPS_MAX)
         for position, policy in enumerate(self.policies):
             evaluation = None
             condition = policy.condition
-            if condition is not None and steps_left > 0 and _is_settled(condition, shape):
-                evaluation = _settle(policy, condition.evaluate(context, _SETTLING_STEPS_MAX))
-                steps_left -= steps_taken(context, _SETTLING_STEPS_MAX)
+            if condition is not None and not budget.is_exceeded and _is_settled(condition, shape):
+                evaluation = _settle(policy, condition.evaluate(context, budget, _SETTLING_STEPS_MAX))
             if evaluation is None:
                 left_open.append(position)
                 evaluation = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
+from keystead.policies.budget import Budget
 from keystead.policies.expression import names_transaction
 from keystead.policies.grammar import parse
 from keystead.policies.linting.condition_analysis import AnalysisResult, ConditionAnalysis
@@ -121,12 +122,11 @@ def policy_warnings(
                 yield [_unreadable(policy, refused)]
                 continue
             yield from warnings_of(analyzed, ())
-    characters = 0
+    budget = Budget(MFA_CHARACTERS_MAX)
     for own in mfa_policies:
         if of_policies is not None and not any(policy.mfa_policy_id in of_policies for policy in own):
             continue
-        characters += sum(len(policy.condition) for policy in own)
-        if characters > MFA_CHARACTERS_MAX:
+        if not budget.spend(sum(len(policy.condition) for policy in own)):
             return
         of_user: list[_Analyzed] = []
         for mfa_policy in own:
