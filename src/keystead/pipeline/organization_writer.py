@@ -84,15 +84,15 @@ class _WaitingDecision:
         try:
             async with limit:
                 return await self.decide(organization, commits)
-        except ServiceError as refused:
-            return refused
-        except MustBeFirst:
-            raise
-        except Exception as defect:
+        except Exception as error:
             if limit.expired():
                 self.outlasts_lock = True
+                raise TimeoutError from error
+            if isinstance(error, ServiceError):
+                return error
+            if isinstance(error, MustBeFirst):
                 raise
-            self.fail(defect)
+            self.fail(error)
             return None
         finally:
             self._limit = None
