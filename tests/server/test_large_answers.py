@@ -46,9 +46,14 @@ def test_the_same_bytes(form: Form) -> None:
         assert rendered == answer(response, form)
 
 
-def test_records_in_records_count() -> None:
-    keys = USER.api_keys * 20
-    assert is_large(ListUsersResponse(users=(replace(USER, api_keys=keys),) * 20))
-    assert not is_large(ListUsersResponse(users=(USER,) * (LARGE // 2)))
-    assert is_large(ListUsersResponse(users=(USER,) * (LARGE // 2 + 1)))
-    assert not is_large(GetUserResponse(user=USER))
+@pytest.mark.parametrize(("count", "expected"), [(LARGE, False), (LARGE + 1, True)])
+def test_a_long_list_makes_an_answer_large(count: int, expected: bool) -> None:
+    """Also in a value of the answer."""
+    users = (USER,) * count
+    for response in (
+        ListUsersResponse(users=users),
+        Nested(names=(), part=Part(users=users), last=""),
+        Nested(names=(), part=Part(users=(), names=("a",) * count), last=""),
+        GetUserResponse(user=replace(USER, api_keys=USER.api_keys * count)),
+    ):
+        assert is_large(response) is expected

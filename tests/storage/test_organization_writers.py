@@ -124,9 +124,11 @@ def test_two_processes_with_a_busy_organization(database: str) -> None:
 
 
 class SlowDecision:
-    """A decision that waits for a slow signer, until `goes_on` is set. `attempts`: how each of them ended."""
+    """A decision that waits for a slow signer, until `goes_on` is set. `attempts`: how each of them ended.
+    `refuses`: with an error of its own if it is broken off."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, refuses: bool = False) -> None:
+        self._refuses = refuses
         self.begun, self.goes_on = asyncio.Semaphore(0), asyncio.Event()
         self.attempts: list[str] = []
 
@@ -137,12 +139,17 @@ class SlowDecision:
             await self.goes_on.wait()
         except asyncio.CancelledError:
             self.attempts.append("broken off")
+            if self._refuses:
+                raise Unavailable("the signer does not answer") from None
             raise
         self.attempts.append("made")
         return CommitHistory(organization).step()
 
 
-def test_a_slow_decision_does_not_keep_the_lock(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_slow_decision_does_not_keep_the_lock(
+    database: str, refuses: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is broken off when the lock has lasted long enough, and made again without a lock. What was decided
     before it is written at once. Meanwhile another process gets the lock."""
     monkeypatch.setattr(organization_writer, "LOCK_S", 0.05)
@@ -151,7 +158,7 @@ def test_a_slow_decision_does_not_keep_the_lock(database: str, monkeypatch: pyte
         async with opened(database) as store, opened(database) as other:
             head = (await new_history(store)).head
             ours, theirs = [writer_of(place, head.id, is_contended=True) for place in (store, other)]
-            slow = SlowDecision()
+            slow = SlowDecision(refuses=refuses)
             first, long = [asyncio.create_task(ours.decided(decide)) for decide in (deciding(), slow)]
             assert (await first)[1] is COMMITTED
             assert slow.attempts == ["broken off"]

@@ -1,6 +1,6 @@
 """The effects of an execution: the result, the organization's change and the new organization of its output.
 
-Pure. Not here: the commit that holds them (`commit`).
+Pure. Not here: the commit that holds them (`execute`).
 """
 
 from __future__ import annotations

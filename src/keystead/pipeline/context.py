@@ -1,7 +1,7 @@
 """What a `load_context` function may read beyond the organization's value, before the activity is decided on.
 
 Here: the reads as protocols, and the function's argument. Not here: their implementation (`storage`), when the
-function runs (`load_context`).
+function runs (`decision_basis`).
 """
 
 from __future__ import annotations

@@ -17,8 +17,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from keystead.api.errors import Conflict, ServiceError, Unavailable
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
@@ -63,7 +61,7 @@ class MustBeFirst(Exception):
     """The decision reads rows that the batch has not written yet: it is the first of the next batch."""
 
 
-class _Waiting:
+class _WaitingDecision:
     """A decision that waits for the writer. `outlasts_lock`: it took longer than a lock lasts, and is decided again
     without one."""
 
@@ -86,15 +84,15 @@ class _Waiting:
         try:
             async with limit:
                 return await self.decide(organization, commits)
-        except ServiceError as refused:
-            return refused
-        except MustBeFirst:
-            raise
-        except Exception as defect:
+        except Exception as error:
             if limit.expired():
                 self.outlasts_lock = True
+                raise TimeoutError from error
+            if isinstance(error, ServiceError):
+                return error
+            if isinstance(error, MustBeFirst):
                 raise
-            self.fail(defect)
+            self.fail(error)
             return None
         finally:
             self._limit = None
@@ -113,14 +111,10 @@ class _Waiting:
             self.answer.set_result((decided, result))
 
 
-class _Joined(msgspec.Struct, frozen=True):
-    """A request that is carried out. `ended`: its answer or its refusal; None if its caller gave up."""
+_Turn = asyncio.Future[RecordedActivity | ServiceError | None]
+"""For a request that waits for an equal one: its answer, its refusal, or None if it is to be carried out itself."""
 
-    caller_id: str
-    ended: asyncio.Future[RecordedActivity | ServiceError | None]
-
-
-_Batch = list[tuple[_Waiting, Decided | ServiceError]]
+_Batch = list[tuple[_WaitingDecision, Decided | ServiceError]]
 """The decisions of a batch, in order. An error refuses without a commit."""
 
 
@@ -134,8 +128,9 @@ class OrganizationWriter:
         self._store = store
         self._organization_id = organization_id
         self._contended_until_s = contended_until_s
-        self._waiting: deque[_Waiting] = deque()
-        self._under_way: dict[str, _Joined] = {}
+        self._waiting: deque[_WaitingDecision] = deque()
+        self._under_way: dict[str, dict[str, deque[_Turn]]] = {}
+        """By fingerprint: the requests that wait for the equal one that is carried out, by caller."""
         self._running: asyncio.Task[None] | None = None
         self.unqueued = asyncio.Semaphore(UNQUEUED_MAX)
 
@@ -152,23 +147,49 @@ class OrganizationWriter:
         The same caller gets the same answer; another caller's request is carried out afterwards. `fingerprint`: of
         its bytes. `caller_id`: of the credential that stamped it. Raises what `carry_out` raises.
         """
-        while (joined := self._under_way.get(fingerprint)) is not None:
-            ended = await asyncio.shield(joined.ended)
-            if joined.caller_id == caller_id and ended is not None:
-                if isinstance(ended, ServiceError):
-                    raise ended
+        waiting = self._under_way.get(fingerprint)
+        ended: RecordedActivity | ServiceError | None = None
+        if waiting is None:
+            self._under_way[fingerprint] = {}
+        else:
+            turn: _Turn = asyncio.get_running_loop().create_future()
+            waiting.setdefault(caller_id, deque()).append(turn)
+            try:
+                ended = await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled() and turn.result() is None:
+                    self._end(fingerprint, caller_id, None)
+                raise
+            if isinstance(ended, ServiceError):
+                raise ended
+            if ended is not None:
                 return ended
-        joined = self._under_way[fingerprint] = _Joined(caller_id, asyncio.get_running_loop().create_future())
-        ended = None
         try:
             ended = await carry_out()
         except ServiceError as refused:
             ended = refused
             raise
         finally:
-            del self._under_way[fingerprint]
-            joined.ended.set_result(ended)
+            self._end(fingerprint, caller_id, ended)
         return ended
+
+    def _end(self, fingerprint: str, caller_id: str, ended: RecordedActivity | ServiceError | None) -> None:
+        """Answer the equal requests of this caller, and let one of another caller begin. Thousands may wait, so the
+        others are not woken."""
+        waiting = self._under_way[fingerprint]
+        if ended is not None:
+            for turn in waiting.pop(caller_id, ()):
+                if not turn.done():
+                    turn.set_result(ended)
+        while waiting:
+            next_id, turns = next(iter(waiting.items()))
+            turn = turns.popleft()
+            if not turns:
+                del waiting[next_id]
+            if not turn.done():
+                turn.set_result(None)
+                return
+        del self._under_way[fingerprint]
 
     async def decided(self, decide: Decide) -> tuple[Decided, CommitResult]:
         """What was decided, and the result of its commit. Raises the refusal of a decision without a commit, the
@@ -178,7 +199,7 @@ class OrganizationWriter:
                 f"{len(self._waiting)} requests that change the organization wait already; sending the same "
                 "request again is safe"
             )
-        waiting = _Waiting(decide)
+        waiting = _WaitingDecision(decide)
         self._waiting.append(waiting)
         if self._running is None:
             self._running = asyncio.get_running_loop().create_task(self._run())
@@ -263,7 +284,7 @@ class OrganizationWriter:
     def _answer(self, batch: _Batch, results: Sequence[CommitResult | ServiceError]) -> None:
         """Report the results to the callers. What was decided on a change that was lost is decided again."""
         left, is_lost = iter(results), False
-        again: list[_Waiting] = []
+        again: list[_WaitingDecision] = []
         for waiting, decided in batch:
             result = next(left) if isinstance(decided, Commit) else CommitResult.COMMITTED
             if is_lost and (result is CommitResult.CONFLICT or not isinstance(decided, Commit)):

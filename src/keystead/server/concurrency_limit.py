@@ -2,7 +2,7 @@
 
 It prevents many requests of one organization from delaying the others. It applies while several organizations send
 requests, and it changes with the load of the process. Requests above it wait in the order of their arrival. Not
-here: refusals (`rate_limits`), the queue of changes to one organization (`pipeline.organization_queue`).
+here: refusals (`rate_limits`), the queue of changes to one organization (`pipeline.organization_writer`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 SQLite has no row locks. A process that lost a race for an organization takes this lock before it decides again.
 While the file is locked, commits of other processes that change an organization end in a conflict. Compare-and-swap
-keeps every commit correct with or without it. Not here: when it is taken (`pipeline.organization_queue`), what is
+keeps every commit correct with or without it. Not here: when it is taken (`pipeline.organization_writer`), what is
 written under it (`sqlite`).
 """
 
