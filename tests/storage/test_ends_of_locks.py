@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError, Unavailable
 from keystead.pipeline.store import CommitResult
-from keystead.storage import postgres_connections
+from keystead.storage.postgres import connections as postgres_connections
 from keystead.storage.postgres.database import PostgresDatabase
+from keystead.storage.sqlite import database as sqlite_database
 from tests.storage.conftest import A_WHILE_S, MakeDatabase, commits_under_lock, opened, waits_for_lock
 from tests.support.commit_history import CommitHistory, approved, new_history, of, waiting
 from tests.support.commit_samples import a_user
