@@ -16,7 +16,6 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec.structs import replace
 
 from keystead.api.enums import OtpType
 from keystead.keys import master_key
@@ -30,7 +29,7 @@ from keystead.sessions.verification_tokens import VerificationToken, verificatio
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
-from tests.support.callers import SDK_FORM, Caller, unique
+from tests.support.callers import SDK_FORM, Caller, unique, user_params
 from tests.support.hanging import PATIENCE_S
 from tests.support.in_process import serving
 from tests.support.servers import Installation, bootstrap_installation, user_with_key
@@ -285,21 +284,23 @@ def test_a_login_by_the_parent_that_waited_is_the_parents(
 
     async def run(parent: Caller, email: str) -> list[httpx.Response]:
         async with serving(installation, path) as http:
-            body = parent.query_body()
-            await http.post("/public/v1/query/whoami", content=body, headers=parent.stamped(body))
+            user = user_params(parent.key.public_key) | {"userEmail": email}
+            user.pop("userTags", None)
+            asked = {"subOrganizationName": "Another", "rootUsers": [user], "rootQuorumThreshold": 1}
+            made = await send(http, parent, "create_sub_organization", asked)
+            assert made.status_code == 200, made.text
+            slots.callers.clear()
             slots.expect(5)
             return await asyncio.gather(*(log_in(http, parent, email) for _ in range(5)))
 
     with httpx.Client() as unused:
         parent = installation.caller(unused)
         email = f"{secrets.token_hex(4)}@example.com"
-        user = replace(user_with_key(parent.key), user_email=email)
-        made = installation.add_organization(user, parent_id=parent.organization_id)
         answers = asyncio.run(run(parent, email))
     assert {answer.status_code for answer in answers} == {400}
     assert "verification token" in answers[0].text
     assert True in slots.waited
-    assert [caller.organization_id for caller in slots.callers] == [parent.organization_id] * 5, made.id
+    assert [caller.organization_id for caller in slots.callers] == [parent.organization_id] * 5
 
 
 def test_a_caller_removed_while_its_request_waits_is_refused(
