@@ -87,6 +87,14 @@ def test_a_call_of_the_account_itself() -> None:
     assert moved(transaction(to=ME, value=3)) == [("TRANSFER", "NATIVE", ME, ME, 3)]
 
 
+def test_a_contract_of_the_network() -> None:
+    """Some networks have their coin as a token at one of their first addresses."""
+    own = "0x" + "0" * 36 + "0802"
+    data = next(each for each in FUNCTIONS if each.signature == "transfer(address,uint256)").data
+    assert moved(transaction(to=own, data=data)) == [("TRANSFER", ANY, ME, THIEF, 5)]
+    assert moved(transaction(to=own, data=b"\1\2\3\4")) == [("UNKNOWN", ANY, ME, ANY, ANY)]
+
+
 def test_value() -> None:
     assert moved(transaction(to=THIEF, value=3)) == [("TRANSFER", "NATIVE", ME, THIEF, 3)]
     assert moved(transaction(to=THIEF)) == []

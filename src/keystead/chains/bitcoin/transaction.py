@@ -6,7 +6,7 @@ Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, assert_never
 
 import msgspec
@@ -136,7 +136,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
             "to sign at once: spend fewer, or receive at a SegWit address"
         )
-    view = _view(psbt, {psbt.spent[psbt_input.number].script for psbt_input in own}, account.network)
+    view = _view(psbt, account.script, account.network)
     digests = Digests(psbt.transaction, psbt.spent)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
@@ -162,7 +162,8 @@ def view_bitcoin(unsigned: bytes, sign_with: str) -> TransactionView:
     Raises InvalidRequest as `parse_bitcoin` does.
     """
     psbt, network = _read(unsigned), network_of(sign_with)
-    own = {spent.script for spent in psbt.spent if address_of(spent.script, network) == sign_with}
+    scripts = (output.script for output in (*psbt.spent, *psbt.transaction.outputs))
+    own = next((script for script in scripts if address_of(script, network) == sign_with), b"")
     return _view(psbt, own, network)
 
 
@@ -172,8 +173,8 @@ def _read(unsigned: bytes) -> Psbt:
     return read_psbt(unsigned)
 
 
-def _view(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes) -> TransactionView:
-    """`own`: the scripts of the inputs that the account signs."""
+def _view(psbt: Psbt, own: bytes, network: AddressPrefixes) -> TransactionView:
+    """`own`: the script that the address of the account pays to."""
     fee = sum(output.satoshis for output in psbt.spent) - sum(
         output.satoshis for output in psbt.transaction.outputs
     )

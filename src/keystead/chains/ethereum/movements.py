@@ -313,6 +313,11 @@ _BY_SELECTOR: Final[Mapping[bytes, _KnownFunction]] = {
 }
 
 
+_FIRST_ADDRESSES: Final = "0x" + "0" * 32
+_OF_THE_NETWORK: Final = Unreadable("a contract of the network itself may move the native coin as well")
+"""The asset of the contracts that networks put at their first addresses."""
+
+
 def call_movements(
     to: str, sender: str, value: int, data: bytes, address: Callable[[str], str] = str
 ) -> Sequence[Movement]:
@@ -351,10 +356,10 @@ def _data_movements(
         # An account has code if its key signed an authorization (EIP-7702), and that code acts as the account.
         own_code = Unreadable("the code of the account decides")
         return (_Call(f"0x{selector.hex()}", to, own_code, sender).unknown(),)
-    function = _BY_SELECTOR.get(selector)
+    function, token = _BY_SELECTOR.get(selector), _OF_THE_NETWORK if to.startswith(_FIRST_ADDRESSES) else to
     if function is None:
-        return (_Call(f"0x{selector.hex()}", to, to, sender).unknown(),)
-    call = _Call(function.name, to, to, sender, value, address)
+        return (_Call(f"0x{selector.hex()}", to, token, sender).unknown(),)
+    call = _Call(function.name, to, token, sender, value, address)
     try:
         return function.movements(call, *decode(function.arguments, data[SELECTOR_BYTES:]))
     except NotDecodable:
@@ -424,13 +429,12 @@ _WITH_WITNESS: Final = re.compile(
 def typed_data_movements(data: TypedData) -> Sequence[Movement]:
     """What whoever has the signature can move."""
     contract = str(data.domain.get("verifyingContract", ""))
-    call = _Call(
-        data.primary_type,
-        contract,
-        contract or Unreadable("the domain names no contract: the signature holds for every contract"),
-        Unreadable("the account for which the contract takes the signature"),
-    )
+    signer = Unreadable("the account for which the contract takes the signature")
     known = _STRUCTURES.get(data.type_text)
     if known is None and _WITH_WITNESS.fullmatch(data.type_text):
         known = _PERMIT2_TRANSFER
-    return (call.unknown(),) if known is None else known(call, data.message)
+    if known is None:
+        taken = Unreadable("whatever a contract does for this signature")
+        return (_Call(data.primary_type, contract, taken, signer).unknown(),)
+    token = contract or Unreadable("the domain names no contract: the signature holds for every contract")
+    return known(_Call(data.primary_type, contract, token, signer), data.message)
