@@ -20,8 +20,8 @@ from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
 from keystead.chains.ethereum.facts import TypedDataDomain, TypedDataFacts
-from keystead.chains.ethereum.movements import typed_data_movements
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
+from keystead.chains.ethereum.typed_movements import typed_data_movements
 from keystead.chains.movements import Movement, movement_facts
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable

@@ -1,8 +1,8 @@
-"""What contract calls and typed data move: the functions and structures of the token standards.
+"""What contract calls move: the table of the functions of the token standards.
 
-Here: the table of functions, for every network whose contracts use Solidity's ABI; the table of EIP-712 structures.
-A selector says which function of a standard is called, not what the contract does: another contract's own tokens
-are at stake, or what it was allowed to take before. Not here: native value and fees (`transaction`, `tempo`).
+For every network whose contracts use Solidity's ABI. A selector says which function of a standard is called, not
+what the contract does: its own tokens are at stake, and what it was allowed to take before. Not here: typed data
+(`typed_movements`), fees (`transaction`, `tempo`).
 
 Sources: ERC-20, 223, 677, 721, 777, 1155, 1363, EIP-2612, EIP-3009, TIP-20, Permit2, WETH9, and the code of the
 tokens DAI and USDC.
@@ -10,7 +10,6 @@ tokens DAI and USDC.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -20,7 +19,6 @@ import msgspec
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.abi import AbiType, NotDecodable, Tuple, array_of, decode, elementary_type, tuple_of
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
-from keystead.chains.ethereum.typed_data import TypedData
 from keystead.chains.movements import NATIVE, NOBODY, UNLIMITED, Movement, MovementKind
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
@@ -28,7 +26,7 @@ from keystead.primitives.unreadable import Unreadable
 _DECIDED_BY_CODE: Final = Unreadable("the code of the contract decides")
 
 
-class _Call(msgspec.Struct, frozen=True):
+class Action(msgspec.Struct, frozen=True):
     """A call of a function, or a structure that a contract takes.
 
     `token`: the asset that the contract itself is. `sender`: who calls, or who signs. `value`: what the call
@@ -78,118 +76,118 @@ class _Call(msgspec.Struct, frozen=True):
 
 
 _Movements = Callable[..., Sequence[Movement]]
-"""From a call and its arguments to what it moves."""
+"""From an action and the arguments of the function to what it moves."""
 
 
-def _transfer(call: _Call, to: str, amount: int, *_: Any) -> Sequence[Movement]:
-    return (call.movement(MovementKind.TRANSFER, to, amount),)
+def _transfer(action: Action, to: str, amount: int, *_: Any) -> Sequence[Movement]:
+    return (action.movement(MovementKind.TRANSFER, to, amount),)
 
 
-def _transfer_from(call: _Call, of: str, to: str, amount: int, *_: Any) -> Sequence[Movement]:
-    return (call.movement(MovementKind.TRANSFER, to, amount, of=of),)
+def _transfer_from(action: Action, of: str, to: str, amount: int, *_: Any) -> Sequence[Movement]:
+    return (action.movement(MovementKind.TRANSFER, to, amount, of=of),)
 
 
-def _transfer_of_one(call: _Call, of: str, to: str, item: int, *_: Any) -> Sequence[Movement]:
-    return (call.movement(MovementKind.TRANSFER, to, 1, of=of, item=item),)
+def _transfer_of_one(action: Action, of: str, to: str, item: int, *_: Any) -> Sequence[Movement]:
+    return (action.movement(MovementKind.TRANSFER, to, 1, of=of, item=item),)
 
 
-def _transfer_of_item(call: _Call, of: str, to: str, item: int, amount: int, *_: Any) -> Sequence[Movement]:
-    return (call.movement(MovementKind.TRANSFER, to, amount, of=of, item=item),)
+def _transfer_of_item(action: Action, of: str, to: str, item: int, amount: int, *_: Any) -> Sequence[Movement]:
+    return (action.movement(MovementKind.TRANSFER, to, amount, of=of, item=item),)
 
 
 def _transfer_of_items(
-    call: _Call, of: str, to: str, items: list[int], amounts: list[int], *_: Any
+    action: Action, of: str, to: str, items: list[int], amounts: list[int], *_: Any
 ) -> Sequence[Movement]:
     if len(items) != len(amounts):  # contracts refuse it
         raise NotDecodable("an amount for each item")
     return [
-        call.movement(MovementKind.TRANSFER, to, amount, of=of, item=item)
+        action.movement(MovementKind.TRANSFER, to, amount, of=of, item=item)
         for item, amount in zip(items, amounts, strict=True)
     ]
 
 
-def _approve(call: _Call, spender: str, amount: int, *_: Any) -> Sequence[Movement]:
-    return (call.movement(MovementKind.ALLOWANCE, spender, amount),)
+def _approve(action: Action, spender: str, amount: int, *_: Any) -> Sequence[Movement]:
+    return (action.movement(MovementKind.ALLOWANCE, spender, amount),)
 
 
-def _approve_all(call: _Call, spender: str, approved: bool) -> Sequence[Movement]:
-    return (call.movement(MovementKind.ALLOWANCE, spender, UNLIMITED if approved else 0),)
+def _approve_all(action: Action, spender: str, approved: bool) -> Sequence[Movement]:
+    return (action.movement(MovementKind.ALLOWANCE, spender, UNLIMITED if approved else 0),)
 
 
-def _permit(call: _Call, owner: str, spender: str, amount: int, *_: Any) -> Sequence[Movement]:
-    return (call.movement(MovementKind.ALLOWANCE, spender, amount, of=owner),)
+def _permit(action: Action, owner: str, spender: str, amount: int, *_: Any) -> Sequence[Movement]:
+    return (action.movement(MovementKind.ALLOWANCE, spender, amount, of=owner),)
 
 
 def _permit_all(
-    call: _Call, owner: str, spender: str, _: int, __: int, allowed: bool, *___: Any
+    action: Action, owner: str, spender: str, _: int, __: int, allowed: bool, *___: Any
 ) -> Sequence[Movement]:
-    return (call.movement(MovementKind.ALLOWANCE, spender, UNLIMITED if allowed else 0, of=owner),)
+    return (action.movement(MovementKind.ALLOWANCE, spender, UNLIMITED if allowed else 0, of=owner),)
 
 
-def _burn(call: _Call, amount: int, *_: Any) -> Sequence[Movement]:
-    return (call.movement(MovementKind.BURN, NOBODY, amount),)
+def _burn(action: Action, amount: int, *_: Any) -> Sequence[Movement]:
+    return (action.movement(MovementKind.BURN, NOBODY, amount),)
 
 
-def _burn_from(call: _Call, of: str, amount: int, *_: Any) -> Sequence[Movement]:
-    return (call.movement(MovementKind.BURN, NOBODY, amount, of=of),)
+def _burn_from(action: Action, of: str, amount: int, *_: Any) -> Sequence[Movement]:
+    return (action.movement(MovementKind.BURN, NOBODY, amount, of=of),)
 
 
-def _mint(call: _Call, to: str, amount: int) -> Sequence[Movement]:
-    return (call.movement(MovementKind.MINT, to, amount, of=NOBODY),)
+def _mint(action: Action, to: str, amount: int) -> Sequence[Movement]:
+    return (action.movement(MovementKind.MINT, to, amount, of=NOBODY),)
 
 
-def _permit2_approve(call: _Call, token: str, spender: str, amount: int, _: int) -> Sequence[Movement]:
-    return (call.movement(MovementKind.ALLOWANCE, spender, amount, asset=token),)
+def _permit2_approve(action: Action, token: str, spender: str, amount: int, _: int) -> Sequence[Movement]:
+    return (action.movement(MovementKind.ALLOWANCE, spender, amount, asset=token),)
 
 
-def _permit2_permit(call: _Call, owner: str, permit: list[Any], _: str) -> Sequence[Movement]:
+def _permit2_permit(action: Action, owner: str, permit: list[Any], _: str) -> Sequence[Movement]:
     (token, amount, *_details), spender, _deadline = permit
-    return (call.movement(MovementKind.ALLOWANCE, spender, amount, of=owner, asset=token),)
+    return (action.movement(MovementKind.ALLOWANCE, spender, amount, of=owner, asset=token),)
 
 
-def _permit2_permits(call: _Call, owner: str, permit: list[Any], _: str) -> Sequence[Movement]:
+def _permit2_permits(action: Action, owner: str, permit: list[Any], _: str) -> Sequence[Movement]:
     details, spender, _deadline = permit
     return [
-        call.movement(MovementKind.ALLOWANCE, spender, amount, of=owner, asset=token)
+        action.movement(MovementKind.ALLOWANCE, spender, amount, of=owner, asset=token)
         for token, amount, *_details in details
     ]
 
 
-def _permit2_transfer(call: _Call, of: str, to: str, amount: int, token: str) -> Sequence[Movement]:
-    return (call.movement(MovementKind.TRANSFER, to, amount, of=of, asset=token),)
+def _permit2_transfer(action: Action, of: str, to: str, amount: int, token: str) -> Sequence[Movement]:
+    return (action.movement(MovementKind.TRANSFER, to, amount, of=of, asset=token),)
 
 
-def _permit2_transfers(call: _Call, transfers: list[Any]) -> Sequence[Movement]:
-    return [movement for transfer in transfers for movement in _permit2_transfer(call, *transfer)]
+def _permit2_transfers(action: Action, transfers: list[Any]) -> Sequence[Movement]:
+    return [movement for transfer in transfers for movement in _permit2_transfer(action, *transfer)]
 
 
 def _permit2_signed_transfer(
-    call: _Call, permit: list[Any], transfer: list[Any], owner: str, *_: Any
+    action: Action, permit: list[Any], transfer: list[Any], owner: str, *_: Any
 ) -> Sequence[Movement]:
     (token, _permitted), *_nonce = permit
     to, amount = transfer
-    return (call.movement(MovementKind.TRANSFER, to, amount, of=owner, asset=token),)
+    return (action.movement(MovementKind.TRANSFER, to, amount, of=owner, asset=token),)
 
 
 def _permit2_signed_transfers(
-    call: _Call, permit: list[Any], transfers: list[Any], owner: str, *_: Any
+    action: Action, permit: list[Any], transfers: list[Any], owner: str, *_: Any
 ) -> Sequence[Movement]:
     permitted, *_nonce = permit
     if len(permitted) != len(transfers):  # contracts refuse it
         raise NotDecodable("a permission for each transfer")
     return [
-        call.movement(MovementKind.TRANSFER, to, amount, of=owner, asset=token)
+        action.movement(MovementKind.TRANSFER, to, amount, of=owner, asset=token)
         for (token, _), (to, amount) in zip(permitted, transfers, strict=True)
     ]
 
 
-def _permit2_lockdown(call: _Call, approvals: list[Any]) -> Sequence[Movement]:
-    return [call.movement(MovementKind.ALLOWANCE, spender, 0, asset=token) for token, spender in approvals]
+def _permit2_lockdown(action: Action, approvals: list[Any]) -> Sequence[Movement]:
+    return [action.movement(MovementKind.ALLOWANCE, spender, 0, asset=token) for token, spender in approvals]
 
 
-def _wrap(call: _Call) -> Sequence[Movement]:
-    minted = call.movement(MovementKind.MINT, NOBODY, call.value, of=NOBODY)
-    return (msgspec.structs.replace(minted, to=call.sender),)
+def _wrap(action: Action) -> Sequence[Movement]:
+    minted = action.movement(MovementKind.MINT, NOBODY, action.value, of=NOBODY)
+    return (msgspec.structs.replace(minted, to=action.sender),)
 
 
 _Shape: TypeAlias = "str | tuple[_Shape, ...] | list[_Shape]"
@@ -332,7 +330,7 @@ def call_movements(
 
 def creation_movements(created: str | Unreadable, sender: str, value: int) -> Sequence[Movement]:
     """What the creation of a contract moves. `created`: its address."""
-    return (*_value_movements(created, sender, value), _Call("create", "", created, sender).unknown())
+    return (*_value_movements(created, sender, value), Action("create", "", created, sender).unknown())
 
 
 def created_address(sender: str, nonce: int) -> str | Unreadable:
@@ -355,86 +353,12 @@ def _data_movements(
     if to == sender:
         # An account has code if its key signed an authorization (EIP-7702), and that code acts as the account.
         own_code = Unreadable("the code of the account decides")
-        return (_Call(f"0x{selector.hex()}", to, own_code, sender).unknown(),)
+        return (Action(f"0x{selector.hex()}", to, own_code, sender).unknown(),)
     function, token = _BY_SELECTOR.get(selector), _OF_THE_NETWORK if to.startswith(_FIRST_ADDRESSES) else to
     if function is None:
-        return (_Call(f"0x{selector.hex()}", to, token, sender).unknown(),)
-    call = _Call(function.name, to, token, sender, value, address)
+        return (Action(f"0x{selector.hex()}", to, token, sender).unknown(),)
+    action = Action(function.name, to, token, sender, value, address)
     try:
-        return function.movements(call, *decode(function.arguments, data[SELECTOR_BYTES:]))
+        return function.movements(action, *decode(function.arguments, data[SELECTOR_BYTES:]))
     except NotDecodable:
-        return (call.unknown(),)
-
-
-# EIP-712
-
-_Structure = Callable[[_Call, Mapping[str, Any]], Sequence[Movement]]
-"""From a structure and its members to what it moves."""
-
-
-def _typed_permit(call: _Call, message: Mapping[str, Any]) -> Sequence[Movement]:
-    return _permit(call, message["owner"], message["spender"], message["value"])
-
-
-def _typed_permit_all(call: _Call, message: Mapping[str, Any]) -> Sequence[Movement]:
-    return _permit_all(call, message["holder"], message["spender"], 0, 0, message["allowed"])
-
-
-def _typed_transfer(call: _Call, message: Mapping[str, Any]) -> Sequence[Movement]:
-    return _transfer_from(call, message["from"], message["to"], message["value"])
-
-
-def _typed_permit2(member: str) -> _Structure:
-    """What the spender of a message of Permit2 may take. `member`: has a token and an amount, or a list of them."""
-
-    def movements(call: _Call, message: Mapping[str, Any]) -> Sequence[Movement]:
-        permitted = message[member]
-        return [
-            call.movement(MovementKind.ALLOWANCE, message["spender"], each["amount"], asset=each["token"])
-            for each in (permitted if isinstance(permitted, list) else [permitted])
-        ]
-
-    return movements
-
-
-_PERMIT2_ALLOWANCE, _PERMIT2_TRANSFER = _typed_permit2("details"), _typed_permit2("permitted")
-
-_DETAILS_TEXT = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
-_AUTHORIZATION_TEXT = "(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
-_PERMISSIONS_TEXT = "TokenPermissions(address token,uint256 amount)"
-_SPENDING_TEXT = "address spender,uint256 nonce,uint256 deadline"
-
-_STRUCTURES: Final[Mapping[str, _Structure]] = {
-    "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)": _typed_permit,
-    "Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)": _typed_permit_all,
-    f"TransferWithAuthorization{_AUTHORIZATION_TEXT}": _typed_transfer,
-    f"ReceiveWithAuthorization{_AUTHORIZATION_TEXT}": _typed_transfer,
-    f"PermitSingle(PermitDetails details,address spender,uint256 sigDeadline){_DETAILS_TEXT}": _PERMIT2_ALLOWANCE,
-    f"PermitBatch(PermitDetails[] details,address spender,uint256 sigDeadline){_DETAILS_TEXT}": _PERMIT2_ALLOWANCE,
-    f"PermitTransferFrom(TokenPermissions permitted,{_SPENDING_TEXT}){_PERMISSIONS_TEXT}": _PERMIT2_TRANSFER,
-    f"PermitBatchTransferFrom(TokenPermissions[] permitted,{_SPENDING_TEXT}){_PERMISSIONS_TEXT}": _PERMIT2_TRANSFER,
-}
-"""The structures by their types as they are hashed: a contract accepts no other structure for one of these."""
-
-_WITH_WITNESS: Final = re.compile(
-    r"Permit(?:Batch)?WitnessTransferFrom\(TokenPermissions(?:\[\])? permitted,"
-    + re.escape(_SPENDING_TEXT)
-    + r",[^()]*\).*"
-    + re.escape(_PERMISSIONS_TEXT)
-    + r".*"
-)
-"""Messages of Permit2 to which an application adds a member of its own."""
-
-
-def typed_data_movements(data: TypedData) -> Sequence[Movement]:
-    """What whoever has the signature can move."""
-    contract = str(data.domain.get("verifyingContract", ""))
-    signer = Unreadable("the account for which the contract takes the signature")
-    known = _STRUCTURES.get(data.type_text)
-    if known is None and _WITH_WITNESS.fullmatch(data.type_text):
-        known = _PERMIT2_TRANSFER
-    if known is None:
-        taken = Unreadable("whatever a contract does for this signature")
-        return (_Call(data.primary_type, contract, taken, signer).unknown(),)
-    token = contract or Unreadable("the domain names no contract: the signature holds for every contract")
-    return known(_Call(data.primary_type, contract, token, signer), data.message)
+        return (action.unknown(),)
