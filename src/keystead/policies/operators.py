@@ -18,6 +18,7 @@ from keystead.policies.values import (
     FORMS,
     OPERATORS,
     Incomparable,
+    activity_type_pair,
     dynamic_pair,
     fits,
     is_integer,
@@ -164,6 +165,8 @@ def comparer(
             )
         case ComparisonKind.NUMERAL:
             return _pair_comparer(compare, numeral_pair, at, named)
+        case ComparisonKind.ACTIVITY_TYPE:
+            return _pair_comparer(compare, activity_type_pair, at, named)
         case _:
             form = FORMS[how]
 
@@ -180,7 +183,7 @@ def _pair_comparer(
     at: Place,
     named: str,
 ) -> Callable[[EvaluationContext, Any, Any], bool]:
-    """A comparison of values whose types the request decides. It fails if they do not compare."""
+    """A comparison of values of which the request decides whether they compare. It fails if they do not."""
 
     def compared(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)
