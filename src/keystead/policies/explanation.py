@@ -93,7 +93,7 @@ def explain(source: ExpressionSource, values: Mapping[str, Any]) -> tuple[Part, 
         node_types = check_types(tree, source.clause)
     except ExpressionRefused as refused:
         return (Part(0, source.text, "", Unknown(refused.reason, refused.place), ()),)
-    evaluation = _PartEvaluator(node_types, Compiler(node_types, all_versions=source.all_versions), values)
+    evaluation = _PartEvaluator(node_types, Compiler(node_types), values)
     return tuple(evaluation.part(depth, node) for depth, node in islice(_parts_with_depth(tree), PARTS_MAX))
 
 

@@ -18,6 +18,7 @@ from keystead.policies.values import (
     FORMS,
     OPERATORS,
     Incomparable,
+    activity_type_pair,
     dynamic_pair,
     fits,
     is_integer,
@@ -154,12 +155,18 @@ def comparer(
     compare = OPERATORS[operator]
     paths = [spelled(operand) for operand in operands if not isinstance(operand, Literal)]
     named = " and ".join(path for path in paths if not path.startswith("("))
-    if how is ComparisonKind.DYNAMIC:
-        ordered = operator not in ("==", "!=")
-        return _pair_comparer(compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named)
-    if how is ComparisonKind.NUMERAL:
-        return _pair_comparer(compare, numeral_pair, at, named)
-    form = FORMS[how]
+    match how:
+        case ComparisonKind.DYNAMIC:
+            ordered = operator not in ("==", "!=")
+            return _pair_comparer(
+                compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named
+            )
+        case ComparisonKind.NUMERAL:
+            return _pair_comparer(compare, numeral_pair, at, named)
+        case ComparisonKind.ACTIVITY_TYPE:
+            return _pair_comparer(compare, activity_type_pair, at, named)
+        case _:
+            form = FORMS[how]
 
     def static(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)
@@ -174,7 +181,7 @@ def _pair_comparer(
     at: Place,
     named: str,
 ) -> Callable[[EvaluationContext, Any, Any], bool]:
-    """A comparison of values whose types the request decides. It fails if they do not compare."""
+    """A comparison of values of which the request decides whether they compare. It fails if they do not."""
 
     def compared(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)
