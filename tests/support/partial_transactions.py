@@ -13,7 +13,7 @@ from btclib.tx.tx_out import TxOut
 from eth_abi.abi import encode
 from eth_hash.auto import keccak
 from solders.hash import Hash
-from solders.instruction import CompiledInstruction, Instruction
+from solders.instruction import AccountMeta, CompiledInstruction, Instruction
 from solders.message import MessageAddressTableLookup, MessageHeader, MessageV0
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
@@ -211,7 +211,7 @@ def route(amount: int = 5, limit: int | None = None, *steps: int | None) -> Inst
 
     data = b"\1" + amount.to_bytes(8, "little") + option(limit, 8)
     data += len(steps).to_bytes(4, "little") + b"".join(option(step, 1) for step in steps)
-    return Instruction(PROGRAM, data, read(A, B))
+    return Instruction(PROGRAM, data, [AccountMeta(SIGNER.pubkey(), True, True), *read(B)])
 
 
 def checked(amount: int = 5) -> Instruction:

@@ -12,7 +12,9 @@ from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind
 from keystead.primitives.unreadable import Unreadable
 
 
-def movements(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes, fee: int) -> Sequence[Movement]:
+def movements(
+    psbt: Psbt, own: Collection[bytes], network: AddressPrefixes, fee: int | Unreadable
+) -> Sequence[Movement]:
     """`own`: the scripts of the inputs that the account signs; what pays back to one of them is change."""
     foreign = any(spent.script not in own for spent in psbt.spent)
     sender = Unreadable("several accounts spend inputs") if foreign else _sender(own, network)
