@@ -55,7 +55,7 @@ ONE, TWO = moves("Bob", 1_500_000_000), moves("Cy", 1)
 SPL, PLAIN = moves("Bob", 25, "Mint", TOKEN), moves("Bob", 25, Unreadable("no mint"), TOKEN)
 RENT = moves("Bob", 2_039_280, contract=ACCOUNTS)
 CLOSED = moves("Bob", Unreadable("the whole balance"), contract=TOKEN)
-UNKNOWN = moves(Unreadable("why"), Unreadable("why"), Unreadable("why"), "Prog", "UNKNOWN")
+DECIDED_BY_CODE = moves(ABSENT, ABSENT, ABSENT, "Prog", "UNKNOWN")
 APPROVED, GIVEN = moves("Eve", 7, "Mint", TOKEN, "ALLOWANCE"), moves("Eve", 2**256 - 1, kind="AUTHORITY")
 RUN_TWO = "Run 2 instructions of the System program, program Prog, with 1 transfer"
 RUN_TOKEN = "Run 1 instruction of the Token program"
@@ -83,10 +83,10 @@ RUN_TOKEN = "Run 1 instruction of the Token program"
             [],
         ),
         (solana(SYSTEM, SYSTEM, moved=[ONE, TWO]), "Make 2 transfers", "", "", []),
-        (solana(SYSTEM, "Prog", moved=[ONE, UNKNOWN]), RUN_TWO, "", "", ["beyond the transfers"]),
+        (solana(SYSTEM, "Prog", moved=[ONE, DECIDED_BY_CODE]), RUN_TWO, "", "", ["beyond the transfers"]),
         (solana(SYSTEM, "Prog", moved=[ONE]), RUN_TWO, "", "", []),
         (
-            solana("Prog", moved=[UNKNOWN], lookups=[{}]),
+            solana("Prog", moved=[DECIDED_BY_CODE], lookups=[{}]),
             "Run 1 instruction of program Prog",
             "",
             "",

@@ -138,11 +138,8 @@ def test_warnings(condition: str, starts: list[str]) -> None:
         assert warning.startswith(start)
 
 
-def test_only_of_deny_policies() -> None:
+def test_only_of_deny_policies_and_without_an_id_by_name_alone() -> None:
     assert unsafe_denials(policy("eth.tx.value > 5", Effect.ALLOW)) == []
-
-
-def test_a_policy_without_an_id_of_its_own() -> None:
     (warning,) = unsafe_denials(policy("eth.tx.value > 5", policy_id="Big"))
     assert warning.startswith("DENY policy 'Big': it denies nothing")
 

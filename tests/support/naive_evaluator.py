@@ -426,7 +426,7 @@ class Reader:
 
 
 def each_is_integer(reader: Reader, node: Node, scope: Mapping[str, Typed]) -> bool:
-    """Whether a node that is no count has an integer of a declared type."""
+    """Whether a node has an integer of a declared type."""
     try:
         return reader.read(node, scope)[0] in (Scalar.INT, Scalar.NUMERAL)
     except Unknowable:

@@ -175,7 +175,7 @@ class Compiler:
         return lambda context: read(field_of(node, of(context)))
 
     def _note_keyword(self, path: tuple[Name | Field, ...]) -> None:
-        """Add the keyword at which this path begins: its first step that is no namespace."""
+        """Add the keyword at which this path begins: its first step below the namespaces."""
         for length, step in enumerate(path, 1):
             kind = self._node_types.of(step)
             if not (isinstance(kind, StructOf) and kind.is_namespace):

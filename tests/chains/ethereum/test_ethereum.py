@@ -84,7 +84,7 @@ def test_the_contract_called() -> None:
 
 LEGACY = [b"", b"\x01", b"\x52\x08", TO, b"", b""]
 MARKET_1559 = [b"\x01", b"", b"\x01", b"\x02", b"\x52\x08", TO, b"", b"", []]
-BLOB = [*MARKET_1559, b"\x01", [b"\x01" + b"b" * 31]]
+BLOB: list[Any] = [*MARKET_1559, b"\x01", [b"\x01" + b"b" * 31]]
 EIP_2930 = [b"\x01", *LEGACY, []]
 AUTHORIZATION = [b"\x01", TO, b"", b"", b"\x01", b"\x01"]
 

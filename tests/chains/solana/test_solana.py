@@ -187,7 +187,7 @@ def test_transfer_facts() -> None:
     }
 
 
-NO_MINT = Unreadable("the instruction does not name the mint of its tokens, as its Checked form does")
+NO_MINT = Unreadable("the instruction does not name the mint of its tokens")
 SPL = [
     ("Transfer", TOKEN, b"\x03", b"", ["from", "to", "owner"]),
     ("TransferChecked", TOKEN, b"\x0c", b"\x06", ["from", "token_mint", "to", "owner"]),
