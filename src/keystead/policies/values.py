@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from keystead.api.catalogue import activity_kind
 from keystead.chains.addresses.comparison import address_key
 from keystead.policies.types import ComparisonKind, ListOf, MapOf, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
@@ -103,17 +102,6 @@ FORMS: dict[ComparisonKind, Callable[[Any], Any]] = {
     ComparisonKind.ADDRESS: address_key,
 }
 """The form in which two values are equal if and only if they compare as equal."""
-
-
-def activity_type_pair(left: str, right: str) -> tuple[str, str]:
-    """Two activity types. Raises Incomparable for two versions of one kind.
-
-    An expression that names one version means, where it allows, this version alone; where it denies, the kind. So
-    for other versions it is unknown, and unknown neither allows nor passes a denial.
-    """
-    if left != right and activity_kind(left) == activity_kind(right):
-        raise Incomparable(f"{left} and {right} are two versions of {activity_kind(left)}")
-    return left, right
 
 
 def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, Any]:
