@@ -54,7 +54,7 @@ from keystead.policies.three_valued import (
 )
 from keystead.policies.type_checker import NodeTypes
 from keystead.policies.types import TEXTS, ComparisonKind, ListOf, Scalar, StructOf, Type, comparison
-from keystead.policies.values import FORMS, OPERATORS, fits, is_list
+from keystead.policies.values import FORMS, OPERATORS, fits, is_list, unquoted
 from keystead.primitives.unreadable import Unreadable
 
 
@@ -269,10 +269,11 @@ class Compiler:
             low_of, high_of = self._number(left, scope), self._number(right, scope)
             return lambda context: compare_counts(operator, low_of(context), high_of(context))
         compared = self._compared(node, how, scope)
-        if node.operator in ("==", "!=") and isinstance(right, Literal):
-            return _or_literal(compared, left, right, if_equal=node.operator == "==")
-        if node.operator in ("==", "!=") and isinstance(left, Literal):
-            return _or_literal(compared, right, left, if_equal=node.operator == "==")
+        if node.operator in ("==", "!="):
+            for read, literal in ((left, right), (right, left)):
+                if isinstance(literal, Literal):
+                    value = unquoted(literal.value) if how is ComparisonKind.NUMERAL else literal.value
+                    return _or_literal(compared, read, value, if_equal=node.operator == "==")
         return compared
 
     def _compared(self, node: Comparison, how: ComparisonKind, scope: Mapping[str, int]) -> Run:
@@ -360,9 +361,9 @@ def _is_filtered(node: Node) -> bool:
     return isinstance(node, ListFunction) and node.function == "filter"
 
 
-def _or_literal(compared: Run, read: Node, literal: Literal, *, if_equal: bool) -> Run:
+def _or_literal(compared: Run, read: Node, literal: bool | int | str, *, if_equal: bool) -> Run:
     """A comparison with a literal, in which an unreadable value equals the literal that it has."""
-    literals = (literal.value,)
+    literals = (literal,)
 
     def compared_or_literal(context: EvaluationContext) -> bool:
         try:

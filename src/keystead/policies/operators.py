@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
-from keystead.policies.evaluation_context import EvaluationContext, Run, ValueUnknown
+from keystead.api.catalogue import activity_kind
+from keystead.policies.evaluation_context import EvaluationContext, OtherVersion, Run, ValueUnknown
 from keystead.policies.syntax import Field, Index, Literal, Name, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.three_valued import require_certain
 from keystead.policies.time import cron_span, timestamp
@@ -18,7 +19,6 @@ from keystead.policies.values import (
     FORMS,
     OPERATORS,
     Incomparable,
-    activity_type_pair,
     dynamic_pair,
     fits,
     is_integer,
@@ -166,7 +166,7 @@ def comparer(
         case ComparisonKind.NUMERAL:
             return _pair_comparer(compare, numeral_pair, at, named)
         case ComparisonKind.ACTIVITY_TYPE:
-            return _pair_comparer(compare, activity_type_pair, at, named)
+            return _type_comparer(compare, at)
         case _:
             form = FORMS[how]
 
@@ -177,13 +177,29 @@ def comparer(
     return static
 
 
+def _type_comparer(compare: Callable[[Any, Any], bool], at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
+    """A comparison of activity types. Whether two versions of one kind are equal is unknown.
+
+    An expression that names one version means this version alone where it allows, and the kind, however it is
+    spelled, where it denies. Unknown is both: it does not allow, and it denies.
+    """
+
+    def compared(context: EvaluationContext, left: str, right: str) -> bool:
+        charge_texts(context, at, left, right)
+        if left != right and activity_kind(left) == activity_kind(right):
+            raise OtherVersion(f"{left} and {right} are two versions of {activity_kind(left)}", at)
+        return compare(left, right)
+
+    return compared
+
+
 def _pair_comparer(
     compare: Callable[[Any, Any], bool],
     pair: Callable[[Any, Any], tuple[Any, Any]],
     at: Place,
     named: str,
 ) -> Callable[[EvaluationContext, Any, Any], bool]:
-    """A comparison of values of which the request decides whether they compare. It fails if they do not."""
+    """A comparison of values whose types the request decides. It fails if they do not compare."""
 
     def compared(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)

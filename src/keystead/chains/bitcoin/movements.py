@@ -12,7 +12,7 @@ from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind
 from keystead.primitives.unreadable import Unreadable
 
 
-def movements(psbt: Psbt, own: bytes, network: AddressPrefixes, fee: int) -> Sequence[Movement]:
+def movements(psbt: Psbt, own: bytes, network: AddressPrefixes, fee: int | Unreadable) -> Sequence[Movement]:
     """`own`: the script that the address of the account pays to. What pays back to it is change.
 
     Other scripts that the account can spend are no change, also where an input spends one: somebody else may have

@@ -39,7 +39,7 @@ from keystead.chains.bitcoin.scripts import (
 )
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.curves import GROUP_ORDERS
-from keystead.chains.movements import Movement, fee_of, movement_facts
+from keystead.chains.movements import Movement, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -181,12 +181,29 @@ def _view(psbt: Psbt, own: bytes, network: AddressPrefixes) -> TransactionView:
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
-    moved = movements(psbt, own, network, fee)
+    proven_fee = fee if _are_amounts_proven(psbt) else _CLAIMED_AMOUNTS
+    moved = movements(psbt, own, network, proven_fee)
 
     def describe(_: Mapping[str, ParsedInterface]) -> Description:
-        return Description({"bitcoin": {"tx": _facts(psbt, network, moved)}})
+        return Description({"bitcoin": {"tx": _facts(psbt, network, moved, proven_fee)}})
 
     return TransactionView(movements=moved, describe=describe)
+
+
+_CLAIMED_AMOUNTS: Final = Unreadable(
+    "the PSBT claims the amount of an input without the transaction that paid it (non_witness_utxo)"
+)
+
+
+def _are_amounts_proven(psbt: Psbt) -> bool:
+    """Whether what the inputs spend is certain, and so is the fee.
+
+    It is if the previous transactions are given, whose ids are checked, or if the signature commits to the amounts:
+    of every input if all are P2TR (BIP-341), of the signed input alone before that (BIP-143).
+    """
+    if len(psbt.inputs) == 1 or all(kind_of(spent.script) is ScriptKind.P2TR for spent in psbt.spent):
+        return True
+    return all(psbt_input.has(InputKeyType.NON_WITNESS_UTXO) for psbt_input in psbt.inputs)
 
 
 def _account(party: Party) -> _SigningAccount:
@@ -305,7 +322,9 @@ _NO_ADDRESS: Final = Unreadable("the script of the output has no address")
 _NO_KIND: Final = Unreadable("the script of the output is of no kind that has a name")
 
 
-def _facts(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> BitcoinTransaction:
+def _facts(
+    psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement], fee: int | Unreadable
+) -> BitcoinTransaction:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
     return {
@@ -324,7 +343,7 @@ def _facts(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> B
             for output in transaction.outputs
         ],
         "locktime": {"amount": transaction.locktime, "type": "Seconds" if seconds else "Blocks"},
-        "fee": fee_of(moved),
+        "fee": fee,
         "movements": movement_facts(moved),
     }
 

@@ -111,10 +111,10 @@ def _transfers(
     coins: list[Transfer] = []
     tokens: list[SplTransfer] = []
     for instruction, movement in moved:
-        is_transfer = movement.kind is MovementKind.TRANSFER
+        is_transfer, amount = movement.kind is MovementKind.TRANSFER, movement.amount
         if is_transfer and movement.asset == NATIVE:
-            coins.append({"from": movement.from_, "to": movement.to, "amount": movement.amount})
-        elif is_transfer and instruction.program in NATIVE_MINTS:
+            coins.append({"from": movement.from_, "to": movement.to, "amount": amount})
+        elif is_transfer and instruction.program in NATIVE_MINTS and isinstance(amount, int):
             keys, owner = instruction.keys(), OWNER_AT[movement.name]
             tokens.append(
                 {
@@ -122,7 +122,7 @@ def _transfers(
                     "to": movement.to,
                     "owner": keys[owner],
                     "token_mint": movement.asset,
-                    "amount": movement.amount,
+                    "amount": amount,
                     "signers": keys[owner + 1 :],
                 }
             )
