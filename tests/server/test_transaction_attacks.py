@@ -200,7 +200,7 @@ IDL = {
 
 
 def test_a_program_with_an_idl_is_allowed_by_its_instructions(sqlite_server: Server) -> None:
-    """It gets the signer, so it may move anything. Whoever allows it says so."""
+    """It gets the signer, so it may move anything. A policy that allows it says so."""
     root = sqlite_server.caller
     user, named = root.new_user(), account_of(root, SOLANA_ACCOUNT)
     signer, program = Pubkey.from_string(named), Pubkey.from_bytes(sha256(named.encode()).digest())

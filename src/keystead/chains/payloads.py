@@ -48,7 +48,7 @@ _ETHEREUM_ENCODINGS: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.
 
 class Payload(msgspec.Struct, frozen=True):
     """A payload to sign. `message`: a digest of 32 bytes, or for ed25519 the bytes themselves. `keywords`: what
-    policies see, and `movements`: what whoever has the signature can move; both are empty for raw bytes, of which
+    policies see. `movements`: what anybody who has the signature can move. Both are empty for raw bytes, of which
     nothing is known."""
 
     message: bytes

@@ -163,7 +163,7 @@ def test_what_the_chain_moves_is_in_the_movements(name: str) -> None:
 
 
 def test_the_rent_of_an_account_with_every_extension() -> None:
-    """Of Token-2022: a mint with a fee, a hook, pausable and not transferable."""
+    """An account of Token-2022 for a mint with a fee, a hook, pausable and not transferable."""
     chain = Chain()
     mint = ACCOUNT
     extensions = [

@@ -15,8 +15,8 @@ from keystead.primitives.unreadable import Unreadable
 def movements(psbt: Psbt, own: bytes, network: AddressPrefixes, fee: int | Unreadable) -> Sequence[Movement]:
     """`own`: the script that the address of the account pays to. What pays back to it is change.
 
-    Other scripts that the account can spend are no change, also where an input spends one: somebody else may have
-    made such a script, and be able to spend from it as well.
+    What pays to another script that the account can spend is a payment, also where an input spends that script:
+    somebody else may have made it, and be able to spend from it as well.
     """
     foreign = any(spent.script != own for spent in psbt.spent)
     sender = Unreadable("inputs of other scripts are spent, too") if foreign else address_of(own, network)

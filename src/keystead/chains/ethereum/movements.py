@@ -29,13 +29,13 @@ _DECIDED_BY_CODE: Final = Unreadable("the code of the contract decides")
 class Action(msgspec.Struct, frozen=True):
     """A call of a function, or a structure that a contract takes.
 
-    `token`: the asset that the contract itself is. `sender`: who calls, or who signs. `value`: what the call
+    `own_asset`: the asset that the contract itself is. `sender`: who calls, or who signs. `value`: what the call
     carries of the native coin. `address`: from an address as 0x and hex digits to the text of the network.
     """
 
     name: str
     contract: str
-    token: str | Unreadable
+    own_asset: str | Unreadable
     sender: str | Unreadable
     value: int = 0
     address: Callable[[str], str] = str
@@ -56,7 +56,7 @@ class Action(msgspec.Struct, frozen=True):
             kind=kind,
             name=self.name,
             contract=self.contract,
-            asset=self.token if asset is None else self.address(asset),
+            asset=self.own_asset if asset is None else self.address(asset),
             from_=self.sender if of is None else self.address(of) if of else NOBODY,
             to=self.address(to) if to else NOBODY,
             amount=amount,
@@ -68,14 +68,14 @@ class Action(msgspec.Struct, frozen=True):
             kind=MovementKind.UNKNOWN,
             name=self.name,
             contract=self.contract,
-            asset=self.token,
+            asset=self.own_asset,
             from_=self.sender,
             to=_DECIDED_BY_CODE,
             amount=_DECIDED_BY_CODE,
         )
 
 
-_Movements = Callable[..., Sequence[Movement]]
+_FunctionMovements = Callable[..., Sequence[Movement]]
 """From an action and the arguments of the function to what it moves."""
 
 
@@ -190,15 +190,15 @@ def _wrap(action: Action) -> Sequence[Movement]:
     return (msgspec.structs.replace(minted, to=action.sender),)
 
 
-_Shape: TypeAlias = "str | tuple[_Shape, ...] | list[_Shape]"
+_TypeShape: TypeAlias = "str | tuple[_TypeShape, ...] | list[_TypeShape]"
 """A type of the ABI: its name, the members of a tuple, or in a list the type of an array's items."""
 
-_DETAILS: _Shape = ("address", "uint160", "uint48", "uint48")
-_PERMITTED: _Shape = ("address", "uint256")
-_SIGNATURE: tuple[_Shape, ...] = ("uint8", "bytes32", "bytes32")
-_AUTHORIZATION: tuple[_Shape, ...] = ("address", "address", "uint256", "uint256", "uint256", "bytes32")
+_DETAILS: _TypeShape = ("address", "uint160", "uint48", "uint48")
+_PERMITTED: _TypeShape = ("address", "uint256")
+_SIGNATURE: tuple[_TypeShape, ...] = ("uint8", "bytes32", "bytes32")
+_AUTHORIZATION: tuple[_TypeShape, ...] = ("address", "address", "uint256", "uint256", "uint256", "bytes32")
 
-_FUNCTIONS: Final[Sequence[tuple[str, tuple[_Shape, ...], _Movements]]] = (
+_FUNCTIONS: Final[Sequence[tuple[str, tuple[_TypeShape, ...], _FunctionMovements]]] = (
     # ERC-20, and what the tokens of OpenZeppelin add
     ("transfer", ("address", "uint256"), _transfer),
     ("transferFrom", ("address", "address", "uint256"), _transfer_from),
@@ -275,32 +275,28 @@ _FUNCTIONS: Final[Sequence[tuple[str, tuple[_Shape, ...], _Movements]]] = (
 )
 
 
-def _type(shape: _Shape) -> AbiType:
-    match shape:
-        case str():
-            kind = elementary_type(shape)
-            assert kind is not None, shape
-            return kind
-        case [item] if isinstance(shape, list):
-            return array_of(_type(item), None)
-        case _:
-            return tuple_of([_type(member) for member in shape])
+def _type(shape: _TypeShape) -> AbiType:
+    if isinstance(shape, str):
+        kind = elementary_type(shape)
+        assert kind is not None, shape
+        return kind
+    if isinstance(shape, list):
+        return array_of(_type(shape[0]), None)
+    return tuple_of([_type(member) for member in shape])
 
 
-def _type_text(shape: _Shape) -> str:
-    match shape:
-        case str():
-            return shape
-        case [item] if isinstance(shape, list):
-            return f"{_type_text(item)}[]"
-        case _:
-            return f"({','.join(map(_type_text, shape))})"
+def _type_text(shape: _TypeShape) -> str:
+    if isinstance(shape, str):
+        return shape
+    if isinstance(shape, list):
+        return f"{_type_text(shape[0])}[]"
+    return f"({','.join(map(_type_text, shape))})"
 
 
 class _KnownFunction(msgspec.Struct, frozen=True):
     name: str
     arguments: Tuple
-    movements: _Movements
+    movements: _FunctionMovements
 
 
 _BY_SELECTOR: Final[Mapping[bytes, _KnownFunction]] = {

@@ -16,7 +16,7 @@ from keystead.chains.ethereum.typed_data import TypedData
 from keystead.chains.movements import UNLIMITED, Movement, MovementKind
 from keystead.primitives.unreadable import Unreadable
 
-_Movements = Callable[[Action, Mapping[str, Any]], Sequence[Movement]]
+_StructureMovements = Callable[[Action, Mapping[str, Any]], Sequence[Movement]]
 """From a signature for a contract and the members of the structure to what it moves."""
 
 
@@ -34,7 +34,7 @@ def _permit_all(action: Action, message: Mapping[str, Any]) -> Sequence[Movement
     return (action.movement(MovementKind.ALLOWANCE, message["spender"], amount, of=message["holder"]),)
 
 
-def _permit2(member: str) -> _Movements:
+def _permit2(member: str) -> _StructureMovements:
     """What the spender of a message of Permit2 may take. `member`: has a token and an amount, or a list of them."""
 
     def movements(action: Action, message: Mapping[str, Any]) -> Sequence[Movement]:
@@ -53,7 +53,7 @@ _PERMISSIONS = "TokenPermissions(address token,uint256 amount)"
 _SPENDING = "address spender,uint256 nonce,uint256 deadline"
 _ALLOWANCE_OF_PERMIT2, _TRANSFER_OF_PERMIT2 = _permit2("details"), _permit2("permitted")
 
-_STRUCTURES: Final[Mapping[str, _Movements]] = {
+_STRUCTURES: Final[Mapping[str, _StructureMovements]] = {
     "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)": _permit,
     "Permit(address holder,address spender,uint256 nonce,uint256 expiry,bool allowed)": _permit_all,
     f"TransferWithAuthorization{_AUTHORIZATION}": _transfer,
@@ -76,7 +76,7 @@ _WITH_WITNESS: Final = re.compile(
 
 
 def typed_data_movements(data: TypedData) -> Sequence[Movement]:
-    """What whoever has the signature can move."""
+    """What anybody who has the signature can move."""
     contract = str(data.domain.get("verifyingContract", ""))
     signer = Unreadable("the account for which the contract takes the signature")
     known = _STRUCTURES.get(data.type_text)
