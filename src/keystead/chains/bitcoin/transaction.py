@@ -180,7 +180,7 @@ def _view(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes) -> Trans
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
-    proven_fee = fee if _are_amounts_proven(psbt) else _CLAIMED_AMOUNTS
+    proven_fee = fee if _are_amounts_proven(psbt, own) else _CLAIMED_AMOUNTS
     moved = movements(psbt, own, network, proven_fee)
 
     def describe(_: Mapping[str, ParsedInterface]) -> Description:
@@ -194,15 +194,21 @@ _CLAIMED_AMOUNTS: Final = Unreadable(
 )
 
 
-def _are_amounts_proven(psbt: Psbt) -> bool:
-    """Whether what the inputs spend is certain, and so is the fee.
+def _are_amounts_proven(psbt: Psbt, own: Collection[bytes]) -> bool:
+    """Whether what the inputs spend is certain, and so is the fee. `own`: the scripts that the account signs for.
 
-    It is if the previous transactions are given, whose ids are checked, or if the signature commits to the amounts:
-    of every input if all are P2TR (BIP-341), of the signed input alone before that (BIP-143).
+    It is if the previous transactions are given, whose ids are checked, or if a signature commits to the amounts:
+    that of P2TR to those of all inputs (BIP-341), that of SegWit to its own input's alone (BIP-143). Two signatures
+    of SegWit may come from two PSBTs, each with one wrong amount.
     """
-    if len(psbt.inputs) == 1 or all(kind_of(spent.script) is ScriptKind.P2TR for spent in psbt.spent):
+    claimed = [
+        psbt.spent[psbt_input.number].script
+        for psbt_input in psbt.inputs
+        if not psbt_input.has(InputKeyType.NON_WITNESS_UTXO)
+    ]
+    if all(kind_of(spent.script) is ScriptKind.P2TR for spent in psbt.spent):
         return True
-    return all(psbt_input.has(InputKeyType.NON_WITNESS_UTXO) for psbt_input in psbt.inputs)
+    return not claimed or (len(claimed) == 1 and claimed[0] in own)
 
 
 def _account(party: Party) -> _SigningAccount:
