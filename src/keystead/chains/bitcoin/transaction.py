@@ -6,7 +6,7 @@ Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, assert_never
 
 import msgspec
@@ -136,7 +136,9 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
             "to sign at once: spend fewer, or receive at a SegWit address"
         )
-    view = _view(psbt, account.script, account.network)
+    view = _view(
+        psbt, account.script, {psbt.spent[psbt_input.number].script for psbt_input in own}, account.network
+    )
     digests = Digests(psbt.transaction, psbt.spent)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
@@ -164,7 +166,7 @@ def view_bitcoin(unsigned: bytes, sign_with: str) -> TransactionView:
     psbt, network = _read(unsigned), network_of(sign_with)
     scripts = (output.script for output in (*psbt.spent, *psbt.transaction.outputs))
     own = next((script for script in scripts if address_of(script, network) == sign_with), b"")
-    return _view(psbt, own, network)
+    return _view(psbt, own, {own}, network)
 
 
 def _read(unsigned: bytes) -> Psbt:
@@ -173,15 +175,15 @@ def _read(unsigned: bytes) -> Psbt:
     return read_psbt(unsigned)
 
 
-def _view(psbt: Psbt, own: bytes, network: AddressPrefixes) -> TransactionView:
-    """`own`: the script that the address of the account pays to."""
+def _view(psbt: Psbt, own: bytes, signed: Collection[bytes], network: AddressPrefixes) -> TransactionView:
+    """`own`: the script that the address of the account pays to. `signed`: the scripts that the account signs for."""
     fee = sum(output.satoshis for output in psbt.spent) - sum(
         output.satoshis for output in psbt.transaction.outputs
     )
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
-    proven_fee = fee if _are_amounts_proven(psbt) else _CLAIMED_AMOUNTS
+    proven_fee = fee if _are_amounts_proven(psbt, signed) else _CLAIMED_AMOUNTS
     moved = movements(psbt, own, network, proven_fee)
 
     def describe(_: Mapping[str, ParsedInterface]) -> Description:
@@ -195,15 +197,21 @@ _CLAIMED_AMOUNTS: Final = Unreadable(
 )
 
 
-def _are_amounts_proven(psbt: Psbt) -> bool:
+def _are_amounts_proven(psbt: Psbt, signed: Collection[bytes]) -> bool:
     """Whether what the inputs spend is certain, and so is the fee.
 
-    It is if the previous transactions are given, whose ids are checked, or if the signature commits to the amounts:
-    of every input if all are P2TR (BIP-341), of the signed input alone before that (BIP-143).
+    It is if the previous transactions are given, whose ids are checked, or if a signature commits to the amounts:
+    that of P2TR to those of all inputs (BIP-341), that of SegWit to its own input's alone (BIP-143). Two signatures
+    of SegWit may come from two PSBTs, each with one wrong amount.
     """
-    if len(psbt.inputs) == 1 or all(kind_of(spent.script) is ScriptKind.P2TR for spent in psbt.spent):
+    claimed = [
+        psbt.spent[psbt_input.number].script
+        for psbt_input in psbt.inputs
+        if not psbt_input.has(InputKeyType.NON_WITNESS_UTXO)
+    ]
+    if all(kind_of(spent.script) is ScriptKind.P2TR for spent in psbt.spent):
         return True
-    return all(psbt_input.has(InputKeyType.NON_WITNESS_UTXO) for psbt_input in psbt.inputs)
+    return not claimed or (len(claimed) == 1 and claimed[0] in signed)
 
 
 def _account(party: Party) -> _SigningAccount:
