@@ -176,7 +176,8 @@ def _read(unsigned: bytes) -> Psbt:
 
 
 def _view(psbt: Psbt, own: bytes, signed: Collection[bytes], network: AddressPrefixes) -> TransactionView:
-    """`own`: the script that the address of the account pays to. `signed`: the scripts that the account signs for."""
+    """`own`: the script that the address of the account pays to. `signed`: the scripts for which the account
+    signs."""
     fee = sum(output.satoshis for output in psbt.spent) - sum(
         output.satoshis for output in psbt.transaction.outputs
     )
