@@ -24,6 +24,7 @@ from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.account_contacts import NOT_AN_ACCOUNT
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Put
+from keystead.organizations.principals import contact_record_id
 from keystead.organizations.sessions import user_with_email
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionWith
@@ -60,11 +61,13 @@ class BundleRequest(Protocol):
 
 class EmailedBundle(msgspec.Struct, frozen=True):
     """The result of `emailed_bundle`. `change`: the user with the new key. `api_key_id`: the id of that key.
-    `rows`: the message, and those that count it."""
+    `rows`: the message, and those that count it. `begun_by`: the id of the user's e-mail address as a
+    credential."""
 
     user_id: str
     api_key_id: str
     change: Put
+    begun_by: str
     rows: tuple[VersionedRow, ...]
 
 
@@ -114,7 +117,8 @@ async def emailed_bundle(
     lasts_ms = (session.api_key.expires_at_ms or 0) - execution.now_ms
     content = bundle_email(origin.branding, session.bundle, lasts_ms // 1000, purpose=kind.purpose)
     rows = await email_to(execution, user.user_email, content, session.bundle, origin, counted, lasts_ms)
-    return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, rows)
+    begun_by = contact_record_id(user, CredentialType.EMAIL_OTP)
+    return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, begun_by, rows)
 
 
 def _choices(request: BundleRequest) -> MessageChoices:

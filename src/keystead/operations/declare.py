@@ -1,7 +1,7 @@
 """How an operation is declared: a decorated function; its type hints are the request and the answer.
 
-Here: `query`, `activity`, `vote`, and the catalogue that they fill. Not here: how the type hints are read
-(`declared_types`), any operation.
+Here: `query`, `activity`, `vote`, `operator_activity`, and the catalogue that they fill. Not here: how the type
+hints are read (`declared_types`), any operation.
 A function's name is its path; the first line of its docstring is its documentation.
 """
 
@@ -21,6 +21,7 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import ActivityResponse, Wire
 from keystead.operations.declared_types import declared_types, signature
 from keystead.operations.docstrings import summary
+from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.environment import Environment
@@ -45,11 +46,13 @@ CATALOGUE = Catalogue()
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What a query may read: one version of the organization, and the store for rows beside it.
 
-    `now_ms`: milliseconds since the epoch. `environment`: for queries that evaluate policies.
+    `source`: the address that the query came from. `now_ms`: milliseconds since the epoch. `environment`: for
+    queries that evaluate policies.
     """
 
     organization: Organization
     caller: Principal
+    source: SourceAddress
     now_ms: int
     store: Store
     identities: Identities
@@ -146,6 +149,7 @@ def activity(
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
+    also_does: tuple[str, ...] = (),
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
 
@@ -164,6 +168,8 @@ def activity(
       Then it does not wait for the commits of its own organization.
     """
 
+    _check_known_to_policies(activity_type)
+
     def declare(execute: Declared) -> Declared:
         operation = replace(
             _operation(execute, activity_type, accepts, load_context, resources),
@@ -173,6 +179,7 @@ def activity(
             by_parent=by_parent,
             precondition=precondition,
             oidc_tokens=oidc_tokens,
+            also_does=also_does,
         )
         CATALOGUE.add(operation)
         return execute
@@ -186,9 +193,30 @@ def vote(
     """Declare a vote on another activity. Its function declares the types and never runs: `pipeline.vote` decides
     votes."""
 
+    _check_known_to_policies(activity_type)
+
     def declare(execute: Declared) -> Declared:
         operation = _operation(execute, activity_type)
         CATALOGUE.add(replace(operation, vote=selection, before_session=before_session))
+        return execute
+
+    return declare
+
+
+def _check_known_to_policies(activity_type: str) -> None:
+    """Raise ValueError if policies do not know the activity type."""
+    if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
+        raise ValueError(f"keystead.policies.resources does not list {activity_type}")
+
+
+def operator_activity(
+    activity_type: str, *, load_context: LoadContext | None = None
+) -> Callable[[Declared], Declared]:
+    """Declare an activity of the operator, as `activity` declares one of users. It has no path, so no request
+    submits it, and no policy decides it: see `pipeline.operator_activity`."""
+
+    def declare(execute: Declared) -> Declared:
+        CATALOGUE.add(_operation(execute, activity_type, load_context=load_context), has_path=False)
         return execute
 
     return declare
@@ -201,10 +229,7 @@ def _operation(
     load_context: LoadContext | None = None,
     resources: Resources | None = None,
 ) -> ActivityOperation:
-    """The operation as its functions declare it.
-
-    Raises TypeError if their types do not fit together, ValueError if policies do not know the activity type.
-    """
+    """The operation as its functions declare it. Raises TypeError if their types do not fit together."""
     types = declared_types(execute, load_context, resources)
     current = IntentVersion(
         activity_type=activity_type,
@@ -215,8 +240,6 @@ def _operation(
         decoder=decoder(types.intent, within="parameters"),
     )
     versions = (current, *(_older_version(version, types.result) for version in accepts))
-    if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
-        raise ValueError(f"keystead.policies.resources does not list {activity_type}")
     return ActivityOperation(
         name=execute.__name__,
         module=execute.__module__,

@@ -21,7 +21,7 @@ from keystead.operations.message_origins import (
 )
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_AUTH,
@@ -95,7 +95,8 @@ async def _context(source: ContextSource, intent: EmailAuthIntentV3) -> MessageC
         older("ACTIVITY_TYPE_EMAIL_AUTH", _from_v1),
     ),
     load_context=_context,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.MESSAGE),
+    also_does=("OTP_AUTH",),
 )
 async def email_auth(
     execution: ExecutionWith[MessageContext], intent: EmailAuthIntentV3
@@ -111,5 +112,6 @@ async def email_auth(
     return ExecutionOutput(
         result=EmailAuthResult(user_id=sent.user_id, api_key_id=sent.api_key_id),
         changes=(sent.change,),
+        begun_by=sent.begun_by,
         attachments=sent.rows,
     )

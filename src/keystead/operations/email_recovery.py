@@ -35,7 +35,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.pipeline.context import ContextSource, ForeignSource
 from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_RECOVERY,
@@ -91,7 +91,7 @@ async def _context(source: ContextSource, intent: InitUserEmailRecoveryIntentV2)
     "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY_V2",
     accepts=(older("ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY", _from_v1),),
     load_context=_context,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.MESSAGE),
 )
 async def init_user_email_recovery(
     execution: ExecutionWith[MessageContext], intent: InitUserEmailRecoveryIntentV2
@@ -101,6 +101,7 @@ async def init_user_email_recovery(
     return ExecutionOutput(
         result=InitUserEmailRecoveryResult(user_id=sent.user_id),
         changes=(sent.change,),
+        begun_by=sent.begun_by,
         attachments=sent.rows,
     )
 

@@ -34,7 +34,7 @@ from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""
@@ -78,7 +78,7 @@ async def _client_ids(source: ForeignSource, _: CreateOauthProvidersIntentV2) ->
     owner=named_user,
     oidc_tokens=_tokens,
     load_context=_client_ids,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.ID_TOKEN),
     accepts=(older("ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS", _from_v1, result_key="createOauthProvidersResult"),),
 )
 def create_oauth_providers(

@@ -50,9 +50,10 @@ from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.credentials import registered_credential_ids
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Change
+from keystead.organizations.principals import contact_credential_type, contact_record_id
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.verification_tokens import claimed_contact
 
 
@@ -142,7 +143,8 @@ def _user_lookup(intent: OtpLoginIntentV2) -> AccountValue | None:
     "ACTIVITY_TYPE_OTP_LOGIN_V2",
     accepts=(older("ACTIVITY_TYPE_OTP_LOGIN", _from_v1),),
     load_context=_login_context,
-    by_parent=ByParent(_user_lookup),
+    by_parent=ByParent(UserProof.CODE, _user_lookup),
+    also_does=("OTP_AUTH",),
 )
 async def otp_login(
     execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2
@@ -166,6 +168,7 @@ async def otp_login(
     return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
+        begun_by=contact_record_id(user, contact_credential_type(token.otp_type)),
         attachments=used_token_rows(token, intent.client_signature),
     )
 
@@ -174,7 +177,12 @@ async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode
     return await stored_code(source, intent.otp_id)
 
 
-@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=ByParent())
+@activity(
+    "ACTIVITY_TYPE_OTP_AUTH",
+    load_context=_load_code,
+    by_parent=ByParent(UserProof.CODE),
+    also_does=("EMAIL_AUTH", "OTP_LOGIN"),
+)
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
 ) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:
@@ -199,6 +207,7 @@ async def otp_auth(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
+        begun_by=contact_record_id(user, contact_credential_type(attempt.code.otp_type)),
         attachments=used_code_rows(execution, attempt),
     )
 

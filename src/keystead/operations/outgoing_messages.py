@@ -7,6 +7,8 @@ none is sent with a sender that a sub-organization chose, and none that is not c
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from keystead.api.errors import InvalidRequest
@@ -17,6 +19,9 @@ from keystead.operations.message_origins import MessageOrigin
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.pipeline.execution_values import Execution
+
+LOG_LINES_LAST_MS: Final = 365 * 24 * 3_600_000
+"""How long a line for the log waits for a server."""
 
 
 def check_channel(execution: Execution, channel: MessageChannel) -> None:
@@ -71,19 +76,31 @@ async def sms_to(
     return await _rows(execution, message, counted, lasts_ms)
 
 
+async def log_line(execution: Execution, text: str) -> OutgoingMessage:
+    """The row of a line for the log of a server: of one that runs now, or of the next one that starts."""
+    message = Message(
+        id=execution.new_id(), organization_id=execution.organization.id, channel="log", recipient="", text=text
+    )
+    return await _sealed_row(execution, message, execution.now_ms + LOG_LINES_LAST_MS)
+
+
 async def _rows(
     execution: Execution, message: Message, counted: CountedMessage, lasts_ms: int
 ) -> tuple[VersionedRow, ...]:
-    organization, now_ms = execution.organization, execution.now_ms
     # A message that arrives after its code has expired is useless.
-    give_up_at_ms = now_ms + min(lasts_ms, execution.messages.last_ms)
+    give_up_at_ms = execution.now_ms + min(lasts_ms, execution.messages.last_ms)
+    return await _sealed_row(execution, message, give_up_at_ms), *counted.windows
+
+
+async def _sealed_row(execution: Execution, message: Message, give_up_at_ms: int) -> OutgoingMessage:
+    organization, now_ms = execution.organization, execution.now_ms
     sealed = await execution.signer.seal_message(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         message_id=message.id,
         text=msgspec.json.encode(message),
     )
-    row = OutgoingMessage(
+    return OutgoingMessage(
         id=message.id,
         organization_id=organization.id,
         channel=message.channel,
@@ -95,4 +112,3 @@ async def _rows(
         give_up_at_ms=give_up_at_ms,
         expires_at_ms=give_up_at_ms + execution.messages.kept_ms,
     )
-    return row, *counted.windows

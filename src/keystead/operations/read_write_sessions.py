@@ -18,7 +18,7 @@ from keystead.organizations.account_contacts import NOT_AN_ACCOUNT, has_contact
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.sessions import user_with_email
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
-from keystead.pipeline.operation import THE_SUBMITTER, ByParent
+from keystead.pipeline.operation import THE_SUBMITTER, ByParent, UserProof
 
 
 class CreateReadWriteSessionIntentV2(RequestStruct, frozen=True):
@@ -78,7 +78,8 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str | None:
         older("ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION", _from_v1, result_key="createReadWriteSessionResult"),
     ),
     before_session=True,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.NONE),
+    also_does=("STAMP_LOGIN",),
 )
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2
@@ -109,6 +110,7 @@ async def create_read_write_session(
             credential_bundle=session.bundle,
         ),
         changes=(session.change,),
+        begun_by=execution.origin,
     )
 
 

@@ -43,7 +43,7 @@ from keystead.organizations.outgoing_messages import MessageChannel
 from keystead.organizations.sending_windows import Room
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionWith, OutputWithoutChanges
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.one_time_codes import (
     COMBINATIONS_MIN,
     LENGTH_DEFAULT,
@@ -75,6 +75,7 @@ async def _auth_context(source: ContextSource, intent: InitOtpAuthIntentV3) -> M
         older("ACTIVITY_TYPE_INIT_OTP", from_v1, result=without_bundle),
     ),
     load_context=_context,
+    also_does=("INIT_OTP_AUTH",),
 )
 async def init_otp(
     execution: ExecutionWith[MessageContext], intent: InitOtpIntentV3
@@ -96,7 +97,8 @@ async def init_otp(
         older("ACTIVITY_TYPE_INIT_OTP_AUTH", auth_from_v1, result=older_auth_result),
     ),
     load_context=_auth_context,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.MESSAGE),
+    also_does=("INIT_OTP",),
 )
 async def init_otp_auth(
     execution: ExecutionWith[MessageContext], intent: InitOtpAuthIntentV3

@@ -52,7 +52,11 @@ class UpdateUserResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER", owner=named_user)
+@activity(
+    "ACTIVITY_TYPE_UPDATE_USER",
+    owner=named_user,
+    also_does=("UPDATE_USER_NAME", "UPDATE_USER_EMAIL", "UPDATE_USER_PHONE_NUMBER", "UPDATE_USER_TAG"),
+)
 def update_user(execution: Execution, intent: UpdateUserIntent) -> ExecutionOutput[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
     user = execution.organization.record(Users, intent.user_id)
@@ -81,7 +85,7 @@ class UpdateUserNameResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_NAME")
+@activity("ACTIVITY_TYPE_UPDATE_USER_NAME", also_does=("UPDATE_USER",))
 def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> ExecutionOutput[UpdateUserNameResult]:
     """Change a user's name."""
     user = replace(execution.organization.record(Users, intent.user_id), user_name=intent.user_name)
@@ -106,7 +110,12 @@ async def _email_token_used_up(source: ForeignSource, intent: UpdateUserEmailInt
     return await is_used_up(source, intent.verification_token)
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=named_user, load_context=_email_token_used_up)
+@activity(
+    "ACTIVITY_TYPE_UPDATE_USER_EMAIL",
+    owner=named_user,
+    load_context=_email_token_used_up,
+    also_does=("UPDATE_USER",),
+)
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
 ) -> ExecutionOutput[UpdateUserEmailResult]:
@@ -132,7 +141,12 @@ async def _phone_token_used_up(source: ForeignSource, intent: UpdateUserPhoneNum
     return await is_used_up(source, intent.verification_token)
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", owner=named_user, load_context=_phone_token_used_up)
+@activity(
+    "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER",
+    owner=named_user,
+    load_context=_phone_token_used_up,
+    also_does=("UPDATE_USER",),
+)
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
 ) -> ExecutionOutput[UpdateUserPhoneNumberResult]:

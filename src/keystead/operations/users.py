@@ -53,6 +53,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateUsersIntentV4) 
         older("ACTIVITY_TYPE_CREATE_USERS_V2", from_v2),
         older("ACTIVITY_TYPE_CREATE_USERS", from_v1),
     ),
+    also_does=("CREATE_API_ONLY_USERS", "UPDATE_USER_TAG"),
 )
 async def create_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
@@ -79,7 +80,11 @@ async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnl
     return await held_by_siblings(source, api_keys=keys)
 
 
-@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings)
+@activity(
+    "ACTIVITY_TYPE_CREATE_API_ONLY_USERS",
+    load_context=_api_keys_held_by_siblings,
+    also_does=("CREATE_USERS", "UPDATE_USER_TAG"),
+)
 async def create_api_only_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
 ) -> ExecutionOutput[CreateApiOnlyUsersResult]:

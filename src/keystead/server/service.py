@@ -23,6 +23,7 @@ from keystead.console import CONSOLE_PATH
 from keystead.delivery.kept import KeptMessages
 from keystead.delivery.webhooks.attempts import SeenWebhook
 from keystead.operations import CATALOGUE, Reading
+from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
@@ -77,10 +78,27 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         ),
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
-        authorization=AuthorizationSettings(
-            deny_policies_fail_closed=settings.deny_policies_fail_closed,
-            refuse_raw_payloads=settings.refuse_raw_payloads,
-        ),
+        authorization=AuthorizationSettings(refuse_raw_payloads=settings.refuse_raw_payloads),
+    )
+
+
+def environment_of(
+    settings: Settings, opened: Opened, sources: Sources, chosen_status: ChosenStatus | None = None
+) -> Environment:
+    """What the pipeline uses, of these opened parts."""
+    long_work = LongWork()
+    return Environment(
+        store=opened.store,
+        signer=opened.signer,
+        oauth2=opened.oauth2,
+        clock=sources.clock,
+        new_id=sources.new_id,
+        catalogue=CATALOGUE,
+        settings=pipeline_settings(settings, opened.senders),
+        signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
+        policy_sets=PolicySetCache(settings.policy_characters_cached, long_work),
+        long_work=long_work,
+        chosen_status=chosen_status,
     )
 
 
@@ -138,20 +156,8 @@ class Service:
 
     async def _build(self, opened: Opened) -> None:
         """Make the parts that answer requests from the opened ones. Raises SettingsError, Unavailable."""
-        settings, senders, long_work = self.settings, opened.senders, LongWork()
-        self.environment = Environment(
-            store=self.store,
-            signer=self.signer,
-            oauth2=opened.oauth2,
-            clock=self.clock,
-            new_id=self.sources.new_id,
-            catalogue=CATALOGUE,
-            settings=pipeline_settings(settings, senders),
-            signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
-            policy_sets=PolicySetCache(settings.policy_characters_cached, long_work),
-            long_work=long_work,
-            chosen_status=self._chosen_status,
-        )
+        settings, senders = self.settings, opened.senders
+        self.environment = environment_of(settings, opened, self.sources, self._chosen_status)
         self.lifecycle = Lifecycle(self.environment, self.identities)
         self._open_activities = OpenActivities(self.environment)
         published = {key.name: key.public_key for key in await self.signer.installation_keys()}
@@ -221,12 +227,13 @@ class Service:
         await withdraw(self.store, self._process)
         await self._opened.close()
 
-    def reading(self, organization: Organization, caller: Principal) -> Reading:
+    def reading(self, organization: Organization, caller: Principal, source: SourceAddress) -> Reading:
         """What a query of this caller may read."""
         return Reading(
             now_ms=self.clock.now_ms(),
             organization=organization,
             caller=caller,
+            source=source,
             store=self.store,
             identities=self.identities,
             environment=self.environment,
