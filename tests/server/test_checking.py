@@ -16,8 +16,8 @@ from keystead.storage.base import DatabaseStore
 from tests.conftest import MakeDatabase, StartServer
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM
-from tests.support.codes import code_params
 from tests.support.databases import Database, SqliteDatabase
+from tests.support.example_codes import code_params
 from tests.support.issuers import taking_tokens
 from tests.support.operation_examples import SUBMISSIONS, submitter
 from tests.support.organization_fixtures import create_records

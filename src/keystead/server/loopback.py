@@ -18,10 +18,13 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     host = dict(request.headers).get(b"host", b"")
     before, colon, port = host.rpartition(b":")
     name = before if colon and not port.endswith(b"]") else host
-    return _is_loopback(request.client.text) and name.lower() in _LOCAL_NAMES
+    return is_loopback(request.client.text) and name.lower() in _LOCAL_NAMES
 
 
-def _is_loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
+    """Whether only this machine reaches this address. Of names, localhost alone counts as such."""
+    if address == "localhost":
+        return True
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
