@@ -149,6 +149,7 @@ def activity(
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
+    also_does: tuple[str, ...] = (),
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
 
@@ -178,6 +179,7 @@ def activity(
             by_parent=by_parent,
             precondition=precondition,
             oidc_tokens=oidc_tokens,
+            also_does=also_does,
         )
         CATALOGUE.add(operation)
         return execute

@@ -55,14 +55,14 @@ class RemoveIpAllowlistResult(Wire, frozen=True):
     pass
 
 
-@activity("ACTIVITY_TYPE_SET_IP_ALLOWLIST")
+@activity("ACTIVITY_TYPE_SET_IP_ALLOWLIST", also_does=("REMOVE_IP_ALLOWLIST",))
 def set_ip_allowlist(execution: Execution, intent: SetIpAllowlistIntent) -> ExecutionOutput[SetIpAllowlistResult]:
     """Set from which networks requests to the organization, or with one API key, may come."""
     changes = _changes_of_set(execution.organization, intent, execution.limits, execution.now_ms)
     return ExecutionOutput(result=SetIpAllowlistResult(), changes=changes)
 
 
-@activity("ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST")
+@activity("ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST", also_does=("SET_IP_ALLOWLIST",))
 def remove_ip_allowlist(
     execution: Execution, intent: RemoveIpAllowlistIntent
 ) -> ExecutionOutput[RemoveIpAllowlistResult]:

@@ -12,7 +12,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
-from keystead.api.records import User, Wire
+from keystead.api.records import OauthProvider, User, Wire
 from keystead.identities.tokens import claimed_identity
 from keystead.operations.declare import activity
 from keystead.operations.owners import submitting_user
@@ -23,11 +23,11 @@ from keystead.operations.session_keys import (
     session_context,
 )
 from keystead.organizations.kinds.users import Users
-from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value
+from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.key_binding import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
@@ -53,7 +53,11 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
 
 
 @activity(
-    "ACTIVITY_TYPE_STAMP_LOGIN", owner=submitting_user, load_context=_stamp_login_context, before_session=True
+    "ACTIVITY_TYPE_STAMP_LOGIN",
+    owner=submitting_user,
+    load_context=_stamp_login_context,
+    before_session=True,
+    also_does=("CREATE_READ_WRITE_SESSION", "OAUTH_LOGIN", "OTP_LOGIN"),
 )
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
@@ -68,7 +72,9 @@ async def stamp_login(
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return ExecutionOutput(result=StampLoginResult(session=session.token), changes=(session.change,))
+    return ExecutionOutput(
+        result=StampLoginResult(session=session.token), changes=(session.change,), begun_by=execution.origin
+    )
 
 
 class OauthLoginIntent(RequestStruct, frozen=True):
@@ -109,39 +115,48 @@ def _tokens(intent: OauthLoginIntent | OauthIntent) -> dict[str, str]:
     return {_OIDC_TOKEN: intent.oidc_token}
 
 
-def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
+def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> AccountValue | None:
     claimed = claimed_identity(intent.oidc_token)
     if claimed is None:
         return None
-    return Lookup(LookupKind.OAUTH_IDENTITY, identity_lookup_value(claimed.iss, claimed.aud, claimed.sub), "")
+    return LookupKind.OAUTH_IDENTITY, identity_lookup_value(claimed.iss, claimed.aud, claimed.sub)
 
 
 @activity(
     "ACTIVITY_TYPE_OAUTH_LOGIN",
     load_context=_oauth_login_context,
     oidc_tokens=_tokens,
-    by_parent=ByParent(_user_lookup),
+    by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
+    also_does=("OAUTH",),
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
 ) -> ExecutionOutput[OauthLoginResult]:
     """Start a session of the user that an ID token proves."""
+    user, provider = _proven_user(execution, intent.public_key, "parameters.publicKey")
     session = await begin_login_session(
         execution,
         execution.context,
-        _proven_user(execution, intent.public_key, "parameters.publicKey"),
+        user,
         public_key=intent.public_key,
         expiration_seconds=intent.expiration_seconds,
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return ExecutionOutput(result=OauthLoginResult(session=session.token), changes=(session.change,))
+    return ExecutionOutput(
+        result=OauthLoginResult(session=session.token), changes=(session.change,), begun_by=provider.provider_id
+    )
 
 
-@activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=ByParent(_user_lookup))
+@activity(
+    "ACTIVITY_TYPE_OAUTH",
+    oidc_tokens=_tokens,
+    by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
+    also_does=("OAUTH_LOGIN",),
+)
 async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
-    user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
+    user, provider = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
     session = await begin_bundle_session(
         execution,
         user,
@@ -155,11 +170,12 @@ async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[Oa
     result = OauthResult(
         user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
     )
-    return ExecutionOutput(result=result, changes=(session.change,))
+    return ExecutionOutput(result=result, changes=(session.change,), begun_by=provider.provider_id)
 
 
-def _proven_user(execution: Execution, public_key: str, field: str) -> User:
-    """The user of the identity that the request's ID token proves, if the token is bound to this key.
+def _proven_user(execution: Execution, public_key: str, field: str) -> tuple[User, OauthProvider]:
+    """The user of the identity that the request's ID token proves, if the token is bound to this key; and the
+    identity's record.
 
     Raises InvalidRequest for another nonce, NotFound if no user has the identity.
     """
@@ -176,5 +192,4 @@ def _proven_user(execution: Execution, public_key: str, field: str) -> User:
             f"no user of organization {execution.organization.id} has the identity that the ID token proves "
             f"(field `{_OIDC_TOKEN}`)"
         )
-    user, _ = holder
-    return user
+    return holder

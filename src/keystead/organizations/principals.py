@@ -14,23 +14,23 @@ import msgspec
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
-from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.identities import ProvenIdentity
-from keystead.organizations.lookups import LookupKind, identity_lookup_value
-from keystead.organizations.oauth_providers import user_with_identity
-from keystead.organizations.organization import Organization
-from keystead.organizations.verified_contacts import (
+from keystead.organizations.account_contacts import (
     check_logins_by_code,
     contact_lookup_kind,
     has_logins_by_code,
-    users_with_contact,
+    users_found_by,
 )
+from keystead.organizations.contacts import normalized_contact
+from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.lookups import AccountLookupKind, LookupKind, identity_lookup_value
+from keystead.organizations.oauth_providers import user_with_identity
+from keystead.organizations.organization import Organization
 
 _CALLED = {
     LookupKind.CREDENTIAL_ID: "credential ID",
     LookupKind.PUBLIC_KEY: "public key",
-    LookupKind.EMAIL: "verified email",
-    LookupKind.PHONE_NUMBER: "verified phone number",
+    LookupKind.ACCOUNT_EMAIL: "verified email",
+    LookupKind.ACCOUNT_PHONE_NUMBER: "verified phone number",
     LookupKind.OAUTH_IDENTITY: "OIDC identity",
 }
 
@@ -41,16 +41,6 @@ class ProvenContact(msgspec.Struct, frozen=True, kw_only=True):
     otp_type: OtpType
     contact: str
     organization_id: str
-
-    @property
-    def credential_type(self) -> CredentialType:
-        match self.otp_type:
-            case OtpType.EMAIL:
-                return CredentialType.EMAIL_OTP
-            case OtpType.SMS:
-                return CredentialType.SMS_OTP
-            case _:
-                assert_never(self.otp_type)
 
     @property
     def normalized(self) -> str:
@@ -80,7 +70,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     def is_attested(self) -> bool:
         return self.contact is not None or self.identity is not None
 
-    def lookup(self) -> tuple[LookupKind, str]:
+    def lookup(self) -> tuple[AccountLookupKind, str]:
         """The kind and the value by which the user's organization is found from its parent."""
         if self.credential_id is not None:
             return LookupKind.CREDENTIAL_ID, self.credential_id
@@ -166,6 +156,17 @@ def _principal_of_api_key(organization: Organization, proven: ProvenKey, now_ms:
     )
 
 
+def contact_credential_type(otp_type: OtpType) -> CredentialType:
+    """The type of a contact as a credential."""
+    match otp_type:
+        case OtpType.EMAIL:
+            return CredentialType.EMAIL_OTP
+        case OtpType.SMS:
+            return CredentialType.SMS_OTP
+        case _:
+            assert_never(otp_type)
+
+
 def contact_record_id(user: User, type_: CredentialType) -> str:
     """The id of a user's address or number as a credential. Other credentials have the id of their record
     instead."""
@@ -177,7 +178,7 @@ def _principal_of_contact(
 ) -> Principal | None:
     if contact.organization_id not in (organization.id, organization.profile.parent_id):
         return None
-    users = users_with_contact(organization, contact.otp_type, contact.normalized)
+    users = users_found_by(organization, contact.otp_type, contact.normalized)
     if organization.profile.parent_id is None and not has_logins_by_code(organization, contact.otp_type):
         return None  # for the users of a parent, logins by code are off until the feature is set
     if users:
@@ -186,12 +187,13 @@ def _principal_of_contact(
         raise Unauthenticated(
             "more than one user of the organization has this verified contact", machine_code="CREDENTIAL_CONFLICT"
         )
+    type_ = contact_credential_type(contact.otp_type)
     for user in users:
         return Principal(
             organization_id=organization.id,
             user=user,
-            record_id=contact_record_id(user, contact.credential_type),
-            credential_type=contact.credential_type,
+            record_id=contact_record_id(user, type_),
+            credential_type=type_,
             proven=proven,
         )
     return None
@@ -266,7 +268,7 @@ def unknown_key_error(organization_id: str, proven: ProvenKey) -> Unauthenticate
     )
 
 
-def ambiguous_value_error(kind: LookupKind) -> Unauthenticated:
+def ambiguous_value_error(kind: AccountLookupKind) -> Unauthenticated:
     """The refusal of a value of this kind by which several sub-organizations are found."""
     return Unauthenticated(
         f"more than one suborg associated with a {_CALLED[kind]}: name the sub-organization in organizationId",

@@ -12,9 +12,10 @@ import msgspec
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.case import Case, requested_activity, resource_keywords
 from keystead.pipeline.mfa_statuses import voters_lacking_proofs
+from keystead.pipeline.proofs import credentials_that_count
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import (
     ALLOWED_BY_ROOT_QUORUM,
@@ -36,12 +37,10 @@ from keystead.policies.request import (
 class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for decisions.
 
-    `deny_policies_fail_closed`: a DENY policy that fails to evaluate denies. `refuse_raw_payloads`: raw payloads
-    are refused if a policy of the organization reads transactions, and MFA policies that read transactions apply to
-    them.
+    `refuse_raw_payloads`: raw payloads are refused if a policy of the organization reads transactions, and MFA
+    policies that read transactions apply to them.
     """
 
-    deny_policies_fail_closed: bool = False
     refuse_raw_payloads: bool = False
 
 
@@ -136,8 +135,6 @@ def _request(
         scope=case.scope,
         resources=resources.values,
         others=resources.others,
-        unreadable_call=resources.unreadable_call,
-        deny_policies_fail_closed=settings.deny_policies_fail_closed,
         refuses_raw_payload=settings.refuse_raw_payloads
         and case.policies.policy_set.reads_transactions
         and may_sign_transaction_unseen(activity),
@@ -147,19 +144,19 @@ def _request(
 def _approvals(case: Case, lacking: Set[str]) -> list[Approval]:
     """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
-    return [
-        Approval(
-            proof.user_id,
-            CredentialUsed(
-                id=proof.record_id,
-                type=proof.type,
-                public_key=proof.public_key,
-                credential_id=proof.credential_id,
-            ),
-        )
-        for proof in case.proofs
-        if proof.user_id == case.submitter_id or proof.user_id not in lacking
-    ]
+    proofs = [proof for proof in case.proofs if proof.user_id == case.submitter_id or proof.user_id not in lacking]
+    counted = set[str]()
+    for of_one in credentials_that_count(proofs, case.submission):
+        ids = [proof.record_id for proof in of_one]
+        # A credential counts in place of the sessions that it began; of such sessions alone, the first counts.
+        counted.add(of_one[0].origin if of_one[0].origin in ids else ids[0])
+    return [Approval(proof.user_id, _used(proof) if proof.record_id in counted else None) for proof in proofs]
+
+
+def _used(proof: Proof) -> CredentialUsed:
+    return CredentialUsed(
+        id=proof.record_id, type=proof.type, public_key=proof.public_key, credential_id=proof.credential_id
+    )
 
 
 def may_approve(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:

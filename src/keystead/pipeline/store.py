@@ -18,7 +18,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Vote, WalletAccount
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
-from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.lookups import AccountLookupKind, Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import RecordedActivity
@@ -57,8 +57,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     that is the newest version. An activity of revision 0 is new; a later revision replaces exactly the revision
     before it. `new_votes`: the votes of the activity that are not stored yet. They are stored by user: a later vote
     of a user replaces the earlier one. `authorized_by`: if the policies of another organization decided, its id and
-    version; this version must be the newest, too. `rows` belong to the organization; each row succeeds only while
-    its previous revision is stored.
+    version; this version must be the newest, too. `rows` belong to the organization, or to the one that
+    they name; each row succeeds only while its previous revision is stored.
     """
 
     organization_id: str
@@ -169,8 +169,8 @@ class Store(ContextReads, Protocol):
         not an event of this address."""
         ...
 
-    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
-        """Ids of at most two sub-organizations that can be found by this value."""
+    async def suborganizations_with(self, parent_id: str, kind: AccountLookupKind, value: str) -> list[str]:
+        """Ids of at most two sub-organizations that this value finds."""
         ...
 
     async def suborganizations(

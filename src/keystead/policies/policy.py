@@ -25,11 +25,6 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     condition: CompiledExpression | None = None
     time: CompiledExpression | None = None
 
-    @property
-    def consensus_may_fail(self) -> bool:
-        """Whether the consensus can fail. If it fails, the policy fails even if the condition is false."""
-        return self.consensus is not None and self.consensus.may_lack_items
-
 
 def characters_of(policy: Policy) -> int:
     """The characters of its expressions."""
@@ -49,12 +44,10 @@ class PolicySources(msgspec.Struct, frozen=True):
 
 
 def sources_of(policy: Policy) -> PolicySources:
-    """The sources of a policy's clauses. In a DENY policy, `activity.type` stands for all versions of its kind."""
+    """The sources of a policy's clauses."""
     return PolicySources(
         consensus=ExpressionSource(policy.consensus, Clause.CONSENSUS) if policy.consensus else None,
-        condition=ExpressionSource(
-            policy.condition, Clause.CONDITION, all_versions=policy.effect is not Effect.ALLOW
-        )
+        condition=ExpressionSource(policy.condition, Clause.CONDITION, denies=policy.effect is not Effect.ALLOW)
         if policy.condition
         else None,
         time=ExpressionSource(policy.time, Clause.TIME) if policy.time else None,
@@ -62,12 +55,12 @@ def sources_of(policy: Policy) -> PolicySources:
 
 
 def mfa_condition_source(condition: str) -> ExpressionSource:
-    """The source of an MFA policy's condition. As in a DENY policy, `activity.type` stands for all versions."""
-    return ExpressionSource(condition, Clause.CONDITION, all_versions=True)
+    """The source of an MFA policy's condition."""
+    return ExpressionSource(condition, Clause.CONDITION, denies=True)
 
 
 def scope_source(scope: str) -> ExpressionSource:
-    """The source of a session profile's scope. As in an ALLOW policy, `activity.type` stands for one version."""
+    """The source of a session profile's scope."""
     return ExpressionSource(scope, Clause.CONDITION)
 
 

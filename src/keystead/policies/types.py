@@ -18,13 +18,12 @@ class Scalar(Enum):
     """Exact, of any size."""
     STRING = "a string"
     ACTIVITY_TYPE = "an activity type"
-    """A string that names one version of a kind of activity."""
+    """A string that names one version of a kind of activity. It compares with strings, as a whole."""
     HEX = "a string of hexadecimal digits"
     """Compared without regard to letter case."""
     ADDRESS = "an address"
     """Compared by the destination that it names (`chains.addresses.comparison`)."""
-    NUMERAL = "an integer or its decimal digits as a string"
-    """An integer that a literal may quote."""
+    NUMERAL = "an integer, which a literal may quote"
     TIMESTAMP = "a timestamp"
     DYNAMIC = "a value known at evaluation only"
     """An argument of a contract call or a member of typed data: string, number, boolean, list or struct."""
@@ -42,12 +41,15 @@ class MapOf(msgspec.Struct, frozen=True):
 
 
 class StructOf(msgspec.Struct, frozen=True, eq=False):
+    """`is_namespace`: its fields are keywords, which an activity has or has not. A struct has all of its fields."""
+
     fields: Mapping[str, Type]
+    is_namespace: bool = False
 
 
 Type = Scalar | ListOf | MapOf | StructOf
 
-TEXTS = frozenset({Scalar.STRING, Scalar.ACTIVITY_TYPE, Scalar.HEX, Scalar.ADDRESS})
+TEXTS = frozenset({Scalar.STRING, Scalar.HEX, Scalar.ADDRESS})
 
 
 class ComparisonKind(Enum):
@@ -56,7 +58,8 @@ class ComparisonKind(Enum):
     EXACT = "as they are"
     HEX = "as hexadecimal digits in either case"
     ADDRESS = "as addresses: by the destination that they name"
-    ACTIVITY_TYPE = "as activity types: exactly, or as versions of one kind"
+    ACTIVITY_TYPE = "as activity types: whether two versions of one kind are equal is unknown"
+    NUMERAL = "as integers, of which one may be the decimal digits of a literal"
     DYNAMIC = "by what they turn out to be"
 
 
@@ -67,23 +70,25 @@ def comparison(left: Type, right: Type) -> ComparisonKind | None:
     pair = {left, right}
     if Scalar.NOTHING in pair:
         return ComparisonKind.EXACT
+    if Scalar.ACTIVITY_TYPE in pair:
+        return ComparisonKind.ACTIVITY_TYPE if pair <= {Scalar.ACTIVITY_TYPE, Scalar.STRING} else None
     if Scalar.DYNAMIC in pair:
         return None if Scalar.TIMESTAMP in pair else ComparisonKind.DYNAMIC
-    if Scalar.NUMERAL in pair:
-        return ComparisonKind.DYNAMIC if pair <= TEXTS | {Scalar.INT, Scalar.NUMERAL} else None
+    if Scalar.NUMERAL in pair and pair <= TEXTS | {Scalar.INT, Scalar.NUMERAL}:
+        return ComparisonKind.EXACT if pair <= {Scalar.INT, Scalar.NUMERAL} else ComparisonKind.NUMERAL
     if pair <= TEXTS:
         if Scalar.HEX in pair:
             return ComparisonKind.HEX
         if Scalar.ADDRESS in pair:
             return ComparisonKind.ADDRESS
-        return ComparisonKind.ACTIVITY_TYPE if Scalar.ACTIVITY_TYPE in pair else ComparisonKind.EXACT
+        return ComparisonKind.EXACT
     return ComparisonKind.EXACT if len(pair) == 1 else None
 
 
 def ordering(left: Type, right: Type) -> ComparisonKind | None:
     """How values of these types are ordered; None if they have no order. Strings and booleans have none."""
     for side in (left, right):
-        if side in TEXTS or side is Scalar.BOOL:
+        if side in TEXTS or side in (Scalar.BOOL, Scalar.ACTIVITY_TYPE):
             return None
     return comparison(left, right)
 
@@ -93,7 +98,7 @@ def common_type(left: Scalar, right: Scalar) -> Scalar | None:
     if Scalar.NOTHING in (left, right):
         return right if left is Scalar.NOTHING else left
     match comparison(left, right):
-        case None:
+        case None | ComparisonKind.NUMERAL:
             return None
         case ComparisonKind.HEX:
             return Scalar.HEX
@@ -104,7 +109,7 @@ def common_type(left: Scalar, right: Scalar) -> Scalar | None:
         case ComparisonKind.DYNAMIC:
             return Scalar.DYNAMIC
         case ComparisonKind.EXACT:
-            return left
+            return Scalar.INT if Scalar.NUMERAL in (left, right) else left
         case unknown:
             assert_never(unknown)
 

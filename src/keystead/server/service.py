@@ -78,10 +78,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         ),
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
-        authorization=AuthorizationSettings(
-            deny_policies_fail_closed=settings.deny_policies_fail_closed,
-            refuse_raw_payloads=settings.refuse_raw_payloads,
-        ),
+        authorization=AuthorizationSettings(refuse_raw_payloads=settings.refuse_raw_payloads),
     )
 
 

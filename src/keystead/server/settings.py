@@ -200,9 +200,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     approvals_last_s: Annotated[
         int, Meta(description="Seconds after which approvals lapse and must be given again.", ge=1)
     ] = 86_400
-    deny_policies_fail_closed: Annotated[
-        bool, Meta(description="A DENY policy that fails to evaluate denies (security.md).")
-    ] = False
     refuse_raw_payloads: Annotated[
         bool,
         Meta(description="Refuse raw payloads of organizations with policies about transactions (policies.md)."),

@@ -12,9 +12,11 @@ from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.tempo import parse_tempo
 from keystead.keys.signatures import sign
+from keystead.primitives.unreadable import Unreadable
 from tests.chains.ethereum.test_ethereum import changed, mutated, typed
 from tests.chains.signing_vectors import SIGNING, account, party
 from tests.support import independent_ethereum
+from tests.support.facts import as_documented, readable
 
 ADDRESS = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
 PRIVATE_KEY, SIGNER = account(ADDRESS)
@@ -39,32 +41,50 @@ def test_vector(name: str) -> None:
 
 def test_facts() -> None:
     vector = VECTORS["tempo-two-calls-fee-token"]
-    assert parse_tempo(bytes.fromhex(vector["unsignedTransaction"]), SIGNER).describe({}).keywords == {
-        "tempo": {
-            "tx": {
-                "chain_id": 42431,
-                "nonce": 2,
-                "gas_limit": 200_000,
-                "max_fee_per_gas": 20_000_000_000,
-                "max_priority_fee_per_gas": 1,
-                "valid_before": 1_900_000_000,
-                "valid_after": 0,
-                "from": ADDRESS.lower(),
-                "fee_token": "0x20c0000000000000000000000000000000000001",
-                "calls": [
-                    {"to": "0x" + TO.hex(), "input": "0x01", "function_signature": ""},
-                    {"to": "0x20c0000000000000000000000000000000000000", "input": "0x", "function_signature": ""},
-                ],
-            }
-        }
+    found = parse_tempo(bytes.fromhex(vector["unsignedTransaction"]), SIGNER).describe({}).keywords["tempo"]["tx"]
+    assert as_documented(found["valid_after"]) == 0
+    assert found.pop("movements") == [
+        {
+            "kind": "UNKNOWN",
+            "name": "0x01",
+            "contract": "0x" + TO.hex(),
+            "asset": "0x" + TO.hex(),
+            "from": ADDRESS.lower(),
+            "to": Unreadable("the code of the contract decides"),
+            "amount": Unreadable("the code of the contract decides"),
+        },
+        {
+            "kind": "TRANSFER",
+            "name": "value",
+            "contract": "",
+            "asset": "NATIVE",
+            "from": ADDRESS.lower(),
+            "to": "0x20c0000000000000000000000000000000000000",
+            "amount": 5,
+        },
+    ]
+    assert readable(found) == {
+        "chain_id": 42431,
+        "nonce": 2,
+        "gas_limit": 200_000,
+        "max_fee_per_gas": 20_000_000_000,
+        "max_priority_fee_per_gas": 1,
+        "valid_before": 1_900_000_000,
+        "from": ADDRESS.lower(),
+        "fee_token": "0x20c0000000000000000000000000000000000001",
+        "calls": [
+            {"to": "0x" + TO.hex(), "input": "0x01"},
+            {"to": "0x20c0000000000000000000000000000000000000", "input": "0x"},
+        ],
+        "fee": 4_000,
     }
 
 
 def test_a_call_that_creates_a_contract_and_one_that_names_a_function() -> None:
     calls = [[b"", b"", b"\x60\x01"], [TO, b"", bytes.fromhex("a9059cbb00")]]
     found = parse_tempo(typed(KIND, changed(PLAIN, 4, calls)), SIGNER).describe({}).keywords["tempo"]["tx"]
-    assert found["fee_token"] == ""
-    assert [(call["to"], call["function_signature"]) for call in found["calls"]] == [
+    assert as_documented(found["fee_token"]) == ""
+    assert [(as_documented(call["to"]), as_documented(call["function_signature"])) for call in found["calls"]] == [
         ("", ""),
         ("0x" + TO.hex(), "0xa9059cbb"),
     ]
@@ -93,7 +113,9 @@ REFUSED = [
     ("a byte behind", typed(KIND, PLAIN) + b"\0", "follow"),
     ("signed already", typed(KIND, [*PLAIN, SIGNATURE]), "14"),
     ("an item short", typed(KIND, PLAIN[:-1]), "12"),
-    ("no call", typed(KIND, changed(PLAIN, 4, [])), "calls"),
+    ("no call", typed(KIND, changed(PLAIN, 4, [])), "`calls`: it is empty"),
+    ("chain 0", typed(KIND, changed(PLAIN, 0, b"")), "`chain_id`: it is zero"),
+    ("no gas", typed(KIND, changed(PLAIN, 3, b"")), "`gas_limit`: it is zero"),
     ("a call of two items", typed(KIND, changed(PLAIN, 4, [[TO, b""]])), "calls[0]"),
     ("a call to 19 bytes", typed(KIND, changed(PLAIN, 4, [[TO[1:], b"", b""]])), "calls[0].to"),
     ("the fee payer has signed", typed(KIND, changed(PLAIN, 11, [b"", b"\1", b"\1"])), "fee_payer_signature"),
