@@ -6,6 +6,7 @@ Here: the values. Not here: the order of the steps (`lifecycle`), what callers s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -49,6 +50,12 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.begun_by or self.record_id
 
 
+NO_STAMP: Final = Proof(
+    user_id="", record_id="", type=CredentialType.LOGIN, public_key="", credential_id="", at_ms=0
+)
+"""Stands for the stamp of an activity that the operator made, at a machine: it is nobody's, and proves nothing."""
+
+
 class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):
     """An activity on record.
 
@@ -79,8 +86,8 @@ class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def submission(self) -> Proof:
-        """The first approval: the submitter's stamp."""
-        return self.proofs[0]
+        """The first approval: the submitter's stamp. An activity of the operator has none."""
+        return self.proofs[0] if self.proofs else NO_STAMP
 
     def at(self, now_ms: int, approvals_last_ms: int) -> RecordedActivity:
         """The activity at the time `now_ms`. `approvals_last_ms`: how long an approval counts. If the approvals
