@@ -51,23 +51,24 @@ WHERE organization.id = :id;
 -- name: activities_without_newest_vote
 -- Among the activities after the cursor, those whose newest evaluation names a vote that is not there. An earlier
 -- vote of a user may have been replaced, the newest one not.
-SELECT activity.id
-FROM activity
-JOIN policy_evaluation AS newest
-    ON newest.organization_id = activity.organization_id AND newest.activity_id = activity.id
-WHERE activity.organization_id = :organization_id AND activity.id > :cursor AND activity.id <= :last
-    AND newest.vote_id <> ''
-    AND NOT EXISTS (
-        SELECT 1 FROM policy_evaluation AS later
-        WHERE later.organization_id = newest.organization_id AND later.activity_id = newest.activity_id
-            AND (later.created_at_ms, later.id) > (newest.created_at_ms, newest.id)
-    )
-    AND NOT EXISTS (
-        SELECT 1 FROM vote
-        WHERE vote.organization_id = newest.organization_id AND vote.activity_id = newest.activity_id
-            AND vote.id = newest.vote_id
-    )
-ORDER BY activity.id;
+WITH newest AS (
+    SELECT
+        activity.id,
+        (
+            SELECT policy_evaluation.vote_id FROM policy_evaluation
+            WHERE policy_evaluation.organization_id = activity.organization_id
+                AND policy_evaluation.activity_id = activity.id
+            ORDER BY policy_evaluation.created_at_ms DESC, policy_evaluation.id DESC LIMIT 1
+        ) AS vote_id
+    FROM activity
+    WHERE activity.organization_id = :organization_id AND activity.id > :cursor AND activity.id <= :last
+)
+SELECT newest.id FROM newest
+WHERE newest.vote_id <> '' AND NOT EXISTS (
+    SELECT 1 FROM vote
+    WHERE vote.organization_id = :organization_id AND vote.activity_id = newest.id AND vote.id = newest.vote_id
+)
+ORDER BY newest.id;
 
 -- name: lookups_of
 SELECT kind, value, holder_id, parent_id FROM lookup WHERE organization_id = :organization_id;
