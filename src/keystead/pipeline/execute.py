@@ -173,10 +173,7 @@ def execution_of(basis: DecisionBasis, environment: Environment) -> Execution:
     return kind(
         organization=basis.organization,
         submitter_id=basis.submitter_id,
-        stamped_with=basis.submission.record_id,
-        origin=basis.submission.origin,
-        session_profile_id=basis.submission.session_profile_id,
-        identities=basis.submission.identities,
+        submission=basis.submission,
         now_ms=basis.now_ms,
         limits=environment.settings.limits,
         messages=environment.settings.messages,

@@ -30,6 +30,7 @@ from keystead.storage.delivery_rows import DeliveryRows
 from keystead.storage.errors import unavailable
 from keystead.storage.group_commit import CommitQueues, Waiting
 from keystead.storage.installation_rows import InstallationRows
+from keystead.storage.integrity import IntegrityReads
 from keystead.storage.purger import Purger
 from keystead.storage.row_encoding import (
     PURGED_TOMBSTONES,
@@ -86,6 +87,8 @@ class DatabaseStore:
         self.deliveries = DeliveryRows(self.queries, self.attached, self._commit_rows)
         self.purger = Purger(self.queries, self._commit_rows)
         """Deletes the rows of deleted wallets and organizations in steps."""
+        self.integrity = IntegrityReads(self.queries)
+        """Reads whole tables, for the check of a database."""
         self.decisions: Counter[tuple[str, str]] = Counter()
         """How many decisions were handed in, by verdict and rule."""
 
