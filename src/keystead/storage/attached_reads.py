@@ -16,7 +16,7 @@ from keystead.storage.database import HIGHEST, Queries
 RowT = TypeVar("RowT", bound=AttachedRow)
 
 
-class AttachedReads:
+class AttachedTables:
     """Implements `pipeline.store.AttachedReads`, with more reads for the server and its commands."""
 
     def __init__(self, queries: Queries) -> None:

@@ -1,7 +1,7 @@
 """The rows that a commit or a transaction writes, and the compare-and-swaps that must succeed for it. Pure.
 
 Here: the value, and how the rows of several commits become those of one transaction. Not here: what each row holds
-(`row_encoding`), which commits share a transaction (`group_commit`), the statements (`sqlite.writer`,
+(`row_encoding`), which commits share a transaction (`group_commit`), the statements (`sqlite.database`,
 `postgres.transactions`).
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keystead.chains.addresses.bitcoin import AddressPrefixes
-from keystead.chains.bitcoin.encoding import Output
+from keystead.chains.bitcoin.encoding import TxOutput
 from keystead.chains.bitcoin.psbt import Psbt
 from keystead.chains.bitcoin.scripts import address_of
 from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind
@@ -37,6 +37,6 @@ def movements(psbt: Psbt, own: bytes, network: AddressPrefixes, fee: int | Unrea
     )
 
 
-def recipient(output: Output, network: AddressPrefixes) -> str:
+def recipient(output: TxOutput, network: AddressPrefixes) -> str:
     """The address that an output pays to; its script in hex if no address is paid."""
     return address_of(output.script, network) or output.script.hex()
