@@ -1,19 +1,26 @@
-"""An activity on record with its parts.
+"""An activity on record with its parts, its statuses, and how one caller sees it.
 
-Here: the values. Not here: the order of the steps (`lifecycle`), what callers see of an activity (`view`).
+Here: the values; every transition between statuses (nothing else changes a status); from the record to the record
+of the API. Not here: what causes a transition (`execute`, `vote`), the two encoded forms (`api.rendering`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 
 import msgspec
 from msgspec.structs import replace
 
-from keystead.api.enums import FINAL_STATUSES, ActivityStatus, CredentialType
+from keystead.api import records
+from keystead.api.catalogue import Catalogue
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus, CredentialType, VoteSelection
+from keystead.api.errors import InvalidRequest
 from keystead.api.records import AppProof, Status, User, Vote
 from keystead.api.rendering import encode
 from keystead.organizations.identities import ProvenIdentity
+from keystead.pipeline.operation import ActivityOperation
+from keystead.pipeline.submission import SubmissionBody, recorded_request
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -93,3 +100,103 @@ class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):
 def voter_bytes(voter: User) -> int:
     """The bytes of a voter's record, which a vote holds: credentials, tags, MFA policies."""
     return len(encode(voter))
+
+
+class Event(Enum):
+    """What happened to an activity at its submission, and at each vote."""
+
+    EXECUTED = "allowed, and the execution succeeded"
+    FAILED = "allowed, and the execution was refused"
+    LACKS_CONSENSUS = "more approvals are needed"
+    LACKS_AUTHENTICATORS = "a voter has not proved every method that an MFA policy asks for"
+    REJECTED = "a user who may vote rejected it"
+
+
+_OPEN = (
+    ActivityStatus.CREATED,
+    ActivityStatus.PENDING,
+    ActivityStatus.CONSENSUS_NEEDED,
+    ActivityStatus.AUTHENTICATORS_NEEDED,
+)
+_NEXT: Mapping[Event, ActivityStatus] = {
+    Event.EXECUTED: ActivityStatus.COMPLETED,
+    Event.FAILED: ActivityStatus.FAILED,
+    Event.LACKS_CONSENSUS: ActivityStatus.CONSENSUS_NEEDED,
+    Event.LACKS_AUTHENTICATORS: ActivityStatus.AUTHENTICATORS_NEEDED,
+    Event.REJECTED: ActivityStatus.REJECTED,
+}
+
+TRANSITIONS: Mapping[tuple[ActivityStatus, Event], ActivityStatus] = {
+    (status, event): next_
+    for status in _OPEN
+    for event, next_ in _NEXT.items()
+    # A submission does not reject itself. If its execution fails at once, it is refused and becomes no activity.
+    if not (status is ActivityStatus.CREATED and event in (Event.REJECTED, Event.FAILED))
+}
+"""The next status by status and event. CREATED stands for a submission that is being decided."""
+
+
+def next_status(status: ActivityStatus, event: Event) -> ActivityStatus:
+    """The status after the event. Raises InvalidRequest for a vote on an activity in a final status."""
+    next_ = TRANSITIONS.get((status, event))
+    if next_ is None:
+        raise InvalidRequest(f"the activity is already in status {status}; votes on it are closed")
+    return next_
+
+
+def chosen_by_developer(status: ActivityStatus, chosen: ActivityStatus) -> ActivityStatus:
+    """The status of a new activity that a developer chose. Only a development server has such choices."""
+    assert status is ActivityStatus.CREATED, status
+    return chosen
+
+
+def view(
+    activity: RecordedActivity,
+    catalogue: Catalogue,
+    user_id: str,
+    *,
+    may_vote: bool,
+    lacks_proofs: bool,
+    body: SubmissionBody | None = None,
+) -> records.Activity:
+    """The activity as this user sees it.
+
+    `may_vote`: whether the user may vote on it. `lacks_proofs`: whether the user's approval waits for further
+    proofs. `body`: what the user has just sent; if it is this activity's request, it is not decoded again.
+    """
+    operation = catalogue.of_type(activity.type)
+    assert isinstance(operation, ActivityOperation), activity.type
+    version = operation.version_of(activity.type)
+    assert version is not None, activity.type
+    if body is not None and body.fingerprint == activity.fingerprint:
+        envelope, intent = body.envelope, body.intent
+    else:
+        envelope, intent = recorded_request(version, activity.request)
+    open_to_vote = may_vote and activity.status not in FINAL_STATUSES
+    return records.Activity(
+        id=activity.id,
+        organization_id=activity.organization_id,
+        status=activity.status,
+        type=activity.type,
+        timestamp_ms=envelope.timestamp_ms,
+        intent={version.intent_key: intent},
+        result=dict(activity.result),
+        votes=activity.votes,
+        app_proofs=activity.app_proofs or None,
+        fingerprint=activity.fingerprint,
+        can_approve=open_to_vote and (lacks_proofs or not _has_approved(activity, user_id)),
+        can_reject=open_to_vote,
+        created_at=records.Timestamp.from_ms(activity.created_at_ms),
+        updated_at=records.Timestamp.from_ms(activity.updated_at_ms),
+        failure=activity.failure,
+    )
+
+
+def _has_approved(activity: RecordedActivity, user_id: str) -> bool:
+    """Whether the user's vote is an approval that has not lapsed."""
+    return any(
+        vote.user_id == user_id
+        and vote.selection is VoteSelection.APPROVED
+        and vote.created_at.epoch_ms >= activity.approvals_since_ms
+        for vote in activity.votes
+    )

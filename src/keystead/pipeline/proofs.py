@@ -1,6 +1,6 @@
 """The vote and the proof that a caller's stamp gives, and the proofs of an activity that count.
 
-Not here: what a credential proves to an MFA policy (`mfa`), app proofs (`app_proofs`), the plan of a vote (`vote`).
+Not here: what a credential proves to an MFA policy (`mfa`), app proofs (`execute`), the step of a vote (`vote`).
 """
 
 from __future__ import annotations
