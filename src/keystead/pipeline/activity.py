@@ -1,7 +1,7 @@
-"""An activity on record with its parts, its statuses, and how one caller sees it.
+"""An activity on record with its parts, and its statuses.
 
-Here: the values; every transition between statuses (nothing else changes a status); from the record to the record
-of the API. Not here: what causes a transition (`execute`, `vote`), the two encoded forms (`api.rendering`).
+Here: the values; every transition between statuses: nothing else changes a status. Not here: what causes a
+transition (`execute`, `vote`), how a caller sees the activity (`submission`).
 """
 
 from __future__ import annotations
@@ -12,15 +12,11 @@ from enum import Enum
 import msgspec
 from msgspec.structs import replace
 
-from keystead.api import records
-from keystead.api.catalogue import Catalogue
-from keystead.api.enums import FINAL_STATUSES, ActivityStatus, CredentialType, VoteSelection
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus, CredentialType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import AppProof, Status, User, Vote
 from keystead.api.rendering import encode
 from keystead.organizations.identities import ProvenIdentity
-from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.submission import SubmissionBody, recorded_request
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -148,55 +144,3 @@ def chosen_by_developer(status: ActivityStatus, chosen: ActivityStatus) -> Activ
     """The status of a new activity that a developer chose. Only a development server has such choices."""
     assert status is ActivityStatus.CREATED, status
     return chosen
-
-
-def view(
-    activity: RecordedActivity,
-    catalogue: Catalogue,
-    user_id: str,
-    *,
-    may_vote: bool,
-    lacks_proofs: bool,
-    body: SubmissionBody | None = None,
-) -> records.Activity:
-    """The activity as this user sees it.
-
-    `may_vote`: whether the user may vote on it. `lacks_proofs`: whether the user's approval waits for further
-    proofs. `body`: what the user has just sent; if it is this activity's request, it is not decoded again.
-    """
-    operation = catalogue.of_type(activity.type)
-    assert isinstance(operation, ActivityOperation), activity.type
-    version = operation.version_of(activity.type)
-    assert version is not None, activity.type
-    if body is not None and body.fingerprint == activity.fingerprint:
-        envelope, intent = body.envelope, body.intent
-    else:
-        envelope, intent = recorded_request(version, activity.request)
-    open_to_vote = may_vote and activity.status not in FINAL_STATUSES
-    return records.Activity(
-        id=activity.id,
-        organization_id=activity.organization_id,
-        status=activity.status,
-        type=activity.type,
-        timestamp_ms=envelope.timestamp_ms,
-        intent={version.intent_key: intent},
-        result=dict(activity.result),
-        votes=activity.votes,
-        app_proofs=activity.app_proofs or None,
-        fingerprint=activity.fingerprint,
-        can_approve=open_to_vote and (lacks_proofs or not _has_approved(activity, user_id)),
-        can_reject=open_to_vote,
-        created_at=records.Timestamp.from_ms(activity.created_at_ms),
-        updated_at=records.Timestamp.from_ms(activity.updated_at_ms),
-        failure=activity.failure,
-    )
-
-
-def _has_approved(activity: RecordedActivity, user_id: str) -> bool:
-    """Whether the user's vote is an approval that has not lapsed."""
-    return any(
-        vote.user_id == user_id
-        and vote.selection is VoteSelection.APPROVED
-        and vote.created_at.epoch_ms >= activity.approvals_since_ms
-        for vote in activity.votes
-    )
