@@ -23,7 +23,7 @@ from keystead.cli import recovering
 from keystead.cli.failure import Failure
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
-from keystead.pipeline.operator_activity import OPERATOR_RULE
+from keystead.pipeline.decide import OPERATOR_RULE
 from keystead.server.checking import check_installation
 from keystead.server.recovery import recover as real_recover
 from keystead.stamps.signing import ApiKeyPair, generate_api_key

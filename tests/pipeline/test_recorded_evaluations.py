@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from keystead.pipeline.activity import Event
 from keystead.pipeline.authorization import evaluation_of
-from keystead.pipeline.states import Event
 from keystead.policies.authorize import authorize
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from tests.support.commit_samples import an_activity, an_organization

@@ -29,7 +29,7 @@ def written(commits: Sequence[tuple[str, int]]) -> list[list[str]]:
         for organization_id, count in commits:
             before = versions.get(organization_id, 0)
             versions[organization_id] = before + 1
-            swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""))
+            swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""), 1)
             row = ("lookup", (organization_id, 0, ""))
             rows = Rows(inserted=[row] * count, version_swaps=[swap])
             queue.add(Waiting(organization_id, rows, loop.create_future()))
@@ -120,7 +120,7 @@ _ROW = ("lookup", ("", 0, ""))
 
 
 def _change(organization_id: str, before: int) -> Rows:
-    swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""))
+    swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""), 1)
     return Rows(inserted=[_ROW], version_swaps=[swap])
 
 

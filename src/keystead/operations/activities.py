@@ -19,8 +19,7 @@ from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.pipeline.activity import RecordedActivity, voter_bytes
-from keystead.pipeline.submission import SubmissionBody
-from keystead.pipeline.view import view
+from keystead.pipeline.submission import SubmissionBody, view
 from keystead.primitives.share import pause
 
 

@@ -23,8 +23,7 @@ from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value
 from keystead.organizations.organization import Organization
 from keystead.pipeline.ports import Identities
-from keystead.pipeline.store import Store
-from keystead.pipeline.suborganization_lookup import suborganization_with
+from keystead.pipeline.store import Store, suborganization_with
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
 
 _OTP_TYPES = {"EMAIL": OtpType.EMAIL, "PHONE_NUMBER": OtpType.SMS}

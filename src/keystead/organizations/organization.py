@@ -76,7 +76,7 @@ class Version(msgspec.Struct, frozen=True, order=True):
     changed_by: str
 
 
-_BYTES = attrgetter("bytes")
+_BYTES, _COUNT = attrgetter("bytes"), attrgetter("by_id.size")
 
 
 class Organization(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -164,6 +164,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def read_only_sessions(self) -> ReadOnlySessions:
         return self.of(ReadOnlySessions)
+
+    @property
+    def record_count(self) -> int:
+        return sum(map(_COUNT, self.maps.values()))
 
     @cached_property
     def bytes(self) -> int:

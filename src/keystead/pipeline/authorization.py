@@ -12,11 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
-from keystead.pipeline.activity import Proof, RecordedActivity
+from keystead.pipeline.activity import Event, Proof, RecordedActivity
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.mfa import MfaStatuses
 from keystead.pipeline.proofs import credentials_that_count
-from keystead.pipeline.states import Event
 from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
 from keystead.policies.budget import Budget
 from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext

@@ -39,7 +39,8 @@ class DecisionBasis(msgspec.Struct, frozen=True, kw_only=True, dict=True):
       version.
     - `policies`: the authority's, with the MFA conditions of the submitter and of the users who approve.
     - `owner_id`: the user whose own credentials or session it is about; None if it is about anything else.
-    - `submission`: the proof that the stamp of the submission gives. `proofs`: those of the approvals that count.
+    - `submission`: the proof that the stamp of the submission gives; None for an activity of the operator.
+      `proofs`: those of the approvals that count.
     - `scope`: the scope of the session profile that a new submission is under.
     - `refuses_raw_payloads`: the operator's setting, by which raw payloads are refused if a policy reads
       transactions, and MFA policies about transactions apply to them.
@@ -58,7 +59,7 @@ class DecisionBasis(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     policies: CompiledPolicies
     submitter_id: str
     owner_id: str | None
-    submission: Proof
+    submission: Proof | None
     proofs: tuple[Proof, ...]
     now_ms: int
     scope: CompiledExpression | None = None

@@ -1,6 +1,6 @@
 """What users of a parent organization may not do in a sub-organization, whatever the parent's policies allow.
 
-Not here: the steps that ask this (`submit`, `chosen_status`).
+Not here: the step that asks this (`decide`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from keystead.api.enums import FINAL_STATUSES, ActivityStatus, FeatureName
 from keystead.api.errors import PermissionDenied
 from keystead.api.records import User, Wire
 from keystead.organizations.organization import Put
+from keystead.pipeline.activity import Event
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import Output
 from keystead.pipeline.mfa import MfaStatuses
 from keystead.pipeline.operation import UserProof
-from keystead.pipeline.states import Event
 
 
 def check_user_is_proven(basis: DecisionBasis) -> None:

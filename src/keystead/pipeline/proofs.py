@@ -1,6 +1,6 @@
 """The vote and the proof that a caller's stamp gives, and the proofs of an activity that count.
 
-Not here: what a credential proves to an MFA policy (`mfa`), app proofs (`app_proofs`), the plan of a vote (`vote`).
+Not here: what a credential proves to an MFA policy (`mfa`), app proofs (`execute`), the step of a vote (`vote`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def counted_proofs(activity: RecordedActivity, organization: Organization) -> tu
     return tuple(counted.values())
 
 
-def credentials_that_count(proofs: Iterable[Proof], submission: Proof) -> list[list[Proof]]:
+def credentials_that_count(proofs: Iterable[Proof], submission: Proof | None) -> list[list[Proof]]:
     """The proofs by credentials that existed when the activity was submitted. Those of one origin, which are a
     credential and the sessions that it began, are together in a list, since they count as one credential.
 
@@ -80,6 +80,6 @@ def credentials_that_count(proofs: Iterable[Proof], submission: Proof) -> list[l
     """
     by_origin: dict[str, list[Proof]] = {}
     for proof in proofs:
-        if proof.registered_in <= submission.at_version:
+        if submission is not None and proof.registered_in <= submission.at_version:
             by_origin.setdefault(proof.origin, []).append(proof)
     return list(by_origin.values())

@@ -23,6 +23,7 @@ from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import AccountLookupKind, Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow
+from keystead.organizations.principals import ambiguous_value_error
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import AccountLookups, AttachedLookups, ContextReads, SiblingReads
 from keystead.pipeline.execution import ComputedOutput
@@ -212,3 +213,12 @@ class Store(ContextReads, Protocol):
         SQLite a file beside the database is locked. The block may last LOCK_S.
         """
         ...
+
+
+async def suborganization_with(store: Store, parent_id: str, kind: AccountLookupKind, value: str) -> str | None:
+    """The id of the parent's sub-organization that this value finds; None if it finds none. Raises Unauthenticated
+    if it finds several."""
+    ids = await store.suborganizations.with_value(parent_id, kind, value)
+    if len(ids) > 1:
+        raise ambiguous_value_error(kind)
+    return ids[0] if ids else None

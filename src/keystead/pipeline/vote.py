@@ -16,13 +16,12 @@ from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.records import Vote
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
-from keystead.pipeline.activity import Proof, RecordedActivity, voter_bytes
+from keystead.pipeline.activity import Event, Proof, RecordedActivity, next_status, voter_bytes
 from keystead.pipeline.authorization import VoteAuthorization, authorize_vote, evaluation_of, event_of
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, scope_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, execute
 from keystead.pipeline.proofs import proof_of, vote_of
-from keystead.pipeline.states import Event, next_status
 from keystead.pipeline.store import Commit
 from keystead.pipeline.submission import Submission
 from keystead.policies.authorize import Decision

@@ -26,7 +26,7 @@ from keystead.organizations.webhooks import (
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.store import Commit
-from keystead.pipeline.view import view
+from keystead.pipeline.submission import view
 
 EVENT_BYTES_MAX = 3_000_000
 """The most bytes of an event, less than the signer accepts. In a longer event, the signed texts of votes are left

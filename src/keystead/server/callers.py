@@ -17,9 +17,8 @@ from keystead.organizations.principals import (
     principal_in,
     unknown_key_error,
 )
-from keystead.pipeline.store import Store
+from keystead.pipeline.store import Store, suborganization_with
 from keystead.pipeline.submission import Submission, SubmissionBody
-from keystead.pipeline.suborganization_lookup import suborganization_with
 
 
 async def reader(

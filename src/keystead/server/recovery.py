@@ -17,8 +17,8 @@ from keystead.operations import CATALOGUE
 from keystead.operations.operator_recovery import RecoverOrganizationIntent
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.decide import commit_of_operator
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.operator_activity import commit_of_operator
 from keystead.pipeline.organization_writer import commit_alone
 from keystead.pipeline.store import Commit
 from keystead.pipeline.submission import Envelope, read_submission

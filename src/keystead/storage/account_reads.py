@@ -20,7 +20,7 @@ _ROWS_AT_ONCE = 500
 """Accounts that one statement reads, while accounts of deleted wallets are left out."""
 
 
-class AccountReads:
+class AccountTables:
     """Implements `pipeline.store.AccountReads`."""
 
     def __init__(self, queries: Queries) -> None:

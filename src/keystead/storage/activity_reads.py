@@ -15,7 +15,7 @@ from keystead.storage import row_decoding
 from keystead.storage.database import HIGHEST, Queries, Selected
 
 
-class ActivityReads:
+class ActivityTables:
     """Implements `pipeline.store.ActivityReads`."""
 
     def __init__(self, queries: Queries) -> None:

@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from keystead.organizations.attached_rows import AttachedRow
-from keystead.organizations.attachments import SealedSecret
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.store import Page
-from keystead.storage.database import HIGHEST, LOWEST, Queries
+from keystead.storage.database import HIGHEST, Queries
 
 RowT = TypeVar("RowT", bound=AttachedRow)
 
 
-class AttachedReads:
+class AttachedTables:
     """Implements `pipeline.store.AttachedReads`, with more reads for the server and its commands."""
 
     def __init__(self, queries: Queries) -> None:
@@ -41,25 +39,6 @@ class AttachedReads:
             ids=self._queries.list_argument(interface_ids),
         )
         return {interface_id: text.decode() for interface_id, text in selected}
-
-    async def sealed_secrets(self, organization_id: str) -> list[SealedSecret]:
-        """Every sealed secret of an organization."""
-        selected = await self._queries.select(self._queries.reads.sealed_secrets, organization_id=organization_id)
-        return [SealedSecret.from_row(row) for row in selected]
-
-    async def one_time_codes(self, organization_id: str, page: Page) -> list[OneTimeCode]:
-        """The codes of an organization in order of ids, after `page.after`."""
-        scope = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
-        return [
-            OneTimeCode.from_row(row)
-            for row in await self._queries.select(self._queries.reads.one_time_codes, **scope)
-        ]
-
-    async def outgoing_messages(self, organization_id: str, page: Page) -> list[OutgoingMessage]:
-        """The messages of an organization in order of ids, after `page.after`; sent ones included."""
-        scope = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
-        selected = await self._queries.select(self._queries.reads.outgoing_messages, **scope)
-        return [OutgoingMessage.from_row(row) for row in selected]
 
     async def is_token_used(self, token_id: str) -> bool:
         return bool(await self._queries.select(self._queries.reads.used_token, id=token_id))

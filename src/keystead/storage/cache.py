@@ -1,6 +1,6 @@
 """The cache of organizations. Before every use, the store is asked whether the cached version is still the newest.
 
-Here: what is cached, and how it catches up with the database. Not here: the SQL (`base`), eviction
+Here: what is cached, and how it catches up with the database. Not here: the SQL (`store`), eviction
 (`primitives.lru`), sizes (`organizations.memory_size`). For one event loop, not for threads.
 """
 

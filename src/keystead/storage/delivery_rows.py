@@ -13,7 +13,7 @@ from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult
-from keystead.storage.attached_reads import AttachedReads
+from keystead.storage.attached_reads import AttachedTables
 from keystead.storage.database import Queries
 from keystead.storage.row_encoding import add_attached_row
 from keystead.storage.rows import Rows
@@ -26,7 +26,7 @@ class DeliveryRows:
     def __init__(
         self,
         queries: Queries,
-        attached: AttachedReads,
+        attached: AttachedTables,
         commit: Callable[[str, Rows], Awaitable[CommitResult]],
     ) -> None:
         self._queries = queries

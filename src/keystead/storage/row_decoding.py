@@ -1,7 +1,7 @@
 """From rows to records, activities, votes and accounts. Pure.
 
 Not here: other attached rows (`organizations.attached_rows`), which rows a commit writes (`rows`), the statements
-that read them (`statements`, `reads`).
+that read them (`statements`).
 """
 
 from __future__ import annotations

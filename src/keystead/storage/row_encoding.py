@@ -56,7 +56,8 @@ def rows_of(commit: Commit) -> Rows:
     if changes is None:
         rows.version_checks.append((commit.organization_id, commit.decided_on))
     else:
-        rows.version_swaps.append(VersionSwap(changes.after.id, commit.decided_on, changes.after.version))
+        after = changes.after
+        rows.version_swaps.append(VersionSwap(after.id, commit.decided_on, after.version, after.record_count))
         _add_changes(changes, rows)
     if commit.new_organization is not None:
         _add_new_organization(commit.new_organization, rows)
@@ -106,7 +107,14 @@ def add_attached_row(organization_id: str, attached: AttachedRow, rows: Rows) ->
 def _add_new_organization(changes: Changes, rows: Rows) -> None:
     organization = changes.after
     version = organization.version
-    row = (organization.id, organization.profile.parent_id, version.number, version.changed_by)
+    row = (
+        organization.id,
+        organization.profile.parent_id,
+        version.number,
+        version.changed_by,
+        organization.record_count,
+        version.number,
+    )
     rows.inserted.append(("organization", row))
     _add_changes(changes, rows)
 
@@ -132,7 +140,8 @@ def _add_changes(changes: Changes, rows: Rows) -> None:
     if is_deleted:
         forgotten = (organization_id, PURGED_TOMBSTONES, "", after.version.number, TOMBSTONE)
         rows.inserted.append(("record", forgotten))
-    for change in changes.records:
+    # Each version writes a record, so that the newest record has the version of its organization.
+    for change in changes.records or (Put(after.profile),):
         _add_record(after, change, rows, is_deleted=is_deleted)
     has_parent = after.profile.parent_id is not None
     for lookup in changes.lookups_added:

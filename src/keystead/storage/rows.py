@@ -1,7 +1,7 @@
 """The rows that a commit or a transaction writes, and the compare-and-swaps that must succeed for it. Pure.
 
 Here: the value, and how the rows of several commits become those of one transaction. Not here: what each row holds
-(`row_encoding`), which commits share a transaction (`group_commit`), the statements (`sqlite.writer`,
+(`row_encoding`), which commits share a transaction (`group_commit`), the statements (`sqlite.database`,
 `postgres.transactions`).
 """
 
@@ -42,11 +42,13 @@ Outcome = CommitResult | ServiceError
 
 
 class VersionSwap(msgspec.Struct, frozen=True):
-    """Compare-and-swap of an organization's version: fails unless `before` is still the newest."""
+    """Compare-and-swap of an organization's version: fails unless `before` is still the newest. `record_count`: how
+    many records it has afterwards."""
 
     organization_id: str
     before: Version
     after: Version
+    record_count: int
 
     def parameters(self) -> dict[str, str | int]:
         return {
@@ -55,6 +57,7 @@ class VersionSwap(msgspec.Struct, frozen=True):
             "before_changed_by": self.before.changed_by,
             "after_number": self.after.number,
             "after_changed_by": self.after.changed_by,
+            "record_count": self.record_count,
         }
 
     def key(self) -> Row:
@@ -295,7 +298,7 @@ def _merged_versions(commits: Sequence[Rows]) -> tuple[dict[str, Version], dict[
             if (earlier := swaps.get(organization_id)) is not None:
                 if earlier.after != before or organization_id in deleted:
                     return None
-                swap = VersionSwap(organization_id, earlier.before, swap.after)
+                swap = VersionSwap(organization_id, earlier.before, swap.after, swap.record_count)
             elif checks.pop(organization_id, before) != before:
                 return None
             swaps[organization_id] = swap

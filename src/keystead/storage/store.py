@@ -21,15 +21,16 @@ from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import Commit, CommitResult, results_of
 from keystead.primitives.share import Share
 from keystead.storage import row_decoding
-from keystead.storage.account_reads import AccountReads
-from keystead.storage.activity_reads import ActivityReads
-from keystead.storage.attached_reads import AttachedReads
+from keystead.storage.account_reads import AccountTables
+from keystead.storage.activity_reads import ActivityTables
+from keystead.storage.attached_reads import AttachedTables
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.database import Database, DatabaseLock, Queries, Selected
 from keystead.storage.delivery_rows import DeliveryRows
 from keystead.storage.errors import unavailable
 from keystead.storage.group_commit import CommitQueues, Waiting
 from keystead.storage.installation_rows import InstallationRows
+from keystead.storage.integrity import IntegrityReads
 from keystead.storage.purger import Purger
 from keystead.storage.row_encoding import (
     PURGED_TOMBSTONES,
@@ -38,7 +39,7 @@ from keystead.storage.row_encoding import (
     rows_of_new_organization,
 )
 from keystead.storage.rows import Rows
-from keystead.storage.suborganization_reads import SuborganizationReads
+from keystead.storage.suborganization_reads import SuborganizationTables
 from keystead.storage.tables import merged_key_lengths, tables_of
 
 RowT = TypeVar("RowT", bound=VersionedRow)
@@ -47,7 +48,7 @@ FIRST_ORGANIZATION_ID = "first_organization_id"
 """The instance value with the id of the first organization."""
 
 
-class LockedOrganization:
+class OrganizationUnderLock:
     """Implements `pipeline.store.LockedOrganization`."""
 
     def __init__(self, store: DatabaseStore, lock: DatabaseLock, organization: Organization | None) -> None:
@@ -78,14 +79,16 @@ class DatabaseStore:
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
         self._commits = CommitQueues(database, self._committed, key_lengths, self._cache.known_version)
-        self.accounts = AccountReads(self.queries)
-        self.activities = ActivityReads(self.queries)
-        self.attached = AttachedReads(self.queries)
-        self.suborganizations = SuborganizationReads(self.queries, self.accounts)
+        self.accounts = AccountTables(self.queries)
+        self.activities = ActivityTables(self.queries)
+        self.attached = AttachedTables(self.queries)
+        self.suborganizations = SuborganizationTables(self.queries, self.accounts)
         self.installation = InstallationRows(self.queries, self._commit_rows)
         self.deliveries = DeliveryRows(self.queries, self.attached, self._commit_rows)
         self.purger = Purger(self.queries, self._commit_rows)
         """Deletes the rows of deleted wallets and organizations in steps."""
+        self.integrity = IntegrityReads(self.queries)
+        """Reads whole tables, for the check of a database."""
         self.decisions: Counter[tuple[str, str]] = Counter()
         """How many decisions were handed in, by verdict and rule."""
 
@@ -171,7 +174,7 @@ class DatabaseStore:
         return rows_of(commit)
 
     @contextlib.asynccontextmanager
-    async def locked(self, organization_id: str) -> AsyncIterator[LockedOrganization]:
+    async def locked(self, organization_id: str) -> AsyncIterator[OrganizationUnderLock]:
         """See `pipeline.store.Store`."""
         if self._is_closed:
             raise unavailable("is being closed")
@@ -182,7 +185,7 @@ class DatabaseStore:
             else:
                 changed = await self._changed_since(organization_id, lock.changes)
                 organization = await self._cache.after(organization_id, known, changed)
-            yield LockedOrganization(self, lock, organization)
+            yield OrganizationUnderLock(self, lock, organization)
 
     async def _write_under(
         self, lock: DatabaseLock, commits: Sequence[Commit]

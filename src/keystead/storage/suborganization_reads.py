@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 from keystead.organizations.lookups import LookupKind, possible_values
 from keystead.pipeline.store import Page
-from keystead.storage.account_reads import AccountReads
+from keystead.storage.account_reads import AccountTables
 from keystead.storage.database import LOWEST, Queries
 from keystead.storage.row_encoding import WHOLE_ORGANIZATION
 
 
-class SuborganizationReads:
+class SuborganizationTables:
     """Implements `pipeline.store.SuborganizationReads`."""
 
-    def __init__(self, queries: Queries, accounts: AccountReads) -> None:
+    def __init__(self, queries: Queries, accounts: AccountTables) -> None:
         self._queries = queries
         self._accounts = accounts
 

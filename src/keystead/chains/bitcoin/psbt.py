@@ -13,9 +13,9 @@ from typing import Final
 import msgspec
 
 from keystead.chains.bitcoin.encoding import (
-    Output,
     Reader,
     Transaction,
+    TxOutput,
     read_previous,
     read_unsigned,
     with_length,
@@ -112,7 +112,7 @@ class Psbt(msgspec.Struct, frozen=True):
     transaction: Transaction
     transaction_bytes: int
     inputs: tuple[PsbtInput, ...]
-    spent: tuple[Output, ...]
+    spent: tuple[TxOutput, ...]
 
     def with_records(self, records: Mapping[int, tuple[bytes, bytes]]) -> bytes:
         """The PSBT with one more record, key and value, in the map of each of these inputs."""
@@ -171,7 +171,7 @@ def _read_map(reader: Reader, what: str, later: range) -> _Map:
         values[key], spans[key] = value, (start, reader.at)
 
 
-def _spent_output(psbt_input: PsbtInput, transaction: Transaction) -> Output:
+def _spent_output(psbt_input: PsbtInput, transaction: Transaction) -> TxOutput:
     """The output that an input spends, from non_witness_utxo or witness_utxo; if both are given, they must
     agree."""
     spends = transaction.inputs[psbt_input.number]

@@ -1,6 +1,6 @@
 """The file of a SQLite database: connections to it, the check that it still exists, the translation of its errors.
 
-Here: the settings of every connection. Not here: statements (`database`, `writer`, `storage.schema`).
+Here: the settings of every connection. Not here: statements (`database`, `storage.schema`).
 """
 
 from __future__ import annotations
