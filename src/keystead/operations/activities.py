@@ -1,7 +1,7 @@
 """Queries about activities: one activity, a page of them, and the app proofs of one.
 
 Here: the queries, what a reader sees of an activity, the bound in bytes on a page. Not here: the form of an
-activity (`pipeline.view`).
+activity (`pipeline.submission`).
 """
 
 from __future__ import annotations

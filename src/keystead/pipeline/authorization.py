@@ -1,7 +1,7 @@
 """The step that authorizes an activity: the rules of the policies, and MFA proofs that are missing.
 
 Here: pure functions of a decision's basis. Not here: the rules (`policies.authorize`), whose proofs are missing
-(`mfa`), the next status (`states`).
+(`mfa`), the next status (`activity`).
 """
 
 from __future__ import annotations

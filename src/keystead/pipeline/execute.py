@@ -2,7 +2,7 @@
 
 Here: the activity's next status, its result, refusals; the statements of app proofs, whose exact bytes the proof
 key signs. A proof shows which server answered. It does not attest the hardware of the server. Not here: the
-functions (`operations`), the organization's next version (`changes`), writing the commit (`storage`). """
+functions (`operations`), the organization's next version (`changes`), writing the commit (`storage`)."""
 
 from __future__ import annotations
 
