@@ -112,17 +112,15 @@ def _changed_holders(organization: Organization, changes: Iterable[Change]) -> d
     users: dict[str, User | None] = {}
     contacts: dict[str, AccountContacts | None] = {}
     for change in changes:
-        match change:
-            case Put(record=User() as user):
-                users[user.user_id] = user
-            case Put(record=AccountContacts() as of_user):
-                contacts[of_user.user_id] = of_user
-            case Remove(kind=kind, id=id_) if kind is User:
-                users[id_] = None
-            case Remove(kind=kind, id=id_) if kind is AccountContacts:
-                contacts[id_] = None
-            case _:
-                pass
+        if isinstance(change, Put):
+            if isinstance(change.record, User):
+                users[change.record.user_id] = change.record
+            elif isinstance(change.record, AccountContacts):
+                contacts[change.record.user_id] = change.record
+        elif change.kind is User:
+            users[change.id] = None
+        elif change.kind is AccountContacts:
+            contacts[change.id] = None
     before = {
         user_id: _Holder(organization.users.get(user_id), organization.of(AccountContactsMap).get(user_id))
         for user_id in (*users, *contacts)

@@ -107,24 +107,14 @@ class _Finder:
         self, node: Node, direction: int, scope: Mapping[str, int], loops: Loops
     ) -> Iterator[CredentialPredicate]:
         """The predicates in a node of this direction."""
-        match node:
-            case Name(name="credentials") if "credentials" not in scope:
+        if isinstance(node, Name):
+            if node.name == "credentials" and node.name not in scope:
                 yield CredentialPredicate((), free_slot(scope), loops, direction)
-            case Not(of=of):
-                yield from self.inside(of, -direction, scope, loops)
-            case Junction(operands=operands):
-                for operand in operands:
-                    yield from self.inside(operand, direction, scope, loops)
-            case Comparison():
-                for part, inner in zip(parts(node), _directions(node, direction), strict=True):
-                    yield from self.inside(part, inner, scope, loops)
-            case Count(of=of):
-                yield from self.inside(of, direction, scope, loops)
-            case ListFunction():
-                yield from self._list_function(node, direction, scope, loops)
-            case _:
-                for part in parts(node):
-                    yield from self.inside(part, EITHER, scope, loops)
+        elif isinstance(node, ListFunction):
+            yield from self._list_function(node, direction, scope, loops)
+        else:
+            for part, inner in zip(parts(node), _directions(node, direction), strict=True):
+                yield from self.inside(part, inner, scope, loops)
 
     def _list_function(
         self, node: ListFunction, direction: int, scope: Mapping[str, int], loops: Loops
@@ -162,14 +152,18 @@ class _Finder:
         return CredentialPredicate(tuple(conditions), slot, loops, direction)
 
 
-def _directions(node: Comparison, direction: int) -> tuple[int, int]:
-    """The directions of the two operands of a comparison."""
-    order = _ORDERS.get(node.operator, EITHER) * direction
-    if order != EITHER:
-        return order, -order
-    if node.operator in ("==", "!="):
-        for literal in (node.left, node.right):
-            if isinstance(literal, Literal) and isinstance(literal.value, bool):
-                is_same = literal.value is (node.operator == "==")
-                return (direction, direction) if is_same else (-direction, -direction)
-    return EITHER, EITHER
+def _directions(node: Node, direction: int) -> tuple[int, ...]:
+    """The directions of the parts of a node."""
+    if isinstance(node, Not):
+        return (-direction,)
+    if isinstance(node, Junction | Count):
+        return (direction,) * len(parts(node))
+    if isinstance(node, Comparison):
+        order = _ORDERS.get(node.operator, EITHER) * direction
+        if order != EITHER:
+            return order, -order
+        for side in (node.left, node.right):
+            if node.operator in ("==", "!=") and isinstance(side, Literal) and isinstance(side.value, bool):
+                same = direction if side.value is (node.operator == "==") else -direction
+                return same, same
+    return (EITHER,) * len(parts(node))
