@@ -264,6 +264,12 @@ class Reader:
         except Unknowable as unknown:
             return Item(self.declared(node, scope), Unreadable("", unknown.literal))
 
+    def is_literal(self, unknown: Unknowable, read: Node, literal: Node, scope: Mapping[str, Typed]) -> bool:
+        """Whether the unknown value of `read` is this literal."""
+        if not isinstance(literal, Literal):
+            return False
+        return has_literal(unknown, literal, quoted=self.declared(read, scope) is Scalar.NUMERAL)
+
     def declared(self, node: Node, scope: Mapping[str, Typed]) -> Type:
         """The type that a node has, whatever its value."""
         match node:
@@ -305,9 +311,9 @@ class Reader:
             except Unknowable as unknown:
                 values.append(unknown)
         left, right = values
-        for side, literal in ((left, node.right), (right, node.left)):
-            if isinstance(side, Unknowable) and node.operator in ("==", "!=") and isinstance(literal, Literal):
-                if side.literal is not None and side.literal == literal.value:
+        for side, read_node, literal in ((left, node.left, node.right), (right, node.right, node.left)):
+            if isinstance(side, Unknowable) and node.operator in ("==", "!="):
+                if self.is_literal(side, read_node, literal, scope):
                     return node.operator == "=="
                 raise Unknowable
         if isinstance(left, Unknowable) or isinstance(right, Unknowable):
@@ -374,12 +380,8 @@ class Reader:
         try:
             value = self.read(sought, scope)
         except Unknowable as unknown:
-            literals = (
-                [item.value for item in among.items if isinstance(item, Literal)]
-                if isinstance(among, ListLiteral) and all(isinstance(item, Literal) for item in among.items)
-                else []
-            )
-            if unknown.literal is not None and unknown.literal in literals:
+            beside = among.items if isinstance(among, ListLiteral) else ()
+            if any(self.is_literal(unknown, sought, item, scope) for item in beside):
                 return True
             raise Unknowable from None
 
@@ -387,8 +389,8 @@ class Reader:
             try:
                 found = order(value, admitted(item.kind, item.value), equality=True) == 0
             except Unknowable as unknown:
-                is_literal = isinstance(sought, Literal) and unknown.literal is not None
-                if not (is_literal and isinstance(sought, Literal) and unknown.literal == sought.value):
+                quoted = item.kind is Scalar.NUMERAL
+                if not isinstance(sought, Literal) or not has_literal(unknown, sought, quoted=quoted):
                     raise
                 found = True
             if found and not item.certain:
@@ -423,6 +425,11 @@ class Reader:
             return held
 
         return Scalar.BOOL, joined([partial(decides, item) for item in items], deciding=deciding)
+
+
+def has_literal(unknown: Unknowable, literal: Literal, *, quoted: bool) -> bool:
+    value = unquoted(literal.value) if quoted else literal.value
+    return unknown.literal is not None and unknown.literal == value
 
 
 def each_is_integer(reader: Reader, node: Node, scope: Mapping[str, Typed]) -> bool:

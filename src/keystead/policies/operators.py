@@ -53,10 +53,12 @@ def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
 
 
 def equals_literal(failed: ValueUnknown, node: Node, literals: Collection[Any]) -> bool:
-    """Whether the unreadable value of `node` equals one of these literals: True if its own is among them. Otherwise
-    that is unknown, and the failure is raised again."""
-    if failed.node is node and failed.literal is not None and failed.literal in literals:
-        return True
+    """Whether the unreadable value of `node` equals one of these literals: True if its own is among them, a number
+    also if it is quoted. Otherwise that is unknown, and the failure is raised again."""
+    if failed.node is node and failed.literal is not None:
+        quoted = str(failed.literal) if isinstance(failed.literal, int) else failed.literal
+        if failed.literal in literals or quoted in literals:
+            return True
     raise failed
 
 
@@ -155,18 +157,14 @@ def comparer(
     compare = OPERATORS[operator]
     paths = [spelled(operand) for operand in operands if not isinstance(operand, Literal)]
     named = " and ".join(path for path in paths if not path.startswith("("))
-    match how:
-        case ComparisonKind.DYNAMIC:
-            ordered = operator not in ("==", "!=")
-            return _pair_comparer(
-                compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named
-            )
-        case ComparisonKind.NUMERAL:
-            return _pair_comparer(compare, numeral_pair, at, named)
-        case ComparisonKind.ACTIVITY_TYPE:
-            return _type_comparer(compare, at)
-        case _:
-            form = FORMS[how]
+    if how is ComparisonKind.DYNAMIC:
+        ordered = operator not in ("==", "!=")
+        return _pair_comparer(compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named)
+    if how is ComparisonKind.NUMERAL:
+        return _pair_comparer(compare, numeral_pair, at, named)
+    if how is ComparisonKind.ACTIVITY_TYPE:
+        return _type_comparer(compare, at)
+    form = FORMS[how]
 
     def static(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)

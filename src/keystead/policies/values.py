@@ -125,6 +125,11 @@ def numeral_pair(left: Any, right: Any) -> tuple[int, int]:
     return _numeral(left), _numeral(right)
 
 
+def unquoted(literal: bool | int | str) -> bool | int | str:
+    """A literal beside a number: the number that it quotes, or itself."""
+    return int(literal) if isinstance(literal, str) and _DECIMAL.fullmatch(literal) else literal
+
+
 def _numeral(value: int | str) -> int:
     if isinstance(value, str) and not _DECIMAL.fullmatch(value):
         raise Incomparable(f"a number does not compare with the string '{value[:80]}'")
