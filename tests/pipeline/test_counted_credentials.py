@@ -93,7 +93,7 @@ def test_the_proofs_of_an_activity_from_before_are_read() -> None:
         "registered_at_ms": 1,
     }
     proof = msgspec.json.decode(msgspec.json.encode(old), type=Proof)
-    assert (proof.at_version, proof.registered_in, proof.origin) == (0, 0, "key")
+    assert (proof.at_version, proof.registered_in, proof.origin) == (0, 0, "")
     people = with_policy()
     activity = wallet(people)
     stored = people.database.activities[people.id]
@@ -112,7 +112,7 @@ def test_registrations_are_those_of_the_credentials_that_users_have() -> None:
     assert people.user_ids["Ana"] not in people.organization.maps[CredentialRegistrations]
 
 
-def proof(record_id: str, type_: CredentialType, *, begun_by: str = "", registered_in: int = 0) -> Proof:
+def proof(record_id: str, type_: CredentialType, *, origin: str = "", registered_in: int = 0) -> Proof:
     return Proof(
         user_id="u",
         record_id=record_id,
@@ -122,7 +122,7 @@ def proof(record_id: str, type_: CredentialType, *, begun_by: str = "", register
         at_ms=0,
         at_version=7,
         registered_in=registered_in,
-        begun_by=begun_by,
+        origin=origin,
     )
 
 
@@ -134,11 +134,11 @@ KEY, LOGIN, CODE = CredentialType.API_KEY_P256, CredentialType.LOGIN, Credential
     [
         ([proof("key", KEY), proof("passkey", KEY)], [["key"], ["passkey"]]),
         ([proof("key", KEY, registered_in=7), proof("later", KEY, registered_in=8)], [["key"]]),
-        ([proof("session", LOGIN, begun_by="key"), proof("key", KEY)], [["session", "key"]]),
-        ([proof("one", LOGIN, begun_by="key"), proof("two", LOGIN, begun_by="key")], [["one", "two"]]),
-        ([proof("one", LOGIN, begun_by="key"), proof("two", LOGIN, begun_by="passkey")], [["one"], ["two"]]),
-        ([proof("one", LOGIN, begun_by="mail"), proof("two", LOGIN, begun_by="mail")], [["one", "two"]]),
-        ([proof("session", LOGIN, begun_by="mail"), proof("mail", CODE)], [["session"], ["mail"]]),
+        ([proof("session", LOGIN, origin="key"), proof("key", KEY)], [["session", "key"]]),
+        ([proof("one", LOGIN, origin="key"), proof("two", LOGIN, origin="key")], [["one", "two"]]),
+        ([proof("one", LOGIN, origin="key"), proof("two", LOGIN, origin="passkey")], [["one"], ["two"]]),
+        ([proof("one", LOGIN, origin="mail"), proof("two", LOGIN, origin="mail")], [["one", "two"]]),
+        ([proof("session", LOGIN, origin="mail"), proof("mail", CODE)], [["session"], ["mail"]]),
     ],
 )
 def test_proofs_of_one_origin_are_together(proofs: list[Proof], expected: list[list[str]]) -> None:

@@ -344,7 +344,7 @@ def a_proof(user: User) -> Proof:
         at_ms=NOW_MS,
         at_version=3,
         registered_in=2,
-        begun_by="another",
+        origin="another",
         fingerprint="sha256:00",
         identities={"parameters.a[0].oidcToken": ProvenIdentity(iss="https://i", sub="s\U0001f511", aud="a")},
     )

@@ -13,11 +13,11 @@ import msgspec
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
 from keystead.organizations.credential_registrations import registered_after
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Proof, RecordedActivity
+from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.added_credentials import NewUser
 from keystead.pipeline.case import Case, requested_activity, resource_keywords
 from keystead.pipeline.mfa_statuses import voters_lacking_proofs
-from keystead.pipeline.proofs import credentials_that_count
+from keystead.pipeline.proofs import approvals_of
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import (
     ALLOWED_BY_ROOT_QUORUM,
@@ -31,7 +31,6 @@ from keystead.policies.authorize import (
 from keystead.policies.request import (
     Approval,
     AuthorizationRequest,
-    CredentialUsed,
     may_sign_transaction_unseen,
 )
 
@@ -152,12 +151,7 @@ def _approvals(case: Case, lacking: Set[str]) -> list[Approval]:
     """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
     proofs = [proof for proof in case.proofs if proof.user_id == case.submitter_id or proof.user_id not in lacking]
-    counted = set[str]()
-    for of_one in credentials_that_count(proofs, case.submission):
-        ids = [proof.record_id for proof in of_one]
-        # A credential counts in place of the sessions that it began; of such sessions alone, the first counts.
-        counted.add(of_one[0].origin if of_one[0].origin in ids else ids[0])
-    return [Approval(proof.user_id, _used(proof) if proof.record_id in counted else None) for proof in proofs]
+    return approvals_of(proofs, case.submission)
 
 
 def _registered_later(case: Case, organization: Organization) -> frozenset[str]:
@@ -165,12 +159,6 @@ def _registered_later(case: Case, organization: Organization) -> frozenset[str]:
     if case.submission is None or not case.policies.policy_set.with_credentials:
         return frozenset()
     return registered_after(organization, case.submission.at_version)
-
-
-def _used(proof: Proof) -> CredentialUsed:
-    return CredentialUsed(
-        id=proof.record_id, type=proof.type, public_key=proof.public_key, credential_id=proof.credential_id
-    )
 
 
 def may_approve(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:

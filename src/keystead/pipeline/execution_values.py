@@ -104,7 +104,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def origin(self) -> str:
         """The id of the credential that began the session which stamped the request, or that stamped it itself."""
-        return "" if self.submission is None else self.submission.origin
+        return "" if self.submission is None else self.submission.origin or self.submission.record_id
 
     @property
     def session_profile_id(self) -> str:
