@@ -251,3 +251,10 @@ def test_many_users() -> None:
         users=users | USERS,
     )
     assert authorize(replace(asked, added=[ADDED["passkey"]]), policies).verdict is Verdict.ALLOW
+
+
+def test_many_policies_and_credentials_cost_no_more_than_a_decision() -> None:
+    """Beyond its steps, the root quorum alone adds credentials."""
+    policies = [signing(f"credentials.any(c, c.type == '{PASSKEY}' || c.id == '{number}')") for number in range(500)]
+    decision = decided(policies, "passkey", *[added(KEY)] * 1_000)
+    assert (decision.verdict, decision.rule) == (Verdict.DENY_IMPLICIT, Rule.ADDED_CREDENTIAL)

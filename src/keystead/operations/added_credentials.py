@@ -13,7 +13,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2
 from keystead.operations.session_keys import compressed_public_key
 from keystead.operations.user_intents import UserParamsV4
-from keystead.organizations.api_keys import api_key_type, normalized_public_key
+from keystead.organizations.api_keys import API_KEY_TYPES, normalized_public_key
 from keystead.organizations.authenticators import normalized_credential_id
 from keystead.organizations.principals import contact_credential_type, contact_id
 from keystead.pipeline.added_credentials import AddedCredential, NewUser
@@ -22,7 +22,7 @@ from keystead.pipeline.added_credentials import AddedCredential, NewUser
 def api_keys(params: Iterable[ApiKeyParamsV2], holder: str | NewUser) -> list[AddedCredential]:
     return [
         AddedCredential(
-            type=api_key_type(each.curve_type or ApiKeyCurve.P256),
+            type=API_KEY_TYPES[each.curve_type or ApiKeyCurve.P256],
             holder=holder,
             public_key=normalized_public_key(each.public_key),
         )

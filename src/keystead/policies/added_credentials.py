@@ -13,12 +13,21 @@ from typing import Final
 from keystead.api.enums import Effect
 from keystead.policies.consensus import CredentialValue
 from keystead.policies.credential_predicates import EITHER, CredentialPredicate
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, StepsExceeded
+from keystead.policies.evaluation_context import EvaluationContext, StepsExceeded
+from keystead.policies.expression import CompiledExpression
 from keystead.policies.policy_set import PolicySet
-from keystead.policies.request import AuthorizationRequest, consensus_values, credential_values, user_value
+from keystead.policies.request import (
+    AuthorizationRequest,
+    EverybodyValues,
+    consensus_values,
+    credential_values,
+)
 
+_STEPS_MAX: Final = 300_000
+"""The most steps of all predicates for one activity: 60 ms. Beyond it, an added credential counts, and no approval
+does."""
 _STEPS_PER_USER: Final = 50
-"""Further steps of one predicate for each user, because it may be asked for each of them."""
+"""Further steps for each user, because a predicate may be about each of them."""
 
 
 def policies_without_approval(
@@ -26,30 +35,20 @@ def policies_without_approval(
 ) -> list[str]:
     """The ids of the policies whose consensus would count a credential that the activity adds, and counts none of
     the credentials that approve it so far. `further`: credentials that might approve it, too."""
-    if not request.added:
+    if not request.added or not policies.with_credentials:
         return []
     approving = [*consensus_values(request.users, request.approvals)["credentials"], *further]
-    users = [user_value(user) for user in request.users.values()]
-    everybody = EvaluationContext(
-        {
-            "approvers": [*users, *request.new_users],
-            "credentials": [
-                credential
-                for user in request.users.values()
-                for credential in credential_values(user, request.now_ms, request.registered_later)
-            ],
-        }
-    )
-    steps = STEPS_MAX + _STEPS_PER_USER * len(users)
-    return [
-        policy.id
-        for policy in policies.with_credentials
-        if policy.consensus is not None
-        and any(
-            _lacks(predicate, request.added, approving, everybody, steps, allows=policy.effect is Effect.ALLOW)
-            for predicate in policy.consensus.credential_predicates
-        )
-    ]
+    everybody = EvaluationContext(EverybodyValues(request, request.new_users))
+    everybody.steps = _STEPS_MAX + _STEPS_PER_USER * len(request.users)
+    lacking: dict[tuple[CompiledExpression | None, Effect], bool] = {}  # policies share consensuses
+    for policy in policies.with_credentials:
+        shared = (policy.consensus, policy.effect)
+        if policy.consensus is not None and shared not in lacking:
+            lacking[shared] = any(
+                _lacks(predicate, request.added, approving, everybody, allows=policy.effect is Effect.ALLOW)
+                for predicate in policy.consensus.credential_predicates
+            )
+    return [policy.id for policy in policies.with_credentials if lacking[policy.consensus, policy.effect]]
 
 
 def could_be_approved(request: AuthorizationRequest, policies: PolicySet) -> bool:
@@ -66,14 +65,12 @@ def _lacks(
     added: Iterable[CredentialValue],
     approving: Sequence[CredentialValue],
     everybody: EvaluationContext,
-    steps: int,
     *,
     allows: bool,
 ) -> bool:
     """Whether one of these credentials would help the policy, and no approval is by one that helps it alike."""
 
     def matches(credential: CredentialValue) -> bool | None:
-        everybody.steps = steps
         try:
             return predicate.matches(everybody, credential)
         except StepsExceeded:

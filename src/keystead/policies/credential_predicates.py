@@ -50,6 +50,7 @@ class CredentialPredicate(NamedTuple):
     slot: int
     loops: Loops
     direction: int
+    at: Place
 
     def helpful(self, *, allows: bool) -> frozenset[bool]:
         """The values with which a further credential may let the policy allow, or stop it from denying."""
@@ -83,6 +84,7 @@ class CredentialPredicate(NamedTuple):
 
     def _value(self, context: EvaluationContext, credential: Mapping[str, Any]) -> bool | None:
         value: bool | None = True
+        context.charge(1, self.at)
         for condition, steps, at in self.conditions:
             context.charge(steps, at)
             context.variables[self.slot] = credential
@@ -109,7 +111,7 @@ class _Finder:
         """The predicates in a node of this direction."""
         if isinstance(node, Name):
             if node.name == "credentials" and node.name not in scope:
-                yield CredentialPredicate((), free_slot(scope), loops, direction)
+                yield CredentialPredicate((), free_slot(scope), loops, direction, node.at)
         elif isinstance(node, ListFunction):
             yield from self._list_function(node, direction, scope, loops)
         else:
@@ -149,7 +151,7 @@ class _Finder:
             )
             for function in functions
         ]
-        return CredentialPredicate(tuple(conditions), slot, loops, direction)
+        return CredentialPredicate(tuple(conditions), slot, loops, direction, functions[0].at)
 
 
 def _directions(node: Node, direction: int) -> tuple[int, ...]:

@@ -7,8 +7,7 @@ policies can apply to a request (`policy_set`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from keystead.api.enums import Effect
 from keystead.policies.evaluation_context import (
@@ -26,6 +25,7 @@ from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluat
 from keystead.policies.policy_set import PolicySet, RequestShape
 from keystead.policies.request import (
     AuthorizationRequest,
+    EverybodyValues,
     condition_values,
     consensus_values,
     credential_values,
@@ -45,37 +45,6 @@ make an activity wait."""
 _NOT_EVALUATED: Final = "not evaluated: the policies before this one took all the steps of a decision"
 
 
-class _AllUsersValues(Mapping[str, Any]):
-    """The values of a consensus as if every user had approved, with every credential. They are computed when first
-    read, because there may be many users and few consensuses need them."""
-
-    def __init__(self, request: AuthorizationRequest) -> None:
-        self._request = request
-        self._computed: dict[str, Any] = {}
-
-    def __getitem__(self, keyword: str) -> Any:
-        if keyword not in self._computed:
-            self._computed[keyword] = self._approvers() if keyword == "approvers" else self._credentials()
-        return self._computed[keyword]
-
-    def _approvers(self) -> list[dict[str, Any]]:
-        return [user_value(user) for user in self._request.users.values()]
-
-    def _credentials(self) -> list[dict[str, Any]]:
-        request = self._request
-        return [
-            credential
-            for user in request.users.values()
-            for credential in credential_values(user, request.now_ms, request.registered_later)
-        ]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("approvers", "credentials"))
-
-    def __len__(self) -> int:
-        return 2
-
-
 class PolicyEvaluator:
     """The evaluation of the policies for one request. `evaluations`: the evaluation of every policy, in order.
     `denying`: the ids of the policies that deny."""
@@ -85,7 +54,7 @@ class PolicyEvaluator:
         self._condition = EvaluationContext(condition_values(request.activity, request.resources))
         self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
         self._time = EvaluationContext(time_values(request.now_ms))
-        self._everybody = EvaluationContext(_AllUsersValues(request))
+        self._everybody = EvaluationContext(EverybodyValues(request))
         self._steps_left = DECISION_STEPS_MAX // request.batch_size
         self._counting_steps_left = (
             DECISION_STEPS_MAX + _COUNTING_STEPS_PER_USER * len(request.users)

@@ -6,7 +6,7 @@ Not here: the decision (`authorize`), and where the parts of a request come from
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -196,3 +196,35 @@ def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -
         if approval.credential is not None
     }
     return {"approvers": list(approvers.values()), "credentials": list(credentials.values())}
+
+
+class EverybodyValues(Mapping[str, Any]):
+    """The values of a consensus as if every user had approved, with every credential that counts, and these further
+    approvers. They are computed when first read, because there may be many users and few consensuses need them."""
+
+    def __init__(self, request: AuthorizationRequest, further: Sequence[Mapping[str, Any]] = ()) -> None:
+        self._request = request
+        self._further = further
+        self._computed: dict[str, Any] = {}
+
+    def __getitem__(self, keyword: str) -> Any:
+        if keyword not in self._computed:
+            self._computed[keyword] = self._approvers() if keyword == "approvers" else self._credentials()
+        return self._computed[keyword]
+
+    def _approvers(self) -> list[Mapping[str, Any]]:
+        return [*[user_value(user) for user in self._request.users.values()], *self._further]
+
+    def _credentials(self) -> list[dict[str, Any]]:
+        request = self._request
+        return [
+            credential
+            for user in request.users.values()
+            for credential in credential_values(user, request.now_ms, request.registered_later)
+        ]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("approvers", "credentials"))
+
+    def __len__(self) -> int:
+        return 2
