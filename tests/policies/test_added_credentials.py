@@ -7,15 +7,20 @@ Each row is a policy and what Ana may add with each of her credentials. Not here
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from keystead.api.enums import Effect
 from keystead.api.records import Policy
 from keystead.policies.authorize import Rule, Verdict, authorize
 from keystead.policies.request import Approval, CredentialUsed
 from keystead.primitives.unreadable import Unreadable
+from tests.support.examples import examples
 from tests.support.policy_fixtures import ANA, USERS, allow, api_key, deny, passkey, request, user
 
 KEY, PASSKEY, LOGIN = (f"CREDENTIAL_TYPE_{name}" for name in ("API_KEY_P256", "WEBAUTHN_AUTHENTICATOR", "LOGIN"))
@@ -255,6 +260,55 @@ def test_many_users() -> None:
 
 def test_many_policies_and_credentials_cost_no_more_than_a_decision() -> None:
     """Beyond its steps, the root quorum alone adds credentials."""
-    policies = [signing(f"credentials.any(c, c.type == '{PASSKEY}' || c.id == '{number}')") for number in range(500)]
+    policies = [
+        signing(f"credentials.any(c, c.type == '{PASSKEY}' || c.id == '{number}')") for number in range(500)
+    ]
     decision = decided(policies, "passkey", *[added(KEY)] * 1_000)
     assert (decision.verdict, decision.rule) == (Verdict.DENY_IMPLICIT, Rule.ADDED_CREDENTIAL)
+
+
+TYPES = (KEY, PASSKEY, LOGIN)
+
+
+def random_consensus(chance: Random, depth: int) -> str:
+    """About the types of credentials, in every form that says whether some or all of them are of a type."""
+    if depth == 0:
+        equals, type_ = chance.choice(["==", "!="]), chance.choice(TYPES)
+        if chance.random() < 0.2:
+            return f"credentials[0].type {equals} '{type_}'"
+        quantifier = chance.choice(["any", "all"])
+        of_type = f"c.type {equals} '{type_}'"
+        filtered = f"credentials.filter(c, {of_type})"
+        return chance.choice(
+            [
+                f"credentials.{quantifier}(c, {of_type})",
+                f"{filtered}.count() {chance.choice(['> 0', '>= 1', '< 1', '<= 0', '== 0', '!= 0'])}",
+                f"{filtered}.{quantifier}(d, d.user_id == 'A')",
+                f"approvers.{quantifier}(u, credentials.{quantifier}(c, c.user_id == u.id && {of_type}))",
+            ]
+        )
+    one, other = (random_consensus(chance, depth - 1) for _ in range(2))
+    return chance.choice([f"!({one})", f"({one}) && ({other})", f"({one}) || ({other})", f"({one}) == ({other})"])
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(seed=st.integers(0, 2**64), depth=st.integers(0, 3), effect=st.sampled_from(list(Effect)))
+def test_what_may_be_added_helps_nobody(seed: int, depth: int, effect: Effect) -> None:
+    """A thief with one credential adds another. With both, or with the new one alone, no policy says more than with
+    the first."""
+    consensus = random_consensus(Random(seed), depth)
+    rule = allow("activity.action == 'SIGN'", consensus) if effect is Effect.ALLOW else deny("", consensus)
+    stolen, made = STAMPS[Random(seed).choice(list(STAMPS))], Random(seed + 1).choice(list(STAMPS))
+    asking = replace(rule, condition="activity.action == 'SIGN'")
+    policies = [asking] if effect is Effect.ALLOW else [asking, allow("activity.action == 'SIGN'")]
+    asked, policy_set = request([Approval("A", stolen)], "CREATE_AUTHENTICATORS", policies, owner="A")
+    if authorize(replace(asked, added=[ADDED[made]]), policy_set).verdict is not Verdict.ALLOW:
+        return
+    new = replace(STAMPS[made], id="new")
+
+    def allowed(*credentials: CredentialUsed) -> bool:
+        by = [Approval("A", each) for each in credentials]
+        return authorize(*request(by, "SIGN_RAW_PAYLOAD", policies)).verdict is Verdict.ALLOW
+
+    if allowed(new) or allowed(stolen, new) or allowed(new, stolen):
+        assert allowed(stolen), (consensus, stolen, made)
