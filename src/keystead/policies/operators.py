@@ -53,10 +53,12 @@ def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
 
 
 def equals_literal(failed: ValueUnknown, node: Node, literals: Collection[Any]) -> bool:
-    """Whether the unreadable value of `node` equals one of these literals: True if its own is among them. Otherwise
-    that is unknown, and the failure is raised again."""
-    if failed.node is node and failed.literal is not None and failed.literal in literals:
-        return True
+    """Whether the unreadable value of `node` equals one of these literals: True if its own is among them, a number
+    also if it is quoted. Otherwise that is unknown, and the failure is raised again."""
+    if failed.node is node and failed.literal is not None:
+        quoted = str(failed.literal) if isinstance(failed.literal, int) else failed.literal
+        if failed.literal in literals or quoted in literals:
+            return True
     raise failed
 
 

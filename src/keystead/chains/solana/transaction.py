@@ -135,7 +135,8 @@ def _transfers(
 def _why_incomplete(movement: Movement) -> str:
     if movement.kind is MovementKind.UNKNOWN:
         return f"the program {movement.contract} may move more than the transaction says"
-    return f"{movement.name} of the program {movement.contract} moves value, or gives power over it, otherwise"
+    called = f"{movement.name} of the program {movement.contract}"
+    return f"{called} moves value, or gives power over it, in another way than a transfer"
 
 
 def _instruction_facts(
