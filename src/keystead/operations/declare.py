@@ -28,6 +28,7 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.operation import (
     ActivityOperation,
+    Adds,
     ByParent,
     IntentVersion,
     LoadContext,
@@ -149,6 +150,7 @@ def activity(
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
+    adds: Adds | None = None,
     also_does: tuple[str, ...] = (),
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
@@ -179,6 +181,7 @@ def activity(
             by_parent=by_parent,
             precondition=precondition,
             oidc_tokens=oidc_tokens,
+            adds=adds,
             also_does=also_does,
         )
         CATALOGUE.add(operation)

@@ -21,13 +21,6 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.stamps.ed25519 import check_public_key
 
-_API_KEY_TYPES = {
-    ApiKeyCurve.P256: CredentialType.API_KEY_P256,
-    ApiKeyCurve.SECP256K1: CredentialType.API_KEY_SECP256K1,
-    ApiKeyCurve.ED25519: CredentialType.API_KEY_ED25519,
-}
-
-
 _LATEST_EXPIRATION_SECONDS = 100 * 365 * 24 * 3600
 
 
@@ -41,7 +34,7 @@ def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: 
     return ApiKey(
         credential=Credential(
             public_key=_checked_public_key(params.public_key, curve, f"{field}.publicKey"),
-            type=_API_KEY_TYPES[curve],
+            type=api_key_type(curve),
         ),
         api_key_id=api_key_id,
         api_key_name=params.api_key_name,
@@ -49,6 +42,18 @@ def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: 
         updated_at=now,
         expiration_seconds=_checked_expiration(params.expiration_seconds, f"{field}.expirationSeconds"),
     )
+
+
+def api_key_type(curve: ApiKeyCurve) -> CredentialType:
+    match curve:
+        case ApiKeyCurve.P256:
+            return CredentialType.API_KEY_P256
+        case ApiKeyCurve.SECP256K1:
+            return CredentialType.API_KEY_SECP256K1
+        case ApiKeyCurve.ED25519:
+            return CredentialType.API_KEY_ED25519
+        case _:
+            assert_never(curve)
 
 
 def _checked_public_key(public_key: str, curve: ApiKeyCurve, field: str) -> str:

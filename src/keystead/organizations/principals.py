@@ -167,10 +167,10 @@ def contact_credential_type(otp_type: OtpType) -> CredentialType:
             assert_never(otp_type)
 
 
-def contact_record_id(user: User, type_: CredentialType) -> str:
+def contact_id(user_id: str, otp_type: OtpType) -> str:
     """The id of a user's address or number as a credential. Other credentials have the id of their record
     instead."""
-    return f"{user.user_id} {type_}"
+    return f"{user_id} {contact_credential_type(otp_type)}"
 
 
 def _principal_of_contact(
@@ -187,13 +187,12 @@ def _principal_of_contact(
         raise Unauthenticated(
             "more than one user of the organization has this verified contact", machine_code="CREDENTIAL_CONFLICT"
         )
-    type_ = contact_credential_type(contact.otp_type)
     for user in users:
         return Principal(
             organization_id=organization.id,
             user=user,
-            record_id=contact_record_id(user, type_),
-            credential_type=type_,
+            record_id=contact_id(user.user_id, contact.otp_type),
+            credential_type=contact_credential_type(contact.otp_type),
             proven=proven,
         )
     return None

@@ -45,7 +45,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def origin(self) -> str:
-        """The credential that began the session; the credential itself if it is no session."""
+        """The credential that began the session; for any other credential, the credential itself."""
         return self.begun_by or self.record_id
 
 

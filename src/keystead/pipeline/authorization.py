@@ -11,8 +11,10 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
+from keystead.organizations.credential_registrations import registered_after
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Proof, RecordedActivity
+from keystead.pipeline.added_credentials import NewUser
 from keystead.pipeline.case import Case, requested_activity, resource_keywords
 from keystead.pipeline.mfa_statuses import voters_lacking_proofs
 from keystead.pipeline.proofs import credentials_that_count
@@ -124,6 +126,8 @@ def _request(
 ) -> AuthorizationRequest:
     resources = resource_keywords(case, organization)
     activity = requested_activity(case)
+    # The policies of a parent say nothing about the credentials of its sub-organizations.
+    added = case.added if case.organization_id == organization.id else ()
     return AuthorizationRequest(
         root_quorum=organization.profile.root_quorum,
         users=organization.users.by_id,
@@ -131,6 +135,9 @@ def _request(
         submitter_id=case.submitter_id,
         activity=activity,
         now_ms=case.now_ms,
+        registered_later=_registered_later(case, organization),
+        added=[each.as_value() for each in added],
+        new_users=[each.holder.as_approver() for each in added if isinstance(each.holder, NewUser)],
         owner_id=case.owner_id,
         scope=case.scope,
         resources=resources.values,
@@ -151,6 +158,13 @@ def _approvals(case: Case, lacking: Set[str]) -> list[Approval]:
         # A credential counts in place of the sessions that it began; of such sessions alone, the first counts.
         counted.add(of_one[0].origin if of_one[0].origin in ids else ids[0])
     return [Approval(proof.user_id, _used(proof) if proof.record_id in counted else None) for proof in proofs]
+
+
+def _registered_later(case: Case, organization: Organization) -> frozenset[str]:
+    """The ids of the credentials that were registered after the submission, if a policy asks about credentials."""
+    if case.submission is None or not case.policies.policy_set.with_credentials:
+        return frozenset()
+    return registered_after(organization, case.submission.at_version)
 
 
 def _used(proof: Proof) -> CredentialUsed:

@@ -6,14 +6,17 @@ Here: the value. Not here: how it is made (`load_context`), the proofs in it (`p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.errors import ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Proof
+from keystead.pipeline.added_credentials import AddedCredential
 from keystead.pipeline.operation import THE_SUBMITTER, ActivityOperation, IntentVersion
 from keystead.pipeline.policy_set_cache import CompiledPolicies
 from keystead.policies.expression import CompiledExpression
@@ -26,6 +29,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     - `version`: the version of the activity type that was submitted. `intent`: what it asks for, in the current
       version.
     - `policies`: the organization's, with the MFA conditions of the submitter and of the users who approve.
+    - `organization_id`: the organization that it changes.
+    - `added`: the credentials that it adds there.
     - `owner_id`: the user whose own credentials or session it is about; None if it is about anything else.
     - `submission`: the proof that the stamp of the submission gives; None for an activity of the operator.
     - `scope`: the scope of the session profile that it is under, for a new submission.
@@ -40,7 +45,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     version: IntentVersion
     intent: RequestStruct
     policies: CompiledPolicies
+    organization_id: str
     submitter_id: str
+    added: Sequence[AddedCredential]
     owner_id: str | None
     submission: Proof | None
     proofs: tuple[Proof, ...]
@@ -56,6 +63,14 @@ def owner_of(operation: ActivityOperation, intent: RequestStruct, submitter_id: 
     user is not known."""
     owner = None if operation.owner is None else operation.owner(intent)
     return submitter_id if owner == THE_SUBMITTER else owner
+
+
+def added_credentials(
+    operation: ActivityOperation, intent: RequestStruct, submitter_id: str
+) -> list[AddedCredential]:
+    """The credentials that the activity adds, each with its user."""
+    declared = () if operation.adds is None else operation.adds(intent)
+    return [replace(each, holder=submitter_id) if each.holder == THE_SUBMITTER else each for each in declared]
 
 
 def requested_activity(case: Case) -> RequestedActivity:

@@ -16,7 +16,7 @@ from keystead.pipeline.case import Case
 from keystead.pipeline.commit import PlannedCommit, commit_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import execute
-from keystead.pipeline.parent_users import check_chosen_waits_for_nobody, check_no_mfa_is_avoided
+from keystead.pipeline.parent_users import check_chosen_waits_for_nobody, check_rules_of_users
 from keystead.pipeline.states import Event, chosen_by_developer
 from keystead.pipeline.store import Commit
 
@@ -39,7 +39,7 @@ async def plan_in_chosen_status(
     if chosen is ActivityStatus.COMPLETED:
         executed = await execute(Event.EXECUTED, activity, case, basis, evaluation, environment)
         if basis.authorized_by is not None:
-            await check_no_mfa_is_avoided(executed, case, basis, environment)
+            await check_rules_of_users(executed, case, basis, environment)
         return await commit_of(activity, executed, case, basis, evaluation, environment, new_votes=activity.votes)
     failure = None
     if chosen is ActivityStatus.FAILED:

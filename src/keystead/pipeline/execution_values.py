@@ -103,8 +103,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """The id of the credential that began the session which stamped the request; if that is no session, of the
-        credential itself."""
+        """The id of the credential that began the session which stamped the request, or that stamped it itself."""
         return "" if self.submission is None else self.submission.origin
 
     @property

@@ -15,7 +15,7 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.basis import Basis
-from keystead.pipeline.case import Case, owner_of
+from keystead.pipeline.case import Case, added_credentials, owner_of
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import is_temporary
@@ -43,7 +43,9 @@ async def case_of_submission(
         version=submission.version,
         intent=intent,
         policies=await environment.policy_sets.of(basis.authority, (caller.user,)),
+        organization_id=basis.organization.id,
         submitter_id=caller.user.user_id,
+        added=added_credentials(operation, intent, caller.user.user_id),
         owner_id=owner_of(operation, intent, caller.user.user_id),
         scope=scope,
         submission=proof,
@@ -87,7 +89,9 @@ async def case_of_activity(
         version=version,
         intent=intent,
         policies=await environment.policy_sets.of(organization, users),
+        organization_id=activity.organization_id,
         submitter_id=activity.submitter_id,
+        added=added_credentials(operation, intent, activity.submitter_id),
         owner_id=owner_of(operation, intent, activity.submitter_id),
         submission=activity.submission,
         proofs=proofs,

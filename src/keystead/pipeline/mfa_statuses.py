@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from keystead.api.catalogue import activity_kind
 from keystead.api.records import MfaPolicy, MfaStatus
 from keystead.organizations.organization import Organization
 from keystead.pipeline import mfa
@@ -19,7 +18,6 @@ from keystead.pipeline.mfa_conditions import MfaConditions
 from keystead.pipeline.policy_set_cache import evaluated_conditions
 from keystead.pipeline.proofs import credentials_that_count
 from keystead.policies.request import condition_values, may_sign_transaction_unseen
-from keystead.policies.resources import ADDS_CREDENTIALS
 
 
 def voters_lacking_proofs(case: Case, organization: Organization) -> frozenset[str]:
@@ -61,7 +59,7 @@ class MfaStatuses:
         user = self._organization.users.get(user_id)
         if user is None or not user.mfa_policies:
             return []
-        if self._case.owner_id == user_id and self._adds_credentials:
+        if any(added.holder == user_id and not added.is_session for added in self._case.added):
             # With one stolen credential, nobody must be able to add the credentials that prove the other steps.
             return mfa.in_order(user)
         return mfa.enforced_policies(user, self._conditions)
@@ -69,10 +67,6 @@ class MfaStatuses:
     def _credentials(self, user_id: str) -> list[list[Proof]]:
         own = [proof for proof in self._case.proofs if proof.user_id == user_id]
         return credentials_that_count(own, self._case.submission)
-
-    @property
-    def _adds_credentials(self) -> bool:
-        return activity_kind(self._case.version.activity_type) in ADDS_CREDENTIALS
 
     @cached_property
     def _conditions(self) -> MfaConditions:

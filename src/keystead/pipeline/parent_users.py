@@ -11,7 +11,7 @@ from keystead.api.enums import FINAL_STATUSES, ActivityStatus, FeatureName
 from keystead.api.errors import PermissionDenied
 from keystead.api.records import User
 from keystead.organizations.organization import Organization, Put
-from keystead.pipeline.authorization import AuthorizationResult
+from keystead.pipeline.authorization import AuthorizationResult, authorization_request
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
@@ -19,6 +19,7 @@ from keystead.pipeline.execution import ExecutionResult
 from keystead.pipeline.mfa_statuses import MfaStatuses
 from keystead.pipeline.operation import UserProof
 from keystead.pipeline.states import Event
+from keystead.policies.added_credentials import policies_without_approval
 
 
 def check_user_is_proven(case: Case, organization: Organization) -> None:
@@ -53,19 +54,23 @@ def check_chosen_waits_for_nobody(chosen: ActivityStatus, case: Case) -> None:
         )
 
 
-async def check_no_mfa_is_avoided(
+async def check_rules_of_users(
     executed: ExecutionResult, case: Case, basis: Basis, environment: Environment
 ) -> None:
-    """Raise PermissionDenied if the execution changes a user with an MFA policy that applies to this activity.
+    """Raise PermissionDenied if an MFA policy of a user whom the execution changes applies to this activity, or if
+    a policy of the sub-organization would count a lasting credential that it adds.
 
-    The parent's user cannot give that user's proofs, so a session from this activity would bypass the MFA policy.
+    The parent's user cannot give that user's proofs or approvals, so the activity would bypass these rules.
     """
     if executed.output is None:
         return
     organization = basis.organization
     changed = [change.record for change in executed.output.changes if isinstance(change, Put)]
     users = [organization.users[record.user_id] for record in changed if isinstance(record, User)]
-    case = replace(case, proofs=(), policies=await environment.policy_sets.of(organization, users))
+    policies = await environment.policy_sets.of(organization, users)
+    case = replace(
+        case, proofs=(), policies=policies, added=[added for added in case.added if not added.is_session]
+    )
     statuses = MfaStatuses(case, organization, [user.user_id for user in users])
     for user in users:
         if statuses.lacks_proofs(user.user_id):
@@ -73,3 +78,9 @@ async def check_no_mfa_is_avoided(
                 f"an MFA policy of user {user.user_id} applies to {case.version.activity_type}, and only that user "
                 "can prove what it asks for: log in with stamp_login"
             )
+    request = authorization_request(case, organization, environment.settings.authorization)
+    if policy_ids := policies_without_approval(request, policies.policy_set):
+        raise PermissionDenied(
+            f"the consensus of policy {policy_ids[0]} of organization {organization.id} would count the credential "
+            f"that {case.version.activity_type} adds: only a user of that organization can add it"
+        )

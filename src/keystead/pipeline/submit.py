@@ -19,7 +19,7 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import execute
 from keystead.pipeline.load_context import case_of_submission
 from keystead.pipeline.parent_users import (
-    check_no_mfa_is_avoided,
+    check_rules_of_users,
     check_user_is_proven,
     check_waits_for_nobody,
 )
@@ -54,7 +54,7 @@ async def plan_submission(
         check_waits_for_nobody(authorized, case)
     executed = await execute(authorized.event, activity, case, basis, evaluation, environment)
     if basis.authorized_by is not None:
-        await check_no_mfa_is_avoided(executed, case, basis, environment)
+        await check_rules_of_users(executed, case, basis, environment)
     return await commit_of(activity, executed, case, basis, evaluation, environment, new_votes=activity.votes)
 
 

@@ -62,8 +62,12 @@ class _AllUsersValues(Mapping[str, Any]):
         return [user_value(user) for user in self._request.users.values()]
 
     def _credentials(self) -> list[dict[str, Any]]:
-        users, now_ms = self._request.users.values(), self._request.now_ms
-        return [credential for user in users for credential in credential_values(user, now_ms)]
+        request = self._request
+        return [
+            credential
+            for user in request.users.values()
+            for credential in credential_values(user, request.now_ms, request.registered_later)
+        ]
 
     def __iter__(self) -> Iterator[str]:
         return iter(("approvers", "credentials"))
@@ -181,7 +185,7 @@ class PolicyEvaluator:
         user = self._request.users.get(user_id)
         if user is None or consensus is None or self.has_no_counting_steps_left:
             return False
-        credentials = credential_values(user, self._request.now_ms)
+        credentials = credential_values(user, self._request.now_ms, self._request.registered_later)
         counted = consensus.counts(self._everybody, user_value(user), credentials)
         self._counting_steps_left -= steps_taken(self._everybody, STEPS_MAX)
         return counted and self._is_attainable(consensus)

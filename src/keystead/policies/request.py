@@ -6,7 +6,7 @@ Not here: the decision (`authorize`), and where the parts of a request come from
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -68,6 +68,8 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     - `users`: all users of the organization by id.
     - `approvals`: the approvals so far, in order, with the submitter's. A user may have approved several times,
       with different credentials.
+    - `registered_later`: the ids of credentials that were registered after the submission. They do not count.
+    - `added`: the credentials that it adds, as values of the language; `new_users`: the users that it adds.
     - `owner_id`: the user whose own credentials or session the activity changes, if it changes nothing else.
     - `resources`: the keywords that this activity has besides `activity`: wallet, private_key, eth, …
     - `others`: the resources of the further items of a batch. `batch_size`: the number of items that share the
@@ -82,6 +84,9 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     submitter_id: str
     activity: RequestedActivity
     now_ms: int
+    registered_later: frozenset[str] = frozenset()
+    added: Sequence[Mapping[str, Any]] = ()
+    new_users: Sequence[Mapping[str, Any]] = ()
     owner_id: str | None = None
     resources: Mapping[str, Any] = {}
     refuses_raw_payload: bool = False
@@ -154,8 +159,11 @@ def credential_value(user_id: str, credential: CredentialUsed) -> dict[str, Any]
     }
 
 
-def credential_values(user: User, now_ms: int) -> list[dict[str, Any]]:
-    """Every credential that a user could approve with now."""
+def credential_values(
+    user: User, now_ms: int, registered_later: Container[str] = frozenset()
+) -> list[dict[str, Any]]:
+    """Every credential with which a user could give an approval now that counts. `registered_later`: the ids of
+    those that do not count."""
     api_keys = [
         CredentialUsed(id=key.api_key_id, type=key.credential.type, public_key=key.credential.public_key)
         for key in user.api_keys
@@ -170,7 +178,11 @@ def credential_values(user: User, now_ms: int) -> list[dict[str, Any]]:
         )
         for passkey in user.authenticators
     ]
-    return [credential_value(user.user_id, credential) for credential in (*api_keys, *passkeys)]
+    return [
+        credential_value(user.user_id, credential)
+        for credential in (*api_keys, *passkeys)
+        if credential.id not in registered_later
+    ]
 
 
 def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -> dict[str, Any]:

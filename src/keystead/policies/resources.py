@@ -130,19 +130,6 @@ UNGOVERNED: frozenset[str] = frozenset(
 )
 """Kinds with a rule of their own, and without kind, resource and action in the language: votes and recovery."""
 
-ADDS_CREDENTIALS: frozenset[str] = frozenset(
-    {
-        "CREATE_API_KEYS",
-        "CREATE_AUTHENTICATORS",
-        "CREATE_OAUTH_PROVIDERS",
-        "RECOVER_USER",
-        "UPDATE_USER",
-        "UPDATE_USER_EMAIL",
-        "UPDATE_USER_PHONE_NUMBER",
-    }
-)
-"""Kinds that give a user further proofs: lasting credentials, and the contacts that one-time codes are sent to."""
-
 OWN_RIGHTS: frozenset[str] = frozenset(
     {
         "CREATE_API_KEYS",
