@@ -12,10 +12,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from keystead.api.enums import ActivityStatus
+from keystead.api.enums import ActivityStatus, CredentialType
 from keystead.organizations.kinds.credential_registrations import CredentialRegistrations, Registration
 from keystead.organizations.organization import Remove, apply
 from keystead.pipeline.activity import Proof
+from keystead.pipeline.proofs import credentials_that_count
 from tests.support.organization_harness import OrganizationHarness, Person, public_key
 
 TWO_KEYS = "credentials.filter(c, c.type == 'CREDENTIAL_TYPE_API_KEY_P256').count() >= 2"
@@ -109,3 +110,39 @@ def test_registrations_are_those_of_the_credentials_that_users_have() -> None:
     asked = {"userId": people.user_ids["Ana"], "apiKeyIds": [first.api_key_id]}
     assert people.submit("Root", "delete_api_keys", asked).status is DONE
     assert people.user_ids["Ana"] not in people.organization.maps[CredentialRegistrations]
+
+
+def proof(record_id: str, type_: CredentialType, *, begun_by: str = "", registered_in: int = 0) -> Proof:
+    return Proof(
+        user_id="u",
+        record_id=record_id,
+        type=type_,
+        public_key="",
+        credential_id="",
+        at_ms=0,
+        at_version=7,
+        registered_in=registered_in,
+        begun_by=begun_by,
+    )
+
+
+KEY, LOGIN, CODE = CredentialType.API_KEY_P256, CredentialType.LOGIN, CredentialType.EMAIL_OTP
+
+
+@pytest.mark.parametrize(
+    ("proofs", "expected"),
+    [
+        ([proof("key", KEY), proof("passkey", KEY)], [["key"], ["passkey"]]),
+        ([proof("key", KEY, registered_in=7), proof("later", KEY, registered_in=8)], [["key"]]),
+        ([proof("session", LOGIN, begun_by="key"), proof("key", KEY)], [["session", "key"]]),
+        ([proof("one", LOGIN, begun_by="key"), proof("two", LOGIN, begun_by="key")], [["one", "two"]]),
+        ([proof("one", LOGIN, begun_by="key"), proof("two", LOGIN, begun_by="passkey")], [["one"], ["two"]]),
+        ([proof("one", LOGIN, begun_by="mail"), proof("two", LOGIN, begun_by="mail")], [["one", "two"]]),
+        ([proof("session", LOGIN, begun_by="mail"), proof("mail", CODE)], [["session"], ["mail"]]),
+    ],
+)
+def test_proofs_of_one_origin_are_together(proofs: list[Proof], expected: list[list[str]]) -> None:
+    """A code is new each time, so it counts beside a session that an earlier code began."""
+    found = credentials_that_count(proofs, proof("stamp", KEY))
+    assert [[one.record_id for one in of_one] for of_one in found] == expected
+    assert credentials_that_count(proofs, None) == []

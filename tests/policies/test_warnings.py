@@ -337,24 +337,6 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
     ),
     ("an address of the chain", allowing(f"solana.tx.transfers[0].to == '{SOLANA}'"), []),
     (
-        "words and addresses of movements",
-        allowing(
-            f"eth.tx.movements.all(m, m.kind in ['TRANSFER', 'STAKE'] && m.asset in ['NATIVE', '{ADDRESS}']"
-            f" && m.to in ['{ADDRESS}', ''])"
-        ),
-        [],
-    ),
-    (
-        "a movement of a kind that none has",
-        allowing("tron.tx.movements.all(m, m.kind == 'FEE')"),
-        [(IMPOSSIBLE, f"{ALLOWING} may never apply: tron.tx.movements[].kind is compared with 'FEE', which it")],
-    ),
-    (
-        "an asset of another chain",
-        allowing(f"solana.tx.movements.all(m, m.asset == '{ADDRESS}')"),
-        [(IMPOSSIBLE, f"{ALLOWING} may never apply: solana.tx.movements[].asset is compared with '{ADDRESS}'")],
-    ),
-    (
         "one program in a list of others",
         allowing(f"solana.tx.program_keys.all(p, ['{SOLANA}', 'short'].contains(p))"),
         [(IMPOSSIBLE, f"{ALLOWING} may never apply: solana.tx.program_keys[] is compared with 'short', which")],

@@ -127,6 +127,8 @@ def test_it_waits_for_the_passkey_of_its_user(user: User) -> None:
     activity = user.submit("create_authenticators", own(user, added))
     assert activity["status"] == WAITING
     assert user.send("create_user_tag", tag(), added.stamp).status_code == 401
+    (described,) = user.key.asked("describe_activities", activityIds=[activity["id"]])["activityDescriptions"]
+    assert [one["userIds"] for one in described["missingApprovals"] if one["policyId"]] == [[user.key.user_id]]
     assert user.approve(activity, owned.stamp) == COMPLETED
     assert user.submit("create_user_tag", tag(), added.stamp)["status"] == COMPLETED
 

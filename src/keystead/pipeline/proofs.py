@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from keystead.api.enums import VoteSelection
+from keystead.api.enums import CredentialType, VoteSelection
 from keystead.api.records import Timestamp, Vote
 from keystead.organizations.credential_registrations import registration_of
 from keystead.organizations.organization import Organization
@@ -76,10 +76,11 @@ def credentials_that_count(proofs: Iterable[Proof], submission: Proof | None) ->
     credential and the sessions that it began, are together in a list, since they count as one credential.
 
     Otherwise one stolen credential would be enough: its holder could submit, register a second credential or begin
-    a session, and approve with that.
+    a session, and approve with that. A code counts beside a session that an earlier code began: each is new.
     """
-    by_origin: dict[str, list[Proof]] = {}
+    by_origin: dict[tuple[str, bool], list[Proof]] = {}
     for proof in proofs:
         if submission is not None and proof.registered_in <= submission.at_version:
-            by_origin.setdefault(proof.origin, []).append(proof)
+            is_code = proof.type in (CredentialType.EMAIL_OTP, CredentialType.SMS_OTP)
+            by_origin.setdefault((proof.origin, is_code), []).append(proof)
     return list(by_origin.values())

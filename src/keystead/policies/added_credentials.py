@@ -7,10 +7,11 @@ what a consensus counts (`credential_predicates`), the order of the rules (`auth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from keystead.api.enums import Effect
+from keystead.policies.consensus import CredentialValue
 from keystead.policies.credential_predicates import EITHER, CredentialPredicate
 from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, StepsExceeded
 from keystead.policies.policy_set import PolicySet
@@ -19,11 +20,9 @@ from keystead.policies.request import AuthorizationRequest, consensus_values, cr
 _STEPS_PER_USER: Final = 50
 """Further steps of one predicate for each user, because it may be asked for each of them."""
 
-Credential = Mapping[str, Any]
-
 
 def policies_without_approval(
-    request: AuthorizationRequest, policies: PolicySet, further: Sequence[Credential] = ()
+    request: AuthorizationRequest, policies: PolicySet, further: Sequence[CredentialValue] = ()
 ) -> list[str]:
     """The ids of the policies whose consensus would count a credential that the activity adds, and counts none of
     the credentials that approve it so far. `further`: credentials that might approve it, too."""
@@ -64,8 +63,8 @@ def could_be_approved(request: AuthorizationRequest, policies: PolicySet) -> boo
 
 def _lacks(
     predicate: CredentialPredicate,
-    added: Iterable[Credential],
-    approving: Sequence[Credential],
+    added: Iterable[CredentialValue],
+    approving: Sequence[CredentialValue],
     everybody: EvaluationContext,
     steps: int,
     *,
@@ -73,7 +72,7 @@ def _lacks(
 ) -> bool:
     """Whether one of these credentials would help the policy, and no approval is by one that helps it alike."""
 
-    def matches(credential: Credential) -> bool | None:
+    def matches(credential: CredentialValue) -> bool | None:
         everybody.steps = steps
         try:
             return predicate.matches(everybody, credential)
