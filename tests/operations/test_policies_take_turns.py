@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from fuzz.costly_decisions import DENIES_NOTHING
+from fuzz.costly_decisions import loops
 from keystead.keys import master_key
 from keystead.operations.policy_trials import TRIED_SECONDS_MAX
 from keystead.pipeline.long_work import CHARACTERS_WITHOUT_TURN_MAX, LongWork
@@ -133,7 +133,8 @@ def test_costly_decisions_over_several_connections(
 
     async def run() -> None:
         async with counting(installation, tmp_path, monkeypatch) as turns:
-            denial = policy_params(effect="EFFECT_DENY", condition=" || ".join([DENIES_NOTHING] * 30))
+            nobody = "!(" + loops("abc", "approvers.count() == 0 || a != 0") + ")"
+            denial = policy_params(effect="EFFECT_DENY", condition="", consensus=" || ".join([nobody] * 30))
             policies = [denial | {"policyName": str(number)} for number in range(4)]
             await turns.submitted("create_policies", {"policies": policies})
             key = generate_api_key()

@@ -55,7 +55,7 @@ def route(amount: int) -> Instruction:
     return Instruction(PROGRAM, ROUTE + amount.to_bytes(8, "little"), [AccountMeta(SIGNER, True, False)])
 
 
-SPENT = [Spent("P2WPKH", private=BITCOIN_KEY), Spent("P2WPKH", private=BITCOIN_KEY, extra=[(b"\xfc\x01", b"")])]
+SPENT = [Spent("P2WPKH", satoshis=200_000, private=BITCOIN_KEY, extra=[(b"\xfc\x01", b"")])]
 
 
 def bitcoin(fee: int, script: bytes = THEIRS) -> str:

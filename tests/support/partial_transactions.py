@@ -275,11 +275,19 @@ def _bitcoin() -> Iterator[tuple[str, Keywords]]:
     yield "change", bitcoin(*paying(5), change)
 
 
+# Tron
+
+
+def tron(name: str) -> Keywords:
+    """A transaction that TronWeb wrote."""
+    unsigned = bytes.fromhex(WRITTEN[name]["raw_data_hex"])
+    return parse_tron(unsigned, TRON_SIGNER).describe({}).keywords
+
+
 def _tron() -> Iterator[tuple[str, Keywords]]:
-    for name, row in WRITTEN.items():
+    for name in WRITTEN:
         if name != "WithdrawExpireUnfreezeContract":
-            unsigned = bytes.fromhex(row["raw_data_hex"])
-            yield name, parse_tron(unsigned, TRON_SIGNER).describe({}).keywords
+            yield name, tron(name)
 
 
 def partial_transactions() -> dict[str, Keywords]:

@@ -490,7 +490,7 @@ class DescribedFact(Wire, frozen=True):
 
 class MissingApprovals(Wire, frozen=True):
     """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
-    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how many
+    quorum. `user_ids`: users whose further approval counts, at most a hundred. `count`: how many
     of them must approve; absent for a policy, whose consensus expression decides.
     """
 

@@ -39,7 +39,7 @@ from keystead.pipeline.operation import (
 )
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
-from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY, UNGOVERNED
+from keystead.policies.resources import VOTES, attributes_of
 
 CATALOGUE = Catalogue()
 
@@ -208,7 +208,7 @@ def vote(
 
 def _check_known_to_policies(activity_type: str) -> None:
     """Raise ValueError if policies do not know the activity type."""
-    if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
+    if attributes_of(activity_type) is None and activity_kind(activity_type) not in VOTES:
         raise ValueError(f"keystead.policies.resources does not list {activity_type}")
 
 

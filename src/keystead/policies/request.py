@@ -116,6 +116,7 @@ def may_sign_transaction_unseen(activity: RequestedActivity) -> bool:
 
 _PARAM_DEFAULTS: Final = {"session_profile_id": "", "otp_length": LENGTH_DEFAULT}
 _LEFT_OUT: Final = Unreadable("the request leaves it out")
+_IN_NO_GROUP: Final = Unreadable("the kind of activity belongs to no resource")
 
 
 def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,9 +129,14 @@ def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[st
 
 def condition_values(activity: RequestedActivity, resources: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords that a condition sees; so do MFA conditions and the scopes of session profiles."""
-    values: dict[str, Any] = {"type": activity.type, "params": activity.params}
-    if (attributes := attributes_of(activity.type)) is not None:
-        values |= attributes._asdict()
+    attributes = attributes_of(activity.type)
+    values = {
+        "type": activity.type,
+        "params": activity.params,
+        "kind": activity_kind(activity.type),
+        "resource": attributes.resource if attributes else _IN_NO_GROUP,
+        "action": attributes.action if attributes else _IN_NO_GROUP,
+    }
     return {**resources, "activity": values}
 
 

@@ -23,7 +23,7 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
     "AUTH": {
         "CREATE": (
             "EMAIL_AUTH INIT_OTP_AUTH OTP_AUTH OAUTH OAUTH_LOGIN OTP_LOGIN STAMP_LOGIN CREATE_READ_WRITE_SESSION"
-            " CREATE_OAUTH2_CREDENTIAL OAUTH2_AUTHENTICATE"
+            " CREATE_READ_ONLY_SESSION CREATE_OAUTH2_CREDENTIAL OAUTH2_AUTHENTICATE"
         ),
         "UPDATE": "UPDATE_OAUTH2_CREDENTIAL",
         "DELETE": "DELETE_OAUTH2_CREDENTIAL",
@@ -35,7 +35,7 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
     },
     "CONFIG": {"UPDATE": "UPDATE_ALLOWED_ORIGINS SET_IP_ALLOWLIST REMOVE_IP_ALLOWLIST"},
     "CREDENTIAL": {
-        "CREATE": "CREATE_API_KEYS CREATE_AUTHENTICATORS CREATE_OAUTH_PROVIDERS",
+        "CREATE": "CREATE_API_KEYS CREATE_AUTHENTICATORS CREATE_OAUTH_PROVIDERS RECOVER_USER",
         "DELETE": "DELETE_API_KEYS DELETE_AUTHENTICATORS DELETE_OAUTH_PROVIDERS",
     },
     "FIAT_TRANSACTION": {"CREATE": "INIT_FIAT_ON_RAMP"},
@@ -123,12 +123,11 @@ GOVERNED_KINDS: Mapping[str, ActivityAttributes] = {
 ROOT_ONLY: frozenset[str] = frozenset(
     {"UPDATE_ROOT_QUORUM", "SET_ORGANIZATION_FEATURE", "REMOVE_ORGANIZATION_FEATURE", "UPDATE_ORGANIZATION_NAME"}
 )
-"""Kinds that only the root quorum may submit. Policies cannot grant them, and have no names for them."""
+"""Kinds that only the root quorum may submit. Policies do not decide them; MFA policies and scopes of sessions read
+them."""
 
-UNGOVERNED: frozenset[str] = frozenset(
-    {"APPROVE_ACTIVITY", "REJECT_ACTIVITY", "RECOVER_USER", "CREATE_READ_ONLY_SESSION"}
-)
-"""Kinds with a rule of their own, and without kind, resource and action in the language: votes and recovery."""
+VOTES: frozenset[str] = frozenset({"APPROVE_ACTIVITY", "REJECT_ACTIVITY"})
+"""Kinds that nothing decides: what they vote on is decided."""
 
 OWN_RIGHTS: frozenset[str] = frozenset(
     {
@@ -149,5 +148,8 @@ sessions."""
 
 
 def attributes_of(activity_type: str) -> ActivityAttributes | None:
-    """The attributes of an activity type, the same for all versions; None if policies do not govern its kind."""
-    return GOVERNED_KINDS.get(activity_kind(activity_type))
+    """The attributes of an activity type, the same for all versions; None if nothing decides about its kind."""
+    kind = activity_kind(activity_type)
+    if kind in ROOT_ONLY:
+        return ActivityAttributes(kind, "ORGANIZATION", "UPDATE")
+    return GOVERNED_KINDS.get(kind)
