@@ -22,10 +22,10 @@ from fuzz.findings import Findings
 from fuzz.mutating import mutated_bytes, mutated_json
 from keystead.api.enums import TransactionType
 from keystead.api.errors import ServiceError
-from keystead.chains.ethereum.interfaces import check_abi
+from keystead.chains.ethereum.interfaces import ContractAbi
 from keystead.chains.ethereum.typed_data import parse_typed_data
 from keystead.chains.parsers import parse_transaction
-from keystead.chains.solana.idl import check_idl
+from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.transaction import Party
 from keystead.policies.grammar import parse
 from keystead.policies.syntax import ExpressionRefused
@@ -152,8 +152,8 @@ def decoders() -> list[Decoder]:
         *_transactions("bitcoinPsbts", TransactionType.BITCOIN, lambda _: True),
         *_transactions("tronTransactions", TransactionType.TRON, lambda data: read_tron("raw", data) is not None),
         Decoder("typed data", typed, _typed_data, is_json=True),
-        Decoder("contract interface", [ERC20_TRANSFER.encode()], _text(check_abi), is_json=True),
-        Decoder("program interface", [IDL.encode()], _text(check_idl), is_json=True),
+        Decoder("contract interface", [ERC20_TRANSFER.encode()], _text(ContractAbi.read), is_json=True),
+        Decoder("program interface", [IDL.encode()], _text(ProgramIdl.read), is_json=True),
         Decoder("policy expression", expressions, _text(parse)),
         Decoder("stamp", [stamp], lambda data: _text(read_stamp)(data)),
         _passkey(),

@@ -18,7 +18,7 @@ from solders.pubkey import Pubkey
 
 from keystead.chains.bitcoin.psbt import TRANSACTION_BYTES_MAX as BITCOIN_BYTES_MAX
 from keystead.chains.ethereum.envelope import TRANSACTION_BYTES_MAX as ETHEREUM_BYTES_MAX
-from keystead.chains.solana.message import TRANSACTION_BYTES_MAX as SOLANA_BYTES_MAX
+from keystead.chains.solana.wire import PACKET_BYTES_MAX as SOLANA_BYTES_MAX
 from keystead.chains.tron.transaction import RAW_DATA_BYTES_MAX as TRON_BYTES_MAX
 from keystead.primitives.keccak import keccak256
 from tests.chains.bitcoin.psbts import compact, psbt

@@ -74,6 +74,8 @@ def _program(key: str) -> str:
 def _facts(tx: Mapping[str, Any], moves: list[tuple[str, str, str]]) -> Iterator[Fact]:
     yield Fact("chain", "Solana")
     yield Fact("fee payer", tx["account_keys"][0])
+    if "priority_fee_lamports" in tx:
+        yield Fact("priority fee", in_units(tx["priority_fee_lamports"], LAMPORT_PLACES, "SOL"))
     for number, (_, recipient, amount) in enumerate(moves, 1):
         yield Fact(f"transfer {number}", f"{amount} to {recipient}")
     for number, instruction in enumerate(tx["instructions"], 1):

@@ -79,6 +79,11 @@ _PARSED_INSTRUCTION = _struct(
     program_call_args=MapOf(_DYNAMIC),
 )
 _SOLANA_TX = _struct(
+    version=_STRING,
+    priority_fee_lamports=_INT,
+    compute_unit_limit=_INT,
+    loaded_accounts_data_size_limit=_INT,
+    heap_size=_INT,
     account_keys=_STRINGS,
     program_keys=_STRINGS,
     recent_blockhash=_STRING,

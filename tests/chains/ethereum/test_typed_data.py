@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.typed_data import BYTES_MAX, TypedData, parse_typed_data
-from tests.chains.signing_vectors import SIGNING
+from tests.chains.signing_vectors import REPORTED, SIGNING
 from tests.support import independent_ethereum
 from tests.support.examples import examples
 from tests.support.hanging import not_hanging
@@ -53,6 +53,17 @@ def test_what_clients_sent(name: str) -> None:
     assert parsed(payload).digest == independent_digest(json.loads(payload))
 
 
+@pytest.mark.parametrize("reported", REPORTED["typedData"], ids=lambda reported: reported["id"])
+def test_what_public_reports_have(reported: dict[str, Any]) -> None:
+    assert "0x" + parsed(reported["data"]).digest.hex() == reported["digest"]
+
+
+def test_a_domain_alone_shows_no_message() -> None:
+    (alone,) = [reported for reported in REPORTED["typedData"] if reported["id"] == "domain only ignores message"]
+    data = parsed(alone["data"])
+    assert (data.primary_type, data.domain, data.message) == ("EIP712Domain", {"name": "App"}, {})
+
+
 TOKEN = "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC"
 PERMIT: dict[str, Any] = {
     "types": {
@@ -62,6 +73,18 @@ PERMIT: dict[str, Any] = {
     "primaryType": "Permit",
     "domain": {"name": "USD Coin", "chainId": 1},
     "message": {"owner": TOKEN, "value": "1000"},
+}
+
+
+BATCH: dict[str, Any] = {
+    "types": {
+        "EIP712Domain": [{"name": "name", "type": "string"}, {"name": "chainId", "type": "uint256"}],
+        "Order": [{"name": "a", "type": "uint32"}, {"name": "b", "type": "bool"}, {"name": "s", "type": "string"}],
+        "Batch": [{"name": "orders", "type": "Order[]"}],
+    },
+    "primaryType": "Batch",
+    "domain": {"name": "Exchange", "chainId": 1337},
+    "message": {"orders": [{"a": 3, "b": True, "s": "0.1"}, {"a": 4, "b": False, "s": "0.2"}]},
 }
 
 
@@ -212,7 +235,12 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("no message", without(PERMIT, "message"), "message"),
     ("no primary type", without(PERMIT, "primaryType"), "primaryType"),
     ("a primary type that is not declared", PERMIT | {"primaryType": "Mail"}, "'Mail' is not declared"),
-    ("the domain as primary type", PERMIT | {"primaryType": "EIP712Domain"}, "primaryType"),
+    ("no message", without(PERMIT, "message"), "`message` is missing"),
+    (
+        "a custom member of a domain that is not declared",
+        PERMIT | {"types": without(PERMIT["types"], "EIP712Domain"), "domain": {"name": "A", "tier": 3}},
+        "`domain.tier`: `types` declares no EIP712Domain",
+    ),
     ("a member missing", PERMIT | {"message": {"owner": TOKEN}}, "message.value"),
     ("a domain member missing", PERMIT | {"domain": {"name": "n"}}, "domain.chainId"),
     ("null for a member", with_message("string", None), "message.x"),

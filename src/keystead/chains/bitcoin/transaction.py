@@ -57,7 +57,8 @@ _WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
 
 
 class _InputRules(msgspec.Struct, frozen=True):
-    """The records that an input of the account must have and must not have, for one kind of script."""
+    """The records that an input of the account must have and must not have, for one kind of script, beside those
+    that show what it spends (`psbt`)."""
 
     must: tuple[InputKeyType, ...]
     must_not: tuple[InputKeyType, ...]
@@ -67,23 +68,13 @@ class _InputRules(msgspec.Struct, frozen=True):
 _FINAL = (InputKeyType.FINAL_SCRIPTSIG, InputKeyType.FINAL_SCRIPTWITNESS)
 _SCRIPTS = (InputKeyType.REDEEM_SCRIPT, InputKeyType.WITNESS_SCRIPT)
 _RULES: Final[Mapping[ScriptKind, _InputRules]] = {
-    ScriptKind.P2PKH: _InputRules(
-        (InputKeyType.NON_WITNESS_UTXO,), (InputKeyType.WITNESS_UTXO, *_SCRIPTS, *_FINAL)
-    ),
-    ScriptKind.P2SH: _InputRules(
-        (InputKeyType.NON_WITNESS_UTXO, InputKeyType.REDEEM_SCRIPT),
-        (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT, *_FINAL),
-    ),
-    # NON_WITNESS_UTXO is allowed: wallets include it, because the signature does not commit to the amounts of other
-    # inputs.
-    ScriptKind.P2WPKH: _InputRules((InputKeyType.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
-    ScriptKind.P2WSH: _InputRules(
-        (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT), (InputKeyType.REDEEM_SCRIPT, *_FINAL)
-    ),
+    ScriptKind.P2PKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    ScriptKind.P2SH: _InputRules((InputKeyType.REDEEM_SCRIPT,), (InputKeyType.WITNESS_SCRIPT, *_FINAL)),
+    ScriptKind.P2WPKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    ScriptKind.P2WSH: _InputRules((InputKeyType.WITNESS_SCRIPT,), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
     ScriptKind.P2TR: _InputRules(
-        (InputKeyType.WITNESS_UTXO,),
+        (),
         (
-            InputKeyType.NON_WITNESS_UTXO,
             InputKeyType.TAP_LEAF_SCRIPT,
             InputKeyType.TAP_MERKLE_ROOT,
             InputKeyType.TAP_SCRIPT_SIG,

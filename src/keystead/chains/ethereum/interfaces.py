@@ -1,6 +1,7 @@
 """Contract ABIs: checking a text, and which function calldata calls, with which arguments.
 
-Here: the entries of an ABI, selectors, the keywords of a call. Not here: how arguments are encoded (`abi`).
+Here: every member that an ABI may have, selectors, the keywords of a call. Not here: how arguments are encoded
+(`abi`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from keystead.chains.ethereum.abi import (
     split_dimensions,
     tuple_of,
 )
-from keystead.chains.interface_text import invalid_interface, read_json
+from keystead.chains.interface_text import first_repeated, invalid_interface, read_json
 from keystead.primitives.keccak import keccak256
 
 ENTRIES_MAX: Final = 5_000
@@ -34,28 +35,42 @@ SELECTOR_BYTES: Final = 4
 _WHAT = "an Ethereum ABI"
 
 
-class AbiParameter(msgspec.Struct, frozen=True, gc=False):
-    """An input or output. `components` are the members of a tuple."""
+class AbiParameter(msgspec.Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
+    """An input or output. `components`: the members of a tuple."""
 
     type: str
     name: str = ""
     components: tuple[AbiParameter, ...] = ()
+    # These change nothing about calldata: the type in the source, whether an event indexes the value, and the
+    # physical unit that Vyper once wrote.
+    internal_type: Any = None
+    indexed: Any = None
+    unit: Any = None
 
 
-class AbiEntry(msgspec.Struct, frozen=True, gc=False):
-    """A function, constructor, event, error, fallback or receive. Before Solidity 0.4.2 `type` could be absent."""
+class AbiEntry(msgspec.Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
+    """A function, constructor, event, error, fallback or receive. Before Solidity 0.4.2 `type` could be absent.
+    `signature`: a selector that web3.js adds; it must be right."""
 
     type: Literal["function", "constructor", "event", "error", "fallback", "receive"] = "function"
     name: str = ""
     inputs: tuple[AbiParameter, ...] = ()
     outputs: tuple[AbiParameter, ...] = ()
+    signature: str | None = None
+    # These change nothing about calldata: what a call may do and cost, and whether an event has a topic.
+    state_mutability: Any = None
+    constant: Any = None
+    payable: Any = None
+    gas: Any = None
+    anonymous: Any = None
 
 
 _ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
 
 
-def check_abi(text: str) -> None:
-    """Raise InvalidRequest unless the text is a JSON array of entries whose types the ABI has."""
+def _read_abi(text: str) -> tuple[AbiEntry, ...]:
+    """The entries of an ABI. Raises InvalidRequest unless the text is a JSON array of entries, all of whose members
+    and types are understood."""
     entries: tuple[AbiEntry, ...] = read_json(_ABI, text, _WHAT)
     if len(entries) > ENTRIES_MAX:
         raise invalid_interface(_WHAT, f"{len(entries)} entries; at most {ENTRIES_MAX} are allowed")
@@ -68,17 +83,20 @@ def check_abi(text: str) -> None:
                 tuple_of([_type(parameter, known) for parameter in parameters])
         except NotAbiType as refused:
             raise invalid_interface(_WHAT, f"entry {index} ({entry.name[:100]}): {refused}") from None
+    return entries
 
 
 def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) -> AbiType:
     """The type of a parameter. `known`: the elementary types that were met, by name; the function adds to it.
     Nearly all parameters have one of a few types. Raises NotAbiType."""
-    if parameter.type in known:
+    if parameter.type in known and not parameter.components:
         return known[parameter.type]
     item, dimensions = split_dimensions(parameter.type)
     depth += len(dimensions)
     if depth > NESTING_MAX:
         raise NotAbiType(f"tuples and arrays are nested more than {NESTING_MAX} deep")
+    if (item == "tuple") is not bool(parameter.components):
+        raise NotAbiType(f"type {parameter.type[:100]!r}: a tuple has `components`, and no other type has them")
     if item == "tuple":
         kind: AbiType = tuple_of([_type(component, known, depth + 1) for component in parameter.components])
     else:
@@ -92,39 +110,31 @@ def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) ->
 
 
 class ContractAbi(msgspec.Struct, frozen=True):
-    """The functions of an uploaded ABI by selector; None for a selector that two different functions share."""
+    """The functions of an uploaded ABI by selector."""
 
-    functions: Mapping[bytes, AbiEntry | None]
+    functions: Mapping[bytes, AbiEntry]
 
     @staticmethod
     def read(text: str) -> ContractAbi:
-        """The functions of a text that `check_abi` has accepted."""
-        functions: dict[bytes, AbiEntry | None] = {}
-        for entry in _ABI.decode(text):
+        """The functions of an ABI. Raises InvalidRequest if a member of it is not understood, or if a call could be
+        read in two ways: two functions with one selector, two arguments of one name."""
+        functions: dict[bytes, AbiEntry] = {}
+        for index, entry in enumerate(_read_abi(text)):
             if entry.type == "function":
-                selector = keccak256(_signature(entry).encode())[:SELECTOR_BYTES]
-                known = functions.setdefault(selector, entry)
-                if known is not None and (known.name, known.inputs) != (entry.name, entry.inputs):
-                    functions[selector] = None
+                _add_function(functions, entry, f"entry {index} ({entry.name[:100]})")
         return ContractAbi(functions)
 
     def call(self, calldata: bytes) -> Mapping[str, Any] | None:
         """The keywords function_name, function_signature and contract_call_args of eth.tx.
 
-        Empty if the calldata names no function of the ABI. None if it names one and does not decode in exactly one
-        way: the selector is ambiguous, two arguments have the same name, or the arguments do not fit the ABI or
-        cost too much. Bytes behind the arguments are ignored, as contracts do. Arguments without a name are left
-        out.
+        Empty if the calldata names no function of the ABI. None if it names one, and the arguments do not fit the
+        ABI or cost too much. Bytes behind the arguments are ignored, as contracts do. Arguments without a name are
+        left out.
         """
         selector = calldata[:SELECTOR_BYTES]
-        if selector not in self.functions:
-            return {}
-        function = self.functions[selector]
+        function = self.functions.get(selector)
         if function is None:
-            return None
-        names = [parameter.name for parameter in function.inputs if parameter.name]
-        if len(set(names)) != len(names):
-            return None
+            return {}
         try:
             values = decode(_arguments(function), calldata[SELECTOR_BYTES:])
         except NotDecodable:
@@ -138,6 +148,24 @@ class ContractAbi(msgspec.Struct, frozen=True):
                 if parameter.name
             },
         }
+
+
+def _add_function(functions: dict[bytes, AbiEntry], entry: AbiEntry, where: str) -> None:
+    """Add a function. Raises InvalidRequest if a call of it could be read in two ways."""
+    twice = first_repeated(parameter.name for parameter in entry.inputs if parameter.name)
+    if twice is not None:
+        raise invalid_interface(_WHAT, f"{where}: two inputs are named {twice[:100]!r}")
+    signature = _signature(entry)
+    selector = keccak256(signature.encode())[:SELECTOR_BYTES]
+    if entry.signature is not None and entry.signature.lower() != "0x" + selector.hex():
+        raise invalid_interface(
+            _WHAT, f"{where}: `signature` is {entry.signature[:100]!r}, but the selector is 0x{selector.hex()}"
+        )
+    known = functions.setdefault(selector, entry)
+    if _signature(known) != signature:
+        raise invalid_interface(_WHAT, f"{where}: its selector 0x{selector.hex()} is that of {known.name[:100]!r}")
+    if [parameter.name for parameter in known.inputs] != [parameter.name for parameter in entry.inputs]:
+        raise invalid_interface(_WHAT, f"{where}: it is there twice, with other names of its inputs")
 
 
 def _arguments(function: AbiEntry) -> Tuple:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.enums import Curve
-from keystead.chains.contract_interfaces import ParsedInterface
+from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
 from keystead.chains.ethereum import envelope, rlp
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi
 from keystead.chains.ethereum.rlp import Item
@@ -197,6 +197,8 @@ def _describe(parsed: _ParsedTransaction, sender: str, interfaces: Mapping[str, 
         "gas_price": fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"],
     }
     abi = interfaces.get(to)
+    if isinstance(abi, RefusedInterface):
+        return Description({"eth": {"tx": tx}}, f"the interface of {to} on record is not understood: {abi.why}")
     if not isinstance(abi, ContractAbi):
         return Description({"eth": {"tx": tx}})
     call = abi.call(fields["data"])

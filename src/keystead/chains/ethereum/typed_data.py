@@ -1,7 +1,8 @@
 """EIP-712: typed data from its JSON text to the digest that is signed and the values that policies see.
 
-Here: strict reading. Each value that is hashed is shown to policies. A member that the types do not declare is not
-signed and not shown. Not here: EIP-191 and other prefixes, which callers add themselves.
+Here: strict reading. Each value of the message that is hashed is shown to policies, and of the domain the members
+that EIP-712 names. A member that the types do not declare is not signed and not shown. Not here: EIP-191 and other
+prefixes, which callers add themselves.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class _Document(msgspec.Struct, frozen=True):
     types: dict[str, tuple[_Member, ...]]
     primary_type: str = msgspec.field(name="primaryType")
     domain: dict[str, Any]
-    message: dict[str, Any]
+    message: dict[str, Any] | None = None
 
 
 def parse_typed_data(text: str, field: str) -> TypedData:
@@ -86,13 +87,17 @@ def parse_typed_data(text: str, field: str) -> TypedData:
 
 
 def _read(document: _Document) -> TypedData:
-    declared = dict(document.types)
-    declared.setdefault(DOMAIN, _domain_members(document.domain))
+    declared = document.types
+    if DOMAIN not in declared:
+        declared = {**declared, DOMAIN: _domain_members(document.domain)}
     _check_domain(declared[DOMAIN])
-    if document.primary_type == DOMAIN:
-        raise _Malformed(f"`primaryType`: {DOMAIN} is the domain and cannot be the message")
     types = _Types(declared)
     domain_hash, domain = _encode_at(".domain", types.struct(DOMAIN), document.domain)
+    if document.primary_type == DOMAIN:
+        # The domain alone is signed, as viem and eth-sig-util do: a `message` is not read.
+        return TypedData(keccak256(b"\x19\x01" + domain_hash), DOMAIN, domain, {})
+    if document.message is None:
+        raise _Malformed("`message` is missing")
     message_hash, message = _encode_at(".message", types.struct(document.primary_type), document.message)
     return TypedData(keccak256(b"\x19\x01" + domain_hash + message_hash), document.primary_type, domain, message)
 

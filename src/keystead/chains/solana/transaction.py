@@ -1,8 +1,8 @@
-"""Solana transactions: the whole wire form, legacy or version 0, signed over the message bytes as received.
+"""Solana transactions of every version, signed over the message bytes as received.
 
-Here: what policies see of a transaction, the signer's slot. Not here: the wire form (`message`), the token programs
-(`token_program`), instruction data by an IDL (`interfaces`); instructions that programs run inside others, which a
-transaction does not show.
+Here: what policies see of a transaction, the signer's slot. Not here: the bytes (`wire`), the rules of a message
+(`message`), the token programs (`token_program`), instruction data by an IDL (`interfaces`); instructions that
+programs run inside others, which a transaction does not show.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from keystead.api.enums import Curve
-from keystead.chains.contract_interfaces import ParsedInterface
+from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
+from keystead.chains.solana.message import LOOKED_UP, Instruction, SolanaMessage, read_message
 from keystead.chains.solana.token_program import expand_batch, token_transfer
+from keystead.chains.solana.wire import SIGNATURE_BYTES, TransactionConfig
 from keystead.chains.transaction import (
     Description,
     Party,
@@ -31,7 +32,7 @@ _SYSTEM_TRANSFER: Final = b"\x02\0\0\0"
 
 
 def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
-    """Read a transaction: compact array of 64-byte signatures, empty or present, then the message.
+    """Read a whole transaction, with its signature slots, of 64 zero bytes or already signed.
 
     Raises InvalidRequest if it is not well-formed, has a program in a lookup table, does not ask the party to sign,
     or has an instruction of the token programs whose transfer policies could not see.
@@ -40,7 +41,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     message = read_message(unsigned)
     if party.compressed not in message.keys[: message.signers]:
         raise unparsable(f"{party.address or party.compressed.hex()} is not among its required signers")
-    slot = 1 + SIGNATURE_BYTES * message.keys.index(party.compressed)
+    slot = message.slots_begin + SIGNATURE_BYTES * message.keys.index(party.compressed)
     view = _view(message)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
@@ -72,14 +73,10 @@ def _view(message: SolanaMessage) -> TransactionView:
 
     def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
         meter = ValueMeter()
-        idls = {program: idl for program, idl in interfaces.items() if isinstance(idl, ProgramIdl)}
-        calls = [
-            idls[instruction.program].parse_instruction(instruction.data, instruction.keys(), meter)
-            if instruction.program in idls
-            else {}
-            for instruction in instructions
-        ]
+        calls = [_call(instruction, interfaces.get(instruction.program), meter) for instruction in instructions]
         tx = {
+            "version": message.version.value,
+            **_config_keywords(message.config),
             "account_keys": keys,
             "program_keys": [key for key in keys if key in programs],
             "recent_blockhash": message.recent_blockhash,
@@ -93,12 +90,50 @@ def _view(message: SolanaMessage) -> TransactionView:
                 _lookup_keywords(table.key, table.writable, table.readonly) for table in message.tables
             ],
         }
-        unreadable = None
-        if None in calls:
-            unreadable = f"instruction {calls.index(None)} does not fit the uploaded interface of its program"
-        return Description({"solana": {"tx": tx}}, unreadable)
+        return Description({"solana": {"tx": tx}}, _unreadable(instructions, calls, interfaces))
 
     return TransactionView(contracts=programs, describe=describe)
+
+
+def _call(
+    instruction: Instruction, interface: ParsedInterface | None, meter: ValueMeter
+) -> Mapping[str, Any] | None:
+    """The `parsed_instruction_data` of an instruction: empty without an interface of its program; None if the
+    interface does not decode it."""
+    if isinstance(interface, RefusedInterface):
+        return None
+    if isinstance(interface, ProgramIdl):
+        return interface.parse_instruction(instruction.data, instruction.keys(), meter)
+    return {}
+
+
+def _unreadable(
+    instructions: Sequence[Instruction],
+    calls: Sequence[Mapping[str, Any] | None],
+    interfaces: Mapping[str, ParsedInterface],
+) -> str | None:
+    """Why the first call that does not decode does not; None if all were read."""
+    if None not in calls:
+        return None
+    number = calls.index(None)
+    interface = interfaces[instructions[number].program]
+    if isinstance(interface, RefusedInterface):
+        return f"instruction {number}: the interface of its program on record is not understood: {interface.why}"
+    return f"instruction {number} does not fit the uploaded interface of its program"
+
+
+def _config_keywords(config: TransactionConfig | None) -> dict[str, int]:
+    """The keywords of the config of version 1. A limit that it does not set is absent; so are all of them before
+    version 1."""
+    if config is None:
+        return {}
+    limits = {
+        "compute_unit_limit": config.compute_unit_limit,
+        "loaded_accounts_data_size_limit": config.loaded_accounts_data_size_limit,
+        "heap_size": config.heap_size,
+    }
+    set_limits = {name: limit for name, limit in limits.items() if limit is not None}
+    return {"priority_fee_lamports": config.priority_fee_lamports or 0, **set_limits}
 
 
 def _is_transfer(instruction: Instruction) -> bool:
