@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from msgspec.structs import replace
 
@@ -21,15 +23,29 @@ from keystead.server.bootstrap import bootstrap
 from keystead.server.development.seeding import KeySource, random_source, seeded_source
 from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
-from keystead.server.settings import LogFormat, Settings
+from keystead.server.settings import OF_DATA, Settings, SettingsError, as_variables, from_environment
 from keystead.signer.master_keys import MasterKeyError, create_development_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
 
 DEFAULT = Path(".keystead")
 
-_MESSAGES_KEPT_S = 24 * 3_600
-"""`keystead outbox` shows the messages of a day."""
+LOOPBACK_HOST = "localhost"
+"""As the host to listen on, it stands for both loopback addresses."""
+
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+def _usual_variables() -> dict[str, str]:
+    """The defaults of a development server that differ from those of other servers."""
+    return as_variables(
+        {
+            "host": LOOPBACK_HOST,
+            "log_level": "warning",
+            "log_format": "pretty" if sys.stderr.isatty() else "json",
+            "messages_kept_s": 24 * 3_600,  # `keystead outbox` shows the messages of a day
+        }
+    )
 
 
 class DevelopmentFolder:
@@ -66,27 +82,20 @@ class DevelopmentFolder:
         """Whether a development server has been started here."""
         return self._database.exists()
 
-    def settings(
-        self,
-        *,
-        oidc_keys_file: str = "",
-        oidc_issuers: str = "",
-        console_oidc: str = "",
-        log_requests: bool = True,
-        log_format: LogFormat = "json",
-    ) -> Settings:
-        """The settings of a server with the data of this folder."""
-        return Settings(
-            database_url=self._database_url,
-            mode="dev",
-            master_key_file=str(self._master_key),
-            oidc_keys_file=oidc_keys_file,
-            oidc_issuers=oidc_issuers,
-            console_oidc=console_oidc,
-            messages_kept_s=_MESSAGES_KEPT_S,
-            log_requests=log_requests,
-            log_format=log_format,
+    def settings(self, environment: Mapping[str, str] = _NOTHING, flags: Mapping[str, str] = _NOTHING) -> Settings:
+        """The settings of a server with the data of this folder. `flags`: variables that take precedence over those
+        of the environment. Raises SettingsError."""
+        of_folder = as_variables(
+            {"database_url": self._database_url, "mode": "dev", "master_key_file": self._master_key}
         )
+        for name in sorted(OF_DATA):
+            if environment.get(name, "") not in ("", of_folder.get(name)):
+                raise SettingsError(
+                    f"{name} is set, but keystead dev has its database and its master key in a folder of its own: "
+                    "unset it, or use keystead serve"
+                )
+        others = {name: value for name, value in environment.items() if name not in OF_DATA}
+        return from_environment({**_usual_variables(), **others, **flags, **of_folder})
 
     def prepare(self, seed: str) -> Credentials:
         """Make the database and the first organization if they are missing. `seed`: "" for none. Raises Failure."""

@@ -29,6 +29,7 @@ from keystead.chains.solana.layouts import (
     Plain,
     Vec,
 )
+from keystead.primitives.unreadable import Unreadable
 
 VALUES_MAX: Final = 8_192
 """Values read from one transaction. Its size does not bound values without bytes, such as empty structs."""
@@ -54,6 +55,8 @@ _OPTION_LAYOUTS: Final = (
     _OptionLayout(4, padded=True),  # accounts of SPL Token: `pack_coption_key`; for Codama, any `coption`
 )
 """The layouts that programs use. An IDL does not say which of them its program reads."""
+
+ABSENT: Final = Unreadable("the option is absent")
 
 
 class ValueMeter:
@@ -149,7 +152,7 @@ class _BorshReader:
                 length = _constant(layout.length, scope)
                 return [self.read(layout.item, scope, depth + 1) for _ in range(length)]
             case Option():
-                return self.read(layout.item, scope, depth + 1) if self._flag() else None
+                return self.read(layout.item, scope, depth + 1) if self._flag() else ABSENT
             case COption():
                 return self._coption(layout.item, scope, depth)
             case Parameter():
@@ -170,7 +173,7 @@ class _BorshReader:
             self.read(inner, scope, depth + 1)
             if any(self._data[begin : self._at]):
                 raise _Undecodable
-        return None
+        return ABSENT
 
     def _defined(self, layout: Defined, scope: _Scope, depth: int) -> Any:
         definition = self._definitions[layout.name]

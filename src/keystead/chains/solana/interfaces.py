@@ -10,12 +10,13 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from keystead.chains.interface_text import first_repeated
 from keystead.chains.solana.borsh import ValueMeter, read_arguments
+from keystead.chains.solana.facts import AccountKey, ParsedInstruction
 from keystead.chains.solana.idl import (
     DISCRIMINATOR_BYTES_MAX,
     Idl,
@@ -26,6 +27,7 @@ from keystead.chains.solana.idl import (
     refused,
 )
 from keystead.chains.solana.layouts import NESTING_MAX, Definition, Layouts, Members
+from keystead.primitives.unreadable import Unreadable
 
 _ANCHOR_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*|[a-z][a-z0-9_]*", re.ASCII)
 _DIGITS = re.compile(r"(?<=[a-z])(?=[0-9])")
@@ -42,17 +44,20 @@ class _Accounts(msgspec.Struct, frozen=True):
     certain: int
     required: int
 
-    def named(self, keys: Sequence[str]) -> dict[str, str] | None:
+    def named(self, keys: Sequence[AccountKey]) -> dict[str, AccountKey] | None:
         """The keys by name; None if there are fewer than the program needs.
 
-        If absent accounts may be left out and the number of keys is not that of the names, only the accounts in
-        front of the first optional one are named.
+        If absent accounts may be left out and the number of keys is not that of the names, the accounts from the
+        first optional one on are unreadable.
         """
         if len(keys) == len(self.names) or self.certain == len(self.names) <= len(keys):
             return dict(zip(self.names, keys, strict=False))
         if self.certain == len(self.names) or len(keys) < self.required:
             return None
-        return dict(zip(self.names[: self.certain], keys, strict=False))
+        return dict.fromkeys(self.names, _LEFT_OUT) | dict(zip(self.names[: self.certain], keys, strict=False))
+
+
+_LEFT_OUT: Final = Unreadable("optional accounts may be left out, and the data does not say which are there")
 
 
 class _DeclaredInstruction(msgspec.Struct, frozen=True):
@@ -87,23 +92,25 @@ class ProgramIdl(msgspec.Struct, frozen=True):
                 raise _two_readings(instructions[shorter], instructions[longer])
         return ProgramIdl(instructions, layouts.definitions)
 
-    def parse_instruction(self, data: bytes, accounts: Sequence[str], meter: ValueMeter) -> dict[str, Any] | None:
-        """The keyword `parsed_instruction_data` of an instruction. Empty if the data names no instruction of the
-        IDL. None if it names one and there is not exactly one reading of it by the IDL.
+    def parse_instruction(
+        self, data: bytes, accounts: Sequence[AccountKey], meter: ValueMeter
+    ) -> ParsedInstruction | Unreadable:
+        """The fact `parsed_instruction_data` of an instruction. Unreadable unless the data names an instruction of
+        the IDL and there is exactly one reading of it by the IDL.
 
         `accounts` are the keys that the instruction names, in its order. Integers become int; public keys base 58;
-        bytes hexadecimal digits; floats their decimal text; an absent option None; a struct a map; a variant of an
-        enum a map of its name to its fields, or to an empty map.
+        bytes hexadecimal digits; floats their decimal text; an absent option an Unreadable; a struct a map; a
+        variant of an enum a map of its name to its fields, or to an empty map.
         """
         lengths = range(min(len(data), DISCRIMINATOR_BYTES_MAX) + 1)
         discriminator = next((data[:length] for length in lengths if data[:length] in self.instructions), None)
         if discriminator is None:
-            return {}
+            return Unreadable("the uploaded interface has no such instruction")
         instruction = self.instructions[discriminator]
         arguments = read_arguments(instruction.arguments, data, len(discriminator), self.definitions, meter)
         named = instruction.accounts.named(accounts)
         if arguments is None or named is None:
-            return None
+            return Unreadable(f"the data or the accounts do not fit {instruction.name} of the uploaded interface")
         return {
             "instruction_name": instruction.name,
             "discriminator": discriminator.hex(),

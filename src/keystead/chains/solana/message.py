@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from keystead.chains.addresses.text import base58
+from keystead.chains.solana.facts import AccountKey
 from keystead.chains.solana.wire import (
     RawMessage,
     TransactionConfig,
@@ -19,9 +20,13 @@ from keystead.chains.solana.wire import (
     read_transaction,
 )
 from keystead.chains.transaction import unparsable
+from keystead.primitives.unreadable import Unreadable
 
-LOOKED_UP: Final = "ADDRESS_TABLE_LOOKUP"
-"""Policies see this in place of the key of an account that an address lookup table on the chain names."""
+LOOKED_UP: Final = Unreadable(
+    "an address lookup table, which is on the chain, has the key of this account", literal="ADDRESS_TABLE_LOOKUP"
+)
+"""Stands for the key of an account that an address lookup table names. The documentation writes it as this
+literal."""
 
 _ACCOUNTS_MAX: Final = 256
 _V1_SIGNERS_MAX, _V1_KEYS_MAX, _V1_INSTRUCTIONS_MAX = 12, 64, 64
@@ -33,7 +38,7 @@ class Account(msgspec.Struct, frozen=True):
     """An account of an instruction. `table`: the lookup table that has it, and its index there; None if the
     transaction has its key."""
 
-    key: str
+    key: AccountKey
     signer: bool
     writable: bool
     table: tuple[str, int] | None = None
@@ -46,7 +51,7 @@ class Instruction(msgspec.Struct, frozen=True):
     accounts: tuple[Account, ...]
     data: bytes
 
-    def keys(self) -> list[str]:
+    def keys(self) -> list[AccountKey]:
         return [account.key for account in self.accounts]
 
 
@@ -88,7 +93,8 @@ def read_message(unsigned: bytes) -> SolanaMessage:
     if raw.config is not None:
         _check_v1(raw, raw.config)
     tables = tuple(LookedUpAccounts(base58(table.key), table.writable, table.readonly) for table in raw.tables)
-    accounts = _accounts(raw, tables)
+    written_keys = [base58(key) for key in raw.keys]
+    accounts = _accounts(raw, written_keys, tables)
     return SolanaMessage(
         version=raw.version,
         signed=wire.signed,
@@ -98,7 +104,7 @@ def read_message(unsigned: bytes) -> SolanaMessage:
         accounts=tuple(accounts),
         recent_blockhash=base58(raw.blockhash),
         instructions=tuple(
-            Instruction(accounts[call.program].key, tuple(accounts[index] for index in call.accounts), call.data)
+            Instruction(written_keys[call.program], tuple(accounts[index] for index in call.accounts), call.data)
             for call in raw.instructions
         ),
         tables=tables,
@@ -152,10 +158,10 @@ def _check_v1(raw: RawMessage, config: TransactionConfig) -> None:
         )
 
 
-def _accounts(raw: RawMessage, tables: tuple[LookedUpAccounts, ...]) -> list[Account]:
+def _accounts(raw: RawMessage, keys: list[str], tables: tuple[LookedUpAccounts, ...]) -> list[Account]:
     """The accounts in the order of their indexes: the keys, the writable accounts of tables, the read-only accounts
     of tables."""
-    keys, header = [base58(key) for key in raw.keys], raw.header
+    header = raw.header
     signed_writable = header.signers - header.readonly_signers
     unsigned_writable = len(keys) - header.readonly_others
     # The network makes accounts that are called as programs read-only, unless a loader is among the keys.

@@ -1,22 +1,33 @@
 """Solana transactions of every version, signed over the message bytes as received.
 
 Here: what policies see of a transaction, the signer's slot. Not here: the bytes (`wire`), the rules of a message
-(`message`), the token programs (`token_program`), instruction data by an IDL (`interfaces`); instructions that
-programs run inside others, which a transaction does not show.
+(`message`), what instructions move (`movements`), the token programs (`token_program`), instruction data by an IDL
+(`interfaces`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
+from keystead.chains.movements import NATIVE, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
+from keystead.chains.solana.facts import (
+    AddressTableLookup,
+    ConfigFacts,
+    InstructionFacts,
+    ParsedInstruction,
+    SolanaTransaction,
+    SplTransfer,
+    Transfer,
+)
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.message import LOOKED_UP, Instruction, SolanaMessage, read_message
-from keystead.chains.solana.token_program import expand_batch, token_transfer
+from keystead.chains.solana.message import Instruction, SolanaMessage, read_message
+from keystead.chains.solana.movements import OWNER_AT, fee_movement, instruction_movements
+from keystead.chains.solana.token_program import NATIVE_MINTS, check_token_instruction, expand_batch
 from keystead.chains.solana.wire import SIGNATURE_BYTES, TransactionConfig
 from keystead.chains.transaction import (
     Description,
@@ -26,9 +37,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
-
-_SYSTEM_PROGRAM: Final = "11111111111111111111111111111111"
-_SYSTEM_TRANSFER: Final = b"\x02\0\0\0"
+from keystead.primitives.unreadable import Unreadable
 
 
 def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
@@ -51,6 +60,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ED25519,
         messages=(message.signed,),
+        movements=view.movements,
         contracts=view.contracts,
         describe=view.describe,
         assemble=assemble,
@@ -64,94 +74,104 @@ def view_solana(unsigned: bytes) -> TransactionView:
 
 def _view(message: SolanaMessage) -> TransactionView:
     instructions = [inner for outer in message.instructions for inner in expand_batch(outer)]
-    programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
-    transfers = [_transfer(instruction) for instruction in instructions if _is_transfer(instruction)]
-    spl_transfers = [
-        transfer for instruction in instructions if (transfer := token_transfer(instruction)) is not None
+    for instruction in instructions:
+        check_token_instruction(instruction)
+    moved = [
+        (instruction, movement) for instruction in instructions for movement in instruction_movements(instruction)
     ]
-    keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
+    movements = (*(movement for _, movement in moved), fee_movement(message, instructions))
+    programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
+    called = [account.key for account in message.accounts if account.key in programs]
 
     def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
         meter = ValueMeter()
-        calls = [_call(instruction, interfaces.get(instruction.program), meter) for instruction in instructions]
-        tx = {
+        transfers, spl_transfers = _transfers(moved)
+        tx: SolanaTransaction = {
             "version": message.version.value,
-            **_config_keywords(message.config),
-            "account_keys": keys,
-            "program_keys": [key for key in keys if key in programs],
+            **_config_facts(message.config),
+            "account_keys": [account.key for account in message.accounts],
+            "program_keys": [key for key in called if isinstance(key, str)],
             "recent_blockhash": message.recent_blockhash,
-            "instructions": [
-                _instruction_keywords(instruction, call)
-                for instruction, call in zip(instructions, calls, strict=True)
-            ],
+            "instructions": [_instruction_facts(instruction, interfaces, meter) for instruction in instructions],
             "transfers": transfers,
             "spl_transfers": spl_transfers,
             "address_table_lookups": [
-                _lookup_keywords(table.key, table.writable, table.readonly) for table in message.tables
+                _lookup_facts(table.key, table.writable, table.readonly) for table in message.tables
             ],
+            "fee": fee_of(movements),
+            "movements": movement_facts(movements),
         }
-        return Description({"solana": {"tx": tx}}, _unreadable(instructions, calls, interfaces))
+        return Description({"solana": {"tx": tx}})
 
-    return TransactionView(contracts=programs, describe=describe)
-
-
-def _call(
-    instruction: Instruction, interface: ParsedInterface | None, meter: ValueMeter
-) -> Mapping[str, Any] | None:
-    """The `parsed_instruction_data` of an instruction: empty without an interface of its program; None if the
-    interface does not decode it."""
-    if isinstance(interface, RefusedInterface):
-        return None
-    if isinstance(interface, ProgramIdl):
-        return interface.parse_instruction(instruction.data, instruction.keys(), meter)
-    return {}
+    return TransactionView(movements=movements, contracts=programs, describe=describe)
 
 
-def _unreadable(
-    instructions: Sequence[Instruction],
-    calls: Sequence[Mapping[str, Any] | None],
-    interfaces: Mapping[str, ParsedInterface],
-) -> str | None:
-    """Why the first call that does not decode does not; None if all were read."""
-    if None not in calls:
-        return None
-    number = calls.index(None)
-    interface = interfaces[instructions[number].program]
-    if isinstance(interface, RefusedInterface):
-        return f"instruction {number}: the interface of its program on record is not understood: {interface.why}"
-    return f"instruction {number} does not fit the uploaded interface of its program"
+_BEFORE_VERSION_1: Final = Unreadable("only transactions of version 1 have it")
+_NOT_SET: Final = Unreadable("the transaction does not set it")
 
 
-def _config_keywords(config: TransactionConfig | None) -> dict[str, int]:
-    """The keywords of the config of version 1. A limit that it does not set is absent; so are all of them before
-    version 1."""
+def _config_facts(config: TransactionConfig | None) -> ConfigFacts:
+    def limit(value: int | None) -> int | Unreadable:
+        return _NOT_SET if value is None else value
+
     if config is None:
-        return {}
-    limits = {
-        "compute_unit_limit": config.compute_unit_limit,
-        "loaded_accounts_data_size_limit": config.loaded_accounts_data_size_limit,
-        "heap_size": config.heap_size,
+        return {
+            "priority_fee_lamports": _BEFORE_VERSION_1,
+            "compute_unit_limit": _BEFORE_VERSION_1,
+            "loaded_accounts_data_size_limit": _BEFORE_VERSION_1,
+            "heap_size": _BEFORE_VERSION_1,
+        }
+    return {
+        "priority_fee_lamports": config.priority_fee_lamports,
+        "compute_unit_limit": limit(config.compute_unit_limit),
+        "loaded_accounts_data_size_limit": limit(config.loaded_accounts_data_size_limit),
+        "heap_size": limit(config.heap_size),
     }
-    set_limits = {name: limit for name, limit in limits.items() if limit is not None}
-    return {"priority_fee_lamports": config.priority_fee_lamports or 0, **set_limits}
 
 
-def _is_transfer(instruction: Instruction) -> bool:
-    return instruction.program == _SYSTEM_PROGRAM and instruction.data[:4] == _SYSTEM_TRANSFER
+def _transfers(
+    moved: Sequence[tuple[Instruction, Movement]],
+) -> tuple[list[Transfer] | Unreadable, list[SplTransfer] | Unreadable]:
+    """The facts `transfers` and `spl_transfers`.
+
+    A policy that says where transfers may go relies on these lists to be complete. So if anything else moves value,
+    or gives power over it, both are unreadable.
+    """
+    coins: list[Transfer] = []
+    tokens: list[SplTransfer] = []
+    for instruction, movement in moved:
+        is_transfer = movement.kind is MovementKind.TRANSFER
+        if is_transfer and movement.asset == NATIVE:
+            coins.append({"from": movement.from_, "to": movement.to, "amount": movement.amount})
+        elif is_transfer and instruction.program in NATIVE_MINTS:
+            keys, owner = instruction.keys(), OWNER_AT[movement.name]
+            tokens.append(
+                {
+                    "from": movement.from_,
+                    "to": movement.to,
+                    "owner": keys[owner],
+                    "token_mint": movement.asset,
+                    "amount": movement.amount,
+                    "signers": keys[owner + 1 :],
+                }
+            )
+        else:
+            incomplete = Unreadable(_why_incomplete(movement))
+            return incomplete, incomplete
+    return coins, tokens
 
 
-def _transfer(instruction: Instruction) -> dict[str, Any]:
-    """The System Program's Transfer: from, to. The program ignores further accounts."""
-    keys = instruction.keys()
-    if len(instruction.data) < 12 or len(keys) < 2:
-        raise unparsable("a transfer of the System Program needs an amount of 8 bytes and two accounts")
-    return {"from": keys[0], "to": keys[1], "amount": int.from_bytes(instruction.data[4:12], "little")}
+def _why_incomplete(movement: Movement) -> str:
+    if movement.kind is MovementKind.UNKNOWN:
+        return f"the program {movement.contract} may move more than the transaction says"
+    return f"{movement.name} of the program {movement.contract} moves value, or gives power over it, otherwise"
 
 
-def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The keywords of one instruction. `call`: its `parsed_instruction_data`, if it could be parsed."""
+def _instruction_facts(
+    instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
+) -> InstructionFacts:
     looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
-    keywords: dict[str, Any] = {
+    return {
         "program_key": instruction.program,
         "accounts": [
             {"account_key": account.key, "signer": account.signer, "writable": account.writable}
@@ -159,18 +179,27 @@ def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | No
         ],
         "instruction_data_hex": instruction.data.hex(),
         "address_table_lookups": [
-            _lookup_keywords(
+            _lookup_facts(
                 key,
                 [at for (table, at), writable in looked_up if table == key and writable],
                 [at for (table, at), writable in looked_up if table == key and not writable],
             )
             for key in dict.fromkeys(table for (table, _), _ in looked_up)
         ],
+        "parsed_instruction_data": _parsed(instruction, interfaces, meter),
     }
-    if call:
-        keywords["parsed_instruction_data"] = call
-    return keywords
 
 
-def _lookup_keywords(key: str, writable: Sequence[int], readonly: Sequence[int]) -> dict[str, Any]:
+def _parsed(
+    instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
+) -> ParsedInstruction | Unreadable:
+    idl = interfaces.get(instruction.program)
+    if isinstance(idl, RefusedInterface):
+        return Unreadable(f"the interface of its program on record is not understood: {idl.why}")
+    if not isinstance(idl, ProgramIdl):
+        return Unreadable(f"no interface of the program {instruction.program} is uploaded")
+    return idl.parse_instruction(instruction.data, instruction.keys(), meter)
+
+
+def _lookup_facts(key: str, writable: Sequence[int], readonly: Sequence[int]) -> AddressTableLookup:
     return {"address_table_key": key, "writable_indexes": list(writable), "readonly_indexes": list(readonly)}

@@ -52,7 +52,7 @@ class TransactionConfig(msgspec.Struct, frozen=True):
     """What a transaction of version 1 asks of the network. The priority fee is for the whole transaction; if it is
     absent, it is 0. `loaded_accounts_data_size_limit` and `heap_size` are in bytes."""
 
-    priority_fee_lamports: int | None = None
+    priority_fee_lamports: int = 0
     compute_unit_limit: int | None = None
     loaded_accounts_data_size_limit: int | None = None
     heap_size: int | None = None
