@@ -32,8 +32,10 @@ from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.message import LOOKED_UP, read_message
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.transaction import Party
+from keystead.primitives.unreadable import Unreadable
 from tests.chains.signing_vectors import SIGNING, account, party
 from tests.support.examples import examples
+from tests.support.facts import as_documented, readable
 
 VECTORS = SIGNING["solanaTransactions"]
 SIGNER, OTHER, TABLE = (Keypair.from_seed(bytes([number]) * 32) for number in (1, 2, 3))
@@ -248,9 +250,11 @@ def test_transfer_facts() -> None:
         ],
         "instruction_data_hex": "ab",
         "address_table_lookups": [],
+        "parsed_instruction_data": Unreadable(f"no interface of the program {PROGRAM} is uploaded"),
     }
 
 
+NO_MINT = Unreadable("the instruction does not name the mint of its tokens")
 SPL = [
     ("Transfer", TOKEN, b"\x03", b"", ["from", "to", "owner"]),
     ("TransferChecked", TOKEN, b"\x0c", b"\x06", ["from", "token_mint", "to", "owner"]),
@@ -266,7 +270,7 @@ def test_spl_transfer_facts(program: Pubkey, tag: bytes, tail: bytes, names: lis
     tx = facts(legacy(Instruction(program, tag + (77).to_bytes(8, "little") + tail, read(*accounts))))
     assert tx["spl_transfers"] == [
         {
-            "token_mint": "",
+            "token_mint": NO_MINT,
             **{name: str(key) for name, key in zip(names, accounts, strict=False)},
             "amount": 77,
             "signers": [str(key) for key in accounts[len(names) :]],
@@ -281,6 +285,7 @@ def test_lookup_table_facts() -> None:
     assert tx["address_table_lookups"] == [
         {"address_table_key": table, "writable_indexes": [5, 6], "readonly_indexes": [7]}
     ]
+    assert [as_documented(key) for key in tx["account_keys"][3:]] == ["ADDRESS_TABLE_LOOKUP"] * 3
     (instruction,) = tx["instructions"]
     assert [account["account_key"] for account in instruction["accounts"]] == [LOOKED_UP, str(A), LOOKED_UP]
     assert [account["writable"] for account in instruction["accounts"]] == [True, True, False]
@@ -322,7 +327,7 @@ CONFIG_FIELDS = {
 @pytest.mark.parametrize(("unsigned", "expected"), [row[1:] for row in CONFIGS], ids=[row[0] for row in CONFIGS])
 def test_version_and_config_facts(unsigned: bytes, expected: dict[str, Any]) -> None:
     tx = facts(unsigned)
-    assert {name: value for name, value in tx.items() if name in CONFIG_FIELDS} == expected
+    assert readable({name: tx[name] for name in CONFIG_FIELDS}) == expected
 
 
 def test_the_most_that_version_1_holds() -> None:
@@ -365,15 +370,9 @@ def test_the_config_is_read_as_solders_writes_it(made: list[Instruction], config
     message = MessageV1.try_compile(KEYPAIRS[0].pubkey(), made, Hash(b"\x05" * 32), config)
     read = read_message(wire(message)).config
     assert read is not None
-    assert (
-        TransactionConfig(
-            read.priority_fee_lamports,
-            read.compute_unit_limit,
-            read.loaded_accounts_data_size_limit,
-            read.heap_size,
-        )
-        == config
-    )
+    limits = (read.compute_unit_limit, read.loaded_accounts_data_size_limit, read.heap_size)
+    assert TransactionConfig(config.priority_fee and read.priority_fee_lamports, *limits) == config
+    assert read.priority_fee_lamports == (config.priority_fee or 0)
 
 
 @settings(max_examples=60, deadline=None)
