@@ -1,4 +1,7 @@
-"""The vectors of signed transactions, and the accounts of one mnemonic that sign in them, with private keys."""
+"""The vectors of signed transactions and of program interfaces.
+
+And the accounts of one mnemonic that sign in them, with private keys.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from keystead.keys.public_keys import public_key
 _VECTORS = Path(__file__).parents[1] / "vectors"
 SIGNING: dict[str, Any] = json.loads((_VECTORS / "signing.json").read_bytes())
 REPORTED: dict[str, Any] = json.loads((_VECTORS / "public_reports.json").read_bytes())
+PROGRAM_INTERFACES: dict[str, Any] = json.loads((_VECTORS / "program_interfaces.json").read_bytes())
 CLAIMED_AMOUNTS = [vector for vector in SIGNING["bitcoinPsbts"] if vector["id"].startswith("p2wpkh")]
 """PSBTs of SegWit inputs with `witness_utxo` alone: the amount is a claim, and they are refused."""
 TRANSACTIONS: dict[str, list[dict[str, Any]]] = {

@@ -6,14 +6,19 @@ Here: the parts that both formats share. Not here: what an ABI (`ethereum.interf
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import InvalidRequest
 
 FIELD = "parameters.smartContractInterface"
+NAME_CHARACTERS_MAX: Final = 256
+"""The most characters of a name. A name is shown each time that a call has a value of it."""
+
+Name = Annotated[str, Meta(max_length=NAME_CHARACTERS_MAX)]
 
 
 def invalid_interface(what: str, why: str) -> InvalidRequest:

@@ -10,6 +10,8 @@ import pytest
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.abi import NESTING_MAX
 from keystead.chains.ethereum.interfaces import ContractAbi
+from keystead.chains.interface_text import NAME_CHARACTERS_MAX
+from keystead.organizations.memory_size import measured_bytes
 
 
 def function(*inputs: Any, **members: Any) -> dict[str, Any]:
@@ -61,6 +63,8 @@ GOOD_ABIS: list[tuple[str, list[Any]]] = [
     ("an array of tuples", [function(typed("tuple[2][]", components=[typed("bool")]))]),
     ("tuples in tuples", [function(deep(NESTING_MAX))]),
     ("members of a tuple with one name", [function(typed("tuple", components=[typed("bool"), typed("bool")]))]),
+    ("names as long as they may be", [function(typed("bool", "x" * NAME_CHARACTERS_MAX))]),
+    ("members with any value", [function(typed("bool", internalType=1.5), gas=1.5, payable={"x": [1.5, None]})]),
     ("the same function twice", [function(typed("bool")), function(typed("bool"), stateMutability="view")]),
     ("two functions of one name", [function(typed("bool")), function(typed("uint8"))]),
 ]
@@ -68,7 +72,7 @@ GOOD_ABIS: list[tuple[str, list[Any]]] = [
 
 @pytest.mark.parametrize(("name", "abi"), GOOD_ABIS, ids=[name for name, _ in GOOD_ABIS])
 def test_abi(name: str, abi: list[Any]) -> None:
-    ContractAbi.read(json.dumps(abi))
+    assert measured_bytes(ContractAbi.read(json.dumps(abi)))
 
 
 BAD_ABIS: list[tuple[str, str, str]] = [
@@ -179,6 +183,11 @@ BAD_ABIS: list[tuple[str, str, str]] = [
     ),
     ("a wrong selector", json.dumps([function(signature="0x00000000")]), "`signature` is '0x00000000', but"),
     ("too many entries", json.dumps([function()] * 5_001), "5001 entries; at most 5000 are allowed"),
+    (
+        "a name that is too long",
+        json.dumps([function(typed("bool", "x" * (NAME_CHARACTERS_MAX + 1)))]),
+        f"Expected `str` of length <= {NAME_CHARACTERS_MAX} - at `$[0].inputs[0].name`",
+    ),
     ("tuples too deep", json.dumps([function(deep(NESTING_MAX + 1))]), f"nested more than {NESTING_MAX} deep"),
     ("nested without end", "[" * 100_000, "Expected `object`, got `array`"),
 ]

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import InvalidRequest
+from keystead.chains.interface_text import NAME_CHARACTERS_MAX
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.layouts import NESTING_MAX
+from keystead.organizations.memory_size import measured_bytes
 from tests.chains.solana.idls import (
     BOX,
     BYTE,
@@ -147,13 +149,21 @@ GOOD_IDLS: list[tuple[str, dict[str, Any]]] = [
         "groups of accounts",
         program(instruction(accounts=[{"name": "a", "accounts": [ACCOUNT]}, {"name": "b", "accounts": [ACCOUNT]}])),
     ),
+    (
+        "as many accounts as may be",
+        program(instruction(accounts=[{"name": f"a{number}"} for number in range(255)])),
+    ),
+    (
+        "names as long as they may be",
+        idl(accounts=1.5, instructions=[instruction("u8", accounts=[{"name": "x" * NAME_CHARACTERS_MAX}])]),
+    ),
     ("an empty group of accounts", program(instruction(accounts=[{"name": "a", "accounts": []}, ACCOUNT]))),
 ]
 
 
 @pytest.mark.parametrize(("name", "document"), GOOD_IDLS, ids=[name for name, _ in GOOD_IDLS])
 def test_idl(name: str, document: dict[str, Any]) -> None:
-    ProgramIdl.read(json.dumps(document))
+    assert measured_bytes(ProgramIdl.read(json.dumps(document)))
 
 
 def nested(depth: int) -> Any:
@@ -387,6 +397,26 @@ BAD_IDLS: list[tuple[str, Any, str]] = [
         "accounts nested too deep",
         program(instruction(accounts=[grouped(40)])),
         f"nested more than {NESTING_MAX} deep",
+    ),
+    (
+        "too many accounts",
+        program(instruction(accounts=[{"name": f"a{number}"} for number in range(256)])),
+        "instruction 'go': 256 accounts; the network allows at most 255",
+    ),
+    (
+        "a name that is too long",
+        idl(instructions=[instruction(name="x" * (NAME_CHARACTERS_MAX + 1))]),
+        f"Expected `str` of length <= {NAME_CHARACTERS_MAX} - at `$.instructions[0].name`",
+    ),
+    (
+        "a name that is too long with its group",
+        program(instruction(accounts=[{"name": "g" * 200, "accounts": [{"name": "a" * 56}]}])),
+        f"with its groups, its name has 257 characters; at most {NAME_CHARACTERS_MAX} are allowed",
+    ),
+    (
+        "groups in groups whose names are long",
+        program(instruction(accounts=[{"name": "g" * 250, "accounts": [{"name": "h" * 250, "accounts": []}]}])),
+        "its name has 501 characters",
     ),
     ("a parameter where there are none", idl({"generic": "T"}), 'argument \'a0\': unknown type {"generic":"T"}'),
     (

@@ -6,7 +6,6 @@ import json
 import struct
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from solders.pubkey import Pubkey
 from keystead.chains.solana.borsh import ABSENT, VALUES_MAX, ValueMeter
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.primitives.unreadable import known
+from tests.chains.signing_vectors import PROGRAM_INTERFACES
 from tests.support.facts import readable
 from tests.support.hanging import not_hanging
 
@@ -348,12 +348,9 @@ def test_names_of_accounts(
     assert (parsed and readable(parsed["named_accounts"])) == named
 
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "program_interfaces.json").read_bytes())
-
-
-@pytest.mark.parametrize("vector", VECTORS["instructions"], ids=lambda vector: vector["id"])
+@pytest.mark.parametrize("vector", PROGRAM_INTERFACES["instructions"], ids=lambda vector: vector["id"])
 def test_what_other_software_encodes(vector: dict[str, Any]) -> None:
-    parsed = read(json.dumps(VECTORS["idls"][vector["idl"]]), bytes.fromhex(vector["data"]), ["A", "B"])
+    parsed = read(json.dumps(PROGRAM_INTERFACES["idls"][vector["idl"]]), bytes.fromhex(vector["data"]), ["A", "B"])
     assert parsed is not None
     arguments = with_absent_options(vector["arguments"])
     assert (parsed["instruction_name"], parsed["program_call_args"]) == (vector["name"], arguments)
@@ -372,9 +369,9 @@ def with_absent_options(value: Any) -> Any:
             return value
 
 
-@pytest.mark.parametrize("vector", VECTORS["instructions"], ids=lambda vector: vector["id"])
+@pytest.mark.parametrize("vector", PROGRAM_INTERFACES["instructions"], ids=lambda vector: vector["id"])
 def test_no_byte_of_it_can_be_left_out_or_added(vector: dict[str, Any]) -> None:
-    text, data = json.dumps(VECTORS["idls"][vector["idl"]]), bytes.fromhex(vector["data"])
+    text, data = json.dumps(PROGRAM_INTERFACES["idls"][vector["idl"]]), bytes.fromhex(vector["data"])
     for altered in (data[:-1], data + b"\0"):
         assert not read(text, altered, ["A", "B"])
 

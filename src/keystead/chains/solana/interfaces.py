@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from keystead.chains.interface_text import first_repeated
+from keystead.chains.interface_text import NAME_CHARACTERS_MAX, first_repeated
 from keystead.chains.solana.borsh import ValueMeter, read_arguments
 from keystead.chains.solana.facts import AccountKey, ParsedInstruction
 from keystead.chains.solana.idl import (
@@ -33,6 +33,8 @@ _ANCHOR_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*|[a-z][a-z0-9_]*", re.ASCII)
 _DIGITS = re.compile(r"(?<=[a-z])(?=[0-9])")
 _NUMBERS_MAX: Final = 2
 """The most numbers in a name in camel case whose discriminator is computed. Each of them doubles the readings."""
+
+_ACCOUNTS_MAX: Final = 255
 
 
 class _Accounts(msgspec.Struct, frozen=True):
@@ -174,6 +176,8 @@ def _accounts(instruction: IdlInstruction, where: str) -> _Accounts:
     twice = first_repeated(names)
     if twice is not None:
         raise refused(f"{where}: two accounts are named {twice[:100]!r}")
+    if len(names) > _ACCOUNTS_MAX:
+        raise refused(f"{where}: {len(names)} accounts; the network allows at most {_ACCOUNTS_MAX}")
     optional = [place for place, (_, is_optional) in enumerate(accounts) if is_optional]
     certain = optional[0] if optional and _may_leave_out(instruction) else len(names)
     return _Accounts(names, certain, len(names) - len(optional))
@@ -197,9 +201,15 @@ def _flattened(
         raise refused(f"{where}: accounts are nested more than {NESTING_MAX} deep")
     for account in accounts:
         is_optional = account.optional or account.is_optional
+        name = group + account.name
+        if len(name) > NAME_CHARACTERS_MAX:
+            raise refused(
+                f"{where}: account {account.name[:100]!r}: with its groups, its name has {len(name)} characters; "
+                f"at most {NAME_CHARACTERS_MAX} are allowed"
+            )
         if account.accounts is msgspec.UNSET:
-            yield group + account.name, is_optional
+            yield name, is_optional
         elif is_optional:
             raise refused(f"{where}: account {account.name[:100]!r}: a group of accounts is not optional")
         else:
-            yield from _flattened(account.accounts, where, f"{group}{account.name}.", depth + 1)
+            yield from _flattened(account.accounts, where, f"{name}.", depth + 1)

@@ -284,9 +284,9 @@ class Layouts:
         if isinstance(parameter, IdlGeneric) and (argument.type is UNSET) is not (argument.value is UNSET):
             written, value = argument.type, argument.value
             if parameter.kind == "const":
-                for name, kind in scope.items():
-                    if kind == "const" and (value == name or written == IdlTypeExpression(generic=name)):
-                        return Parameter(name)
+                passed_on = value if isinstance(value, str) else _generic_name(written)
+                if scope.get(passed_on) == "const":
+                    return Parameter(passed_on)
                 if argument.kind == "const" and isinstance(value, str) and _CONSTANT.fullmatch(value):
                     return int(value)
             elif argument.kind == "type" and written is not UNSET:
@@ -302,6 +302,12 @@ def _length(written: int | IdlGenericLength, scope: Mapping[str, str], where: st
     if scope.get(written.generic) != "const":
         raise refused(f"{where}: unknown type: an array whose length is {written.generic[:100]!r}")
     return Parameter(written.generic)
+
+
+def _generic_name(written: Any) -> str:
+    """The name of the parameter that an expression is, alone; empty if it is another expression."""
+    is_parameter = isinstance(written, IdlTypeExpression) and _keywords(written) == ["generic"]
+    return str(written.generic) if is_parameter else ""
 
 
 _KEYWORDS: Final = IdlTypeExpression.__struct_fields__

@@ -29,7 +29,7 @@ LOOKED_UP: Final = Unreadable(
 literal."""
 
 _ACCOUNTS_MAX: Final = 256
-_V1_SIGNERS_MAX, _V1_KEYS_MAX, _V1_INSTRUCTIONS_MAX = 12, 64, 64
+V1_SIGNERS_MAX, V1_KEYS_MAX, V1_INSTRUCTIONS_MAX = 12, 64, 64
 _HEAP_BYTES, _HEAP_BYTES_STEP = range(32 * 1024, 256 * 1024 + 1), 1024
 _UPGRADEABLE_LOADER: Final = "BPFLoaderUpgradeab1e11111111111111111111111"
 
@@ -144,9 +144,9 @@ def _check(wire: WireTransaction) -> None:
 def _check_v1(raw: RawMessage, config: TransactionConfig) -> None:
     """Raise InvalidRequest unless the message keeps the limits that SIMD-0385 adds for version 1."""
     for what, count, limit in (
-        ("required signers", raw.header.signers, _V1_SIGNERS_MAX),
-        ("account keys", len(raw.keys), _V1_KEYS_MAX),
-        ("instructions", len(raw.instructions), _V1_INSTRUCTIONS_MAX),
+        ("required signers", raw.header.signers, V1_SIGNERS_MAX),
+        ("account keys", len(raw.keys), V1_KEYS_MAX),
+        ("instructions", len(raw.instructions), V1_INSTRUCTIONS_MAX),
     ):
         if count > limit:
             raise unparsable(f"{count} {what}; a transaction of version 1 has at most {limit}")
