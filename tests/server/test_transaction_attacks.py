@@ -346,7 +346,7 @@ LONGEST: list[tuple[str, Callable[[int], bytes], int, int]] = [
     ("ETHEREUM", lambda size: call(bytes(size)), 131_000, 131_072),
     ("TEMPO", lambda size: b"\x76" + bytes(rlp.encode([bytes(size)])), 0, 131_072),
     ("BITCOIN", lambda size: b"psbt\xff" + bytes(size), 0, 500_000),
-    ("TRON", bytes, 0, 65_537),
+    ("TRON", bytes, 0, 511_930),
     ("SOLANA", bytes, 0, 1_233),
 ]
 

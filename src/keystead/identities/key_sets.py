@@ -44,8 +44,9 @@ class _JwkSet(msgspec.Struct, frozen=True):
     keys: list[msgspec.Raw]
 
 
+_RSA = ("RS256", "PS256")
 _ALGORITHMS_OF = {
-    ("RSA", None): ("RS256", "PS256"),
+    ("RSA", None): _RSA,
     ("EC", "P-256"): ("ES256",),
     ("OKP", "Ed25519"): ("EdDSA",),
 }
@@ -87,7 +88,8 @@ class KeySet:
         candidates = self._candidates(unverified)
         if not candidates:
             named = "header without `kid`" if unverified.key_id is None else f"key {unverified.key_id[:100]!r}"
-            raise BadToken(f"{named}: the issuer has no such key for {unverified.algorithm}")
+            sizes = f" (RSA: {RSA_BITS_MIN} to {RSA_BITS_MAX} bits)" if unverified.algorithm in _RSA else ""
+            raise BadToken(f"{named}: the issuer has no such key for {unverified.algorithm}{sizes}")
         if len(candidates) > 1 and unverified.key_id is None:
             raise BadToken(
                 f"the issuer has {len(candidates)} keys for {unverified.algorithm}: expected the `kid` of "

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
+from keystead.chains.ethereum.movements import typed_data_movements
 from keystead.chains.ethereum.typed_data import BYTES_MAX, TypedData, parse_typed_data
+from keystead.primitives.unreadable import Unreadable
 from tests.chains.signing_vectors import REPORTED, SIGNING
 from tests.support import independent_ethereum
 from tests.support.examples import examples
@@ -160,6 +162,30 @@ def test_value(name: str, kind: str, value: Any, seen: Any) -> None:
     assert data.digest == independent_digest(theirs)
 
 
+UNUSUAL_DOMAINS = [
+    ("verifyingContract", "uint256", 5),
+    ("verifyingContract", "string", TOKEN),
+    ("chainId", "string", "1"),
+    ("chainId", "int256", 1),
+    ("name", "bytes", "0x"),
+    ("version", "uint8", 1),
+    ("salt", "string", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "value"), UNUSUAL_DOMAINS, ids=[" ".join(row[:2]) for row in UNUSUAL_DOMAINS]
+)
+def test_what_a_domain_declares_otherwise_is_signed_and_unreadable(name: str, kind: str, value: object) -> None:
+    """A policy that looks for an address would not recognize one that is declared as a number."""
+    data = parsed(with_domain(name, kind, value))
+    assert data.domain == {name: Unreadable(f"the domain declares it as {kind}, not as EIP-712 does")}
+    assert data.digest != parsed(with_domain("name", "string", "USD Coin")).digest
+    (moved,) = typed_data_movements(data)
+    assert isinstance(moved.to, Unreadable)
+    assert moved.contract == ""
+
+
 COLONS = "HyperliquidTransaction:ApproveAgent"
 HYPERLIQUID = {
     "types": {
@@ -192,7 +218,7 @@ HYPERLIQUID = {
 }
 
 
-@pytest.mark.parametrize("name", [COLONS, "Lib.Order", "order-line", "A:B:C"])
+@pytest.mark.parametrize("name", [COLONS, "Lib.Order", "order-line", "A:B:C", "@context"])
 def test_names_that_solidity_does_not_have_and_clients_sign(name: str) -> None:
     document = json.loads(json.dumps(HYPERLIQUID).replace(COLONS, name))
     data = parsed(document)
@@ -215,18 +241,6 @@ LONG = "N" * 80
 ALL_TO_ALL = {f"{LONG}{n}": [{"name": f"m{m}", "type": f"{LONG}{m}[]"} for m in range(n + 1)] for n in range(40)}
 UNCLE = {"name": "A", "children": [{"name": "B", "children": []}, {"name": 1, "children": []}]}
 REFUSED: list[tuple[str, Any, str]] = [
-    *[
-        (f"a domain whose {name} is declared as {kind}", with_domain(name, kind, value), "is declared as")
-        for name, kind, value in (
-            ("verifyingContract", "uint256", 5),
-            ("verifyingContract", "string", "0x"),
-            ("chainId", "string", "1"),
-            ("chainId", "int256", 1),
-            ("name", "bytes", "0x"),
-            ("version", "uint8", 1),
-            ("salt", "string", ""),
-        )
-    ],
     ("not JSON", "{", "JSON"),
     ("a list", "[]", "object"),
     ("JSON and more", json.dumps(PERMIT) + "1", "JSON"),
@@ -244,7 +258,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("a member missing", PERMIT | {"message": {"owner": TOKEN}}, "message.value"),
     ("a domain member missing", PERMIT | {"domain": {"name": "n"}}, "domain.chainId"),
     ("null for a member", with_message("string", None), "message.x"),
-    ("a fraction", with_message("uint256", 1.5), "integer"),
+    ("a fraction", with_message("uint256", 1.5), "1.5 is not an integer in full"),
     ("an exponent", json.dumps(with_message("uint256", 1)).replace('"x": 1}', '"x": 1e3}'), "integer"),
     ("not a number", json.dumps(with_message("uint256", float("nan"))), "integer"),
     ("a number of a thousand digits", with_message("uint256", 10**999), "digits"),

@@ -421,13 +421,16 @@ _WITH_WITNESS: Final = re.compile(
 """Messages of Permit2 to which an application adds a member of its own."""
 
 
+_EVERY_CONTRACT: Final = Unreadable("the domain names no contract: the signature holds for every contract")
+
+
 def typed_data_movements(data: TypedData) -> Sequence[Movement]:
     """What whoever has the signature can move."""
-    contract = str(data.domain.get("verifyingContract", ""))
+    contract = data.domain.get("verifyingContract", _EVERY_CONTRACT)
     call = _Call(
         data.primary_type,
+        "" if isinstance(contract, Unreadable) else contract,
         contract,
-        contract or Unreadable("the domain names no contract: the signature holds for every contract"),
         Unreadable("the account for which the contract takes the signature"),
     )
     known = _STRUCTURES.get(data.type_text)

@@ -39,7 +39,7 @@ _CHAIN_ID = _GAS = envelope.positive(64)
 
 def _before_the_fee_market(gas: envelope.ReadItem) -> envelope.Fields:
     return (
-        ("nonce", _UINT64),
+        ("nonce", envelope.nonce),
         ("gas_price", _UINT256),
         ("gas", gas),
         ("to", envelope.destination),
@@ -60,7 +60,7 @@ def _fee_market(to: envelope.ReadItem) -> envelope.Fields:
     """The nine items of EIP-1559. The transactions of later EIPs begin with the same items."""
     return (
         ("chain_id", _CHAIN_ID),
-        ("nonce", _UINT64),
+        ("nonce", envelope.nonce),
         ("max_priority_fee_per_gas", _UINT256),
         ("max_fee_per_gas", _UINT256),
         ("gas", _GAS),

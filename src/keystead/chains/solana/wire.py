@@ -246,15 +246,18 @@ class _WireReader:
 
     def count(self) -> int:
         """A `compact-u16`: seven bits in each byte, the lowest first, in the fewest bytes."""
-        value = 0
-        for position in range(3):
+        value = position = 0
+        while True:
             byte = self.byte()
             value |= (byte & 0x7F) << 7 * position
+            if value > 0xFFFF or position == 3:
+                raise _NotTransaction(f"the length before byte {self.at} is above 65535")
             if byte < 0x80:
-                if (position and not byte) or value > 0xFFFF:
-                    break
-                return value
-        raise _NotTransaction(f"the length before byte {self.at} is not in its shortest form")
+                break
+            position += 1
+        if position and not byte:
+            raise _NotTransaction(f"the length before byte {self.at} is not in its shortest form")
+        return value
 
     def sized(self) -> bytes:
         return self.take(self.count())
