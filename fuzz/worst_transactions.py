@@ -32,7 +32,7 @@ Build = Callable[[Caller, RecordIds], tuple[str, bytes]]
 """What signs, and the transaction."""
 
 _BITCOIN_ACCOUNT = ETHEREUM_ACCOUNT | {"addressFormat": "ADDRESS_FORMAT_BITCOIN_MAINNET_P2TR"}
-"""Of Taproot: its inputs are the shortest, because they need no previous transactions."""
+"""Its inputs are the shortest, because they need no previous transactions."""
 
 
 def _built_once(build: Callable[[], bytes]) -> Build:
