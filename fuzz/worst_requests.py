@@ -40,6 +40,7 @@ from keystead.chains.ethereum.interfaces import ENTRIES_MAX
 from keystead.chains.ethereum.typed_data import DELIMITERS_MAX
 from keystead.chains.paths import TOTAL_DEPTH_MAX
 from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX
+from keystead.chains.solana.interfaces import INSTRUCTIONS_MAX
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS
 from tests.support.callers import Caller, encoded, unique, user_params
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, RecordIds, interface_params
@@ -243,8 +244,8 @@ CASES = (
     Case("too many calls of Tempo", _transaction("TEMPO", tempo_calls(1)), 400),
     Case("an IDL of as many members as may be read", _transaction("SOLANA", program_calls(idl_of_members(9_000)))),
     Case(
-        "an IDL of instructions of four discriminators each",
-        _transaction("SOLANA", program_calls(idl_of_instructions(9_500))),
+        "an IDL of instructions of 16 discriminators each",
+        _transaction("SOLANA", program_calls(idl_of_instructions(INSTRUCTIONS_MAX))),
     ),
     Case("lists in lists as RLP", _transaction("ETHEREUM", nested_lists()), 400),
     Case("the most inputs of a PSBT", _transaction("BITCOIN", bitcoin_inputs(0))),

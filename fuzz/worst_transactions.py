@@ -112,8 +112,8 @@ def idl_of_members(count: int) -> str:
 
 
 def idl_of_instructions(count: int) -> str:
-    """The IDL of `count` instructions whose names each have four discriminators."""
-    instructions = [{"name": f"a1b2{_letters(number)}", "accounts": [], "args": []} for number in range(count)]
+    """The IDL of `count` instructions whose names each have 16 discriminators."""
+    instructions = [{"name": f"a1234{_letters(number)}", "accounts": [], "args": []} for number in range(count)]
     return json.dumps({"instructions": instructions, "types": []}, separators=(",", ":"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from keystead.api.errors import InvalidRequest
 from keystead.chains.interface_text import NAME_CHARACTERS_MAX
-from keystead.chains.solana.interfaces import ProgramIdl
+from keystead.chains.solana.interfaces import INSTRUCTIONS_MAX, ProgramIdl
 from keystead.chains.solana.layouts import NESTING_MAX
 from keystead.organizations.memory_size import measured_bytes
 from tests.chains.solana.idls import (
@@ -148,6 +148,10 @@ GOOD_IDLS: list[tuple[str, dict[str, Any]]] = [
     (
         "groups of accounts",
         program(instruction(accounts=[{"name": "a", "accounts": [ACCOUNT]}, {"name": "b", "accounts": [ACCOUNT]}])),
+    ),
+    (
+        "as many instructions as may be",
+        program(*(instruction(discriminator=divmod(number, 256)) for number in range(INSTRUCTIONS_MAX))),
     ),
     (
         "as many accounts as may be",
@@ -385,7 +389,7 @@ BAD_IDLS: list[tuple[str, Any, str]] = [
     ),
     *(
         (f"name {name!r}", program(instruction(name=name)), "give its `discriminator`")
-        for name in ("swap_V2", "", "2swap", "swap-tokens", "a1b2c3", "öffnen")
+        for name in ("swap_V2", "", "2swap", "swap-tokens", "a1b2c3d4e5", "v12345", "öffnen")
     ),
     ("types nested too deep", idl(nested(NESTING_MAX + 1)), f"nested more than {NESTING_MAX} deep"),
     (
@@ -397,6 +401,11 @@ BAD_IDLS: list[tuple[str, Any, str]] = [
         "accounts nested too deep",
         program(instruction(accounts=[grouped(40)])),
         f"nested more than {NESTING_MAX} deep",
+    ),
+    (
+        "too many instructions",
+        program(*(instruction(discriminator=divmod(number, 256)) for number in range(INSTRUCTIONS_MAX + 1))),
+        "1001 instructions; at most 1000 are allowed",
     ),
     (
         "too many accounts",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -30,9 +30,12 @@ from keystead.chains.solana.layouts import NESTING_MAX, Definition, Layouts, Mem
 from keystead.primitives.unreadable import Unreadable
 
 _ANCHOR_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*|[a-z][a-z0-9_]*", re.ASCII)
-_DIGITS = re.compile(r"(?<=[a-z])(?=[0-9])")
-_NUMBERS_MAX: Final = 2
-"""The most numbers in a name in camel case whose discriminator is computed. Each of them doubles the readings."""
+_BEFORE_DIGIT = re.compile(r"(?<=[a-z0-9])(?=[0-9])")
+_DIGITS_MAX: Final = 4
+"""The most digits in a name in camel case whose discriminator is computed. Each of them doubles the readings."""
+
+INSTRUCTIONS_MAX: Final = 1_000
+"""The most instructions of one IDL. Programs have at most some hundreds."""
 
 _ACCOUNTS_MAX: Final = 255
 
@@ -79,6 +82,8 @@ class ProgramIdl(msgspec.Struct, frozen=True):
         """The instructions of an IDL. Raises InvalidRequest if a member of it is not understood, a type that an
         instruction needs cannot be read, or some data could be of two instructions."""
         idl = read_idl(text)
+        if len(idl.instructions) > INSTRUCTIONS_MAX:
+            raise refused(f"{len(idl.instructions)} instructions; at most {INSTRUCTIONS_MAX} are allowed")
         layouts = Layouts(idl)
         instructions: dict[bytes, _DeclaredInstruction] = {}
         for declared in idl.instructions:
@@ -132,8 +137,8 @@ def _two_readings(one: _DeclaredInstruction, other: _DeclaredInstruction) -> Exc
 def _discriminators(idl: Idl, instruction: IdlInstruction, where: str) -> Iterator[bytes]:
     """As the IDL gives it, or Anchor's: the first 8 bytes of SHA-256 of `global:` and the name of the function.
 
-    Before Anchor 0.30, an IDL has this name in camel case, which drops an underscore in front of a number. Then
-    both spellings name the instruction: the program has only one of them.
+    Before Anchor 0.30, an IDL has this name in camel case, which drops an underscore in front of a digit. Then each
+    spelling names the instruction: the program has only one of them.
     """
     given, number = instruction.discriminator, instruction.discriminant
     if given is not None and number is not None:
@@ -163,11 +168,13 @@ def _function_names(name: str, where: str) -> Iterator[str]:
         yield name
         return
     snake = re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower()
-    parts = _DIGITS.split(snake)
-    if len(parts) > _NUMBERS_MAX + 1:
+    parts = _BEFORE_DIGIT.split(snake)
+    if len(parts) > _DIGITS_MAX + 1:
         raise refused(f"{where}: its function could have many names: give its `discriminator`")
-    for separators in product(("", "_"), repeat=len(parts) - 1):
-        yield parts[0] + "".join(separator + part for separator, part in zip(separators, parts[1:], strict=True))
+    names = parts[:1]
+    for part in parts[1:]:
+        names = [name + separator + part for name in names for separator in ("", "_")]
+    yield from names
 
 
 def _accounts(instruction: IdlInstruction, where: str) -> _Accounts:
