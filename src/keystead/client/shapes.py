@@ -536,8 +536,9 @@ class ExplainedPart(Wire, frozen=True):
     """A part of a clause. The operands of a part follow it, with a `depth` that is one more. The whole clause has
     the depth 0.
 
-    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false` or `failed`,
-    with the `reason`. `values`: what a part without operands compares.
+    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false`, `unknown` or
+    `not applicable`. `reason`: what is unknown, and why; or the keyword that the activity does not have. `values`:
+    what a part without operands compares.
     """
 
     depth: int

@@ -18,6 +18,7 @@ from keystead.chains.addresses.formats import address
 from keystead.chains.bitcoin.transaction import parse_bitcoin
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.keys.public_keys import public_key
+from keystead.primitives.unreadable import known
 from tests.chains.bitcoin.psbts import (
     KEY,
     KINDS,
@@ -117,7 +118,8 @@ def test_everyone_signs_their_own_inputs_of_a_shared_transaction(data: st.DataOb
     for kind, private in {(one.kind, one.private) for one in spent}:
         parsed = parse_bitcoin(combined, bitcoin_party(kind, private=private))
         fee = parsed.describe({}).keywords["bitcoin"]["tx"]["fee"]
-        assert fee == total - sum(output.value for output in outputs)
+        is_proven = kind == "P2TR" or all(one.kind != "P2TR" for one in spent)
+        assert known(fee) == (total - sum(output.value for output in outputs) if is_proven else None)
         signatures = signed(parsed, private)
         combined = parsed.assemble(signatures)
         again = parse_bitcoin(combined, bitcoin_party(kind, private=private))

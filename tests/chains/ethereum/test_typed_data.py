@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
-from keystead.chains.ethereum.movements import typed_data_movements
 from keystead.chains.ethereum.typed_data import BYTES_MAX, TypedData, parse_typed_data
+from keystead.chains.ethereum.typed_movements import typed_data_movements
 from keystead.primitives.unreadable import Unreadable
 from tests.chains.signing_vectors import REPORTED, SIGNING
 from tests.support import independent_ethereum
