@@ -366,6 +366,11 @@ def interface(root: Caller, *functions: dict[str, Any]) -> Iterator[None]:
     root.submitted("delete_smart_contract_interface", ids)
 
 
+def recorded_interface(root: Caller) -> dict[str, str]:
+    listed = root.asked("list_smart_contract_interfaces")["smartContractInterfaces"]
+    return next(one for one in listed if one["smartContractAddress"] == CONTRACT)
+
+
 def call(data: bytes) -> bytes:
     return b"\2" + bytes(
         rlp.encode([b"\1", b"", b"\1", b"\2", b"\x52\x08", bytes.fromhex(CONTRACT[2:]), b"", data, []])
@@ -392,15 +397,14 @@ def test_an_interface_on_record_that_is_refused_now(functions: list[Any], sqlite
         with interface(root, MOVE):
             assert [outcome(sign(user, signer, "ETHEREUM", one)) for one in (small, large)] == ["SIGNED", "DENIED"]
         with interface(root, MOVE):
-            (recorded,) = root.asked("list_smart_contract_interfaces")["smartContractInterfaces"]
+            recorded = recorded_interface(root)
             text = json.dumps(functions).encode().hex()
             id_ = recorded["smartContractInterfaceId"]
             sqlite_server.installation.database.rows(
                 f"UPDATE interface_text SET text = x'{text}' WHERE id = '{id_}'"
             )
             assert [outcome(sign(user, signer, "ETHEREUM", one)) for one in (small, large)] == ["DENIED"] * 2
-            (listed,) = root.asked("list_smart_contract_interfaces")["smartContractInterfaces"]
-            assert json.loads(listed["smartContractInterface"]) == functions
+            assert json.loads(recorded_interface(root)["smartContractInterface"]) == functions
         status, message = refusal(root.submit("create_smart_contract_interface", params_of(functions)))
         assert (status, "not an Ethereum ABI" in message) == (400, True)
 

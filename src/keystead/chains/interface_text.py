@@ -18,7 +18,7 @@ FIELD = "parameters.smartContractInterface"
 NAME_CHARACTERS_MAX: Final = 256
 """The most characters of a name. A name is shown each time that a call has a value of it."""
 
-Name = Annotated[str, Meta(max_length=NAME_CHARACTERS_MAX)]
+InterfaceName = Annotated[str, Meta(max_length=NAME_CHARACTERS_MAX)]
 
 
 def invalid_interface(what: str, why: str) -> InvalidRequest:

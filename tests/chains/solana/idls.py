@@ -46,3 +46,16 @@ TWO = {"kind": "const", "value": "2"}
 
 def generic(name: str, *arguments: Any) -> dict[str, Any]:
     return {"defined": {"name": name, "generics": list(arguments)}}
+
+
+OTHER_DIALECTS: list[Any] = [
+    {"hashMap": ["string", "u64"]},
+    {"bTreeMap": ["string", "u64"]},
+    {"hashSet": "u8"},
+    {"bTreeSet": "u8"},
+    {"tuple": ["u8", "u8"]},
+    {"fixedSizeOption": {"inner": "u64", "sentinel": [255] * 8}},
+    {"genericLenArray": ["u8", "N"]},
+    {"definedWithTypeArgs": {"name": "Box", "args": [{"type": "u8"}]}},
+]
+"""Types of Shank, and of Anchor before 0.30, that are not read."""

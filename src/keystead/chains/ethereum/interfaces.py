@@ -24,7 +24,7 @@ from keystead.chains.ethereum.abi import (
     tuple_of,
 )
 from keystead.chains.ethereum.facts import ContractCall
-from keystead.chains.interface_text import Name, first_repeated, invalid_interface, read_json
+from keystead.chains.interface_text import InterfaceName, first_repeated, invalid_interface, read_json
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
 
@@ -41,7 +41,7 @@ class AbiParameter(msgspec.Struct, frozen=True, gc=False, rename="camel", forbid
     """An input or output. `components`: the members of a tuple."""
 
     type: str
-    name: Name = ""
+    name: InterfaceName = ""
     components: tuple[AbiParameter, ...] = ()
     # These change nothing about calldata: the type in the source, whether an event indexes the value, and the
     # physical unit that Vyper once wrote.
@@ -55,7 +55,7 @@ class AbiEntry(msgspec.Struct, frozen=True, gc=False, rename="camel", forbid_unk
     `signature`: a selector that web3.js adds; it must be right."""
 
     type: Literal["function", "constructor", "event", "error", "fallback", "receive"] = "function"
-    name: Name = ""
+    name: InterfaceName = ""
     inputs: tuple[AbiParameter, ...] = ()
     outputs: tuple[AbiParameter, ...] = ()
     signature: str | None = None

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from keystead.api.errors import InvalidRequest
-from keystead.chains.interface_text import Name, invalid_interface, read_json
+from keystead.chains.interface_text import InterfaceName, invalid_interface, read_json
 
 WHAT: Final = "a Solana IDL"
 DISCRIMINATOR_BYTES_MAX: Final = 64
@@ -72,14 +72,14 @@ class IdlGenericArgument(_DeclaredMembers, frozen=True, gc=False):
 class IdlDefined(_DeclaredMembers, frozen=True, gc=False):
     """A type that `types` defines, since Anchor 0.30; before, its name alone."""
 
-    name: Name
+    name: InterfaceName
     generics: tuple[IdlGenericArgument, ...] = ()
 
 
 class IdlField(_DeclaredMembers, frozen=True, gc=False):
     """An argument. `attrs`: words of Shank about a field of an account."""
 
-    name: Name
+    name: InterfaceName
     type: str | IdlTypeExpression
     docs: Ignored = None
     attrs: Ignored = None
@@ -88,14 +88,14 @@ class IdlField(_DeclaredMembers, frozen=True, gc=False):
 class IdlMember(IdlTypeExpression, frozen=True, gc=False):
     """A member of a structure or variant: with a name and a type, or, if it has no name, the type itself."""
 
-    name: Name | UnsetType = UNSET
+    name: InterfaceName | UnsetType = UNSET
     type: str | IdlTypeExpression | UnsetType = UNSET
     docs: Ignored = None
     attrs: Ignored = None
 
 
 class IdlVariant(_DeclaredMembers, frozen=True, gc=False):
-    name: Name
+    name: InterfaceName
     fields: tuple[str | IdlMember, ...] | None = None
 
 
@@ -115,7 +115,7 @@ class IdlGeneric(_DeclaredMembers, frozen=True, gc=False):
     constant."""
 
     kind: Literal["type", "const"]
-    name: Name
+    name: InterfaceName
     type: Ignored = None
 
 
@@ -124,7 +124,7 @@ class IdlType(_DeclaredMembers, frozen=True, gc=False):
     program. `generics`: before Anchor 0.30, the names of the parameters alone. `pod_sentinel`: Shank's, for
     `fixedSizeOption`."""
 
-    name: Name
+    name: InterfaceName
     type: IdlTypeBody
     serialization: Any = "borsh"
     generics: tuple[IdlGeneric | str, ...] = ()
@@ -136,7 +136,7 @@ class IdlType(_DeclaredMembers, frozen=True, gc=False):
 class IdlAccount(_DeclaredMembers, frozen=True, gc=False):
     """An account of an instruction; with `accounts`, a group of them. An optional account may be absent."""
 
-    name: Name
+    name: InterfaceName
     accounts: tuple[IdlAccount, ...] | UnsetType = UNSET
     is_optional: bool = False
     optional: bool = False
@@ -168,7 +168,7 @@ class IdlInstruction(_DeclaredMembers, frozen=True, gc=False):
     """`discriminator`: since Anchor 0.30. `legacy_optional_accounts_strategy`: Shank's; absent accounts are left
     out, so that the following ones move up. `default_optional_accounts`: Shank's; they are not left out."""
 
-    name: Name
+    name: InterfaceName
     accounts: tuple[IdlAccount, ...]
     args: tuple[IdlField, ...]
     discriminator: Annotated[tuple[Byte, ...], Meta(max_length=DISCRIMINATOR_BYTES_MAX)] | None = None
