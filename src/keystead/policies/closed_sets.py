@@ -22,6 +22,7 @@ WORDS: Final[Mapping[str, frozenset[str]]] = {
     "activity.params.hash_function": frozenset(HashFunction),
     "activity.params.type": frozenset(TransactionType),
     "eth.tx.type": frozenset({"LEGACY", "TYPE_1", "TYPE_2", "TYPE_3", "TYPE_4"}),
+    "solana.tx.version": frozenset({"LEGACY", "V0", "V1"}),
     "credentials[].type": frozenset(CredentialType),
     **dict.fromkeys(
         (
