@@ -805,10 +805,11 @@ class Operations(Calls):
     ) -> shapes.ListSuborgsResponse:
         """The ids of all sub-organizations of the organization, or of those that a filter finds, by page.
 
-        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
-        spellings of the same value are equal to it. An OIDC token must be valid. It finds users with an OAuth provider
-        of its issuer, audience and subject.
+        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, OAUTH_CLAIM,
+        WALLET_ACCOUNT_ADDRESS or PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is
+        compared whole; other spellings of the same value are equal to it. An OIDC token must be valid. It finds users
+        with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a JSON object with
+        these three.
         """
         return self._query(
             "list_suborgs",
@@ -3591,10 +3592,11 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.ListSuborgsResponse:
         """The ids of all sub-organizations of the organization, or of those that a filter finds, by page.
 
-        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
-        spellings of the same value are equal to it. An OIDC token must be valid. It finds users with an OAuth provider
-        of its issuer, audience and subject.
+        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, OAUTH_CLAIM,
+        WALLET_ACCOUNT_ADDRESS or PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is
+        compared whole; other spellings of the same value are equal to it. An OIDC token must be valid. It finds users
+        with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a JSON object with
+        these three.
         """
         return await self._query(
             "list_suborgs",

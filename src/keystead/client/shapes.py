@@ -739,15 +739,22 @@ class ListAuthProxyConfigsResponse(Wire, frozen=True):
 
 
 class EmailEventDetails(Wire, frozen=True):
-    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: the answer of the mail server."""
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: the answer of the mail server.
 
-    diagnostic_code: str | None = None
-    delivery_smtp_response: str | None = None
+    A member that is not known is "". All are present, because strict clients refuse an answer without one.
+    """
+
+    bounce_type: str
+    bounce_sub_type: str
+    diagnostic_code: str
+    delivery_smtp_response: str
+    delivery_delay_type: str
+    complaint_feedback_type: str
 
 
 class EmailEvent(Wire, frozen=True):
-    """`event_type`: Send, DeliveryDelay (it is sent again later) or Bounce (it was dropped). Times are
-    milliseconds as text.
+    """`event_type`: Send, DeliveryDelay (it is sent again later) or Bounce (it was dropped). `sender_tenant`: "",
+    because this server has none. Times are milliseconds as text.
     """
 
     id: str
@@ -756,6 +763,7 @@ class EmailEvent(Wire, frozen=True):
     event_type: str
     from_address: str
     to_address: str
+    sender_tenant: str
     timestamp: str
     created_at: str
     details: EmailEventDetails

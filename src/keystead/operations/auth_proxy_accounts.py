@@ -10,11 +10,10 @@ import msgspec
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest, Unauthenticated
-from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, TokenText
+from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import Wire
 from keystead.operations.google_linking import linkable_organization
-from keystead.organizations.api_keys import normalized_public_key
-from keystead.organizations.authenticators import normalized_credential_id
+from keystead.operations.suborganization_filters import looked_up, unknown_filter
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.google_accounts import GOOGLE
 from keystead.organizations.identities import ProvenIdentity
@@ -29,11 +28,12 @@ from keystead.sessions.verification_tokens import InvalidVerificationToken, read
 _CONTACTS = {"EMAIL": LookupKind.EMAIL, "PHONE_NUMBER": LookupKind.PHONE_NUMBER}
 
 _OTP_TYPES = {"EMAIL": OtpType.EMAIL, "PHONE_NUMBER": OtpType.SMS}
-_FILTERS = ("EMAIL", "PHONE_NUMBER", "PUBLIC_KEY", "CREDENTIAL_ID", "OIDC_TOKEN", "OIDC_CLAIMS")
+_FILTERS = ("EMAIL", "PHONE_NUMBER", "PUBLIC_KEY", "CREDENTIAL_ID", "OIDC_TOKEN", "OIDC_CLAIMS", "OAUTH_CLAIM")
 
 
 class GetAccountRequest(RequestStruct, frozen=True):
-    """`filter_type`: one of _FILTERS. `filter_value` of OIDC_CLAIMS: a JSON object with iss, sub and aud.
+    """`filter_type`: one of _FILTERS. `filter_value` of OIDC_CLAIMS: a JSON object with iss, sub and aud; of
+    OAUTH_CLAIM, with issuer, subject and audience.
 
     `verification_token` or `oidc_token` prove a contact.
     """
@@ -77,26 +77,18 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
         """The kind of the look-up, and the value."""
         value = request.filter_value
         match request.filter_type:
-            case "PUBLIC_KEY":
-                return LookupKind.PUBLIC_KEY, normalized_public_key(value)
-            case "CREDENTIAL_ID":
-                return LookupKind.CREDENTIAL_ID, normalized_credential_id(value)
+            case "PUBLIC_KEY" | "CREDENTIAL_ID" | "OIDC_CLAIMS" | "OAUTH_CLAIM" as filter_type:
+                return looked_up(filter_type, value)
             case "OIDC_TOKEN":
                 proven = await self.identities.verify_token(value, "filterValue")
                 check_audience(proven, self.settings, "filterValue")
                 return LookupKind.OAUTH_IDENTITY, identity_lookup_value(proven.iss, proven.aud, proven.sub)
-            case "OIDC_CLAIMS":
-                claims = _claims(value)
-                return LookupKind.OAUTH_IDENTITY, identity_lookup_value(claims.iss, claims.aud, claims.sub)
             case "EMAIL" | "PHONE_NUMBER" as filter_type:
                 contact = normalized_contact(_OTP_TYPES[filter_type], value)
                 await self._check_contact_proven(request, filter_type, contact)
                 return _CONTACTS[filter_type], contact
             case other:
-                raise InvalidRequest(
-                    f"invalid request body: field `filterType`: {other[:64]!r}: expected one of "
-                    f"{', '.join(_FILTERS)}"
-                )
+                raise unknown_filter(other, _FILTERS)
 
     async def _check_contact_proven(self, request: GetAccountRequest, filter_type: str, contact: str) -> None:
         """Raise Unauthenticated unless a token of the request is about this contact, or none is needed."""
@@ -141,12 +133,3 @@ def check_audience(proven: ProvenIdentity, settings: AuthProxySettings, field: s
             "operator sets the client ids with keystead auth-proxy update",
             machine_code="INVALID_OIDC_TOKEN",
         )
-
-
-def _claims(value: str) -> OidcClaims:
-    try:
-        return msgspec.json.decode(value, type=OidcClaims)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise InvalidRequest(
-            "invalid request body: field `filterValue`: expected a JSON object with iss, sub and aud"
-        ) from None
