@@ -1,7 +1,7 @@
-"""`python -m tools.published_clients`: whether a newer published client knows names that public_schema.json lacks.
+"""`python -m tools.published_clients`: do the newest published clients know names that public_schema.json lacks?
 
-Each source of `src/keystead/api/public_schema.json` is asked for through the ordinary client of its registry (cargo,
-npm, pip). A source that cannot be asked is named and changes nothing: `make generate` also works without a network.
+Each source of `src/keystead/api/public_schema.json` is asked for through the ordinary client of its registry
+(cargo, npm, pip). A source that cannot be asked for is named: `make generate` also works without a network.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`python -m tools.strict_members`: writes tests/compatibility/strict_members.json from the crate turnkey_client.
 
-The crate refuses an answer without a member that its source does not mark with `serde(default)`, also where the public
-schema calls the member optional. The file has the members of the structs in answers; a name that ends in `?` is that of
-a member that may be absent. Not here: the test that compares them with our answers.
+The crate refuses an answer without a member that its source does not mark with `serde(default)`, also where the
+public schema calls the member optional. The file has the members of the structs in answers; a name that ends in `?`
+is that of a member that may be absent. Not here: the test that compares them with our answers.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _members(body: str) -> Iterator[_Member]:
 
 
 def _held(structs: _Structs, struct: str, member: _Member) -> str:
-    """The struct in a member of another one; "" if its type is no struct."""
+    """The struct in a member of another one; "" if its type is not a struct."""
     module, _, name = member.type.replace("::", ".").rpartition(".")
     own = struct.rpartition(".")[0]
     fitting = (full for full in structs if full.endswith(f"{module}.{name}" if module else f"{own}.{name}"))
