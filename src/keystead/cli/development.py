@@ -85,6 +85,13 @@ FixturesOption = Annotated[
     Path | None,
     typer.Option("--fixtures", help="TOML or JSON file with organizations. Those that do not exist yet are made."),
 ]
+TlsOption = Annotated[
+    bool,
+    typer.Option(
+        "--tls",
+        help="Answer https in place of http, with a certificate that the first start makes.",
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log no requests.")]
 LogForm = Literal["json", "pretty", "auto"]
 LogOption = Annotated[
@@ -105,6 +112,7 @@ def dev(
     oidc_issuers: IssuersOption = "",
     console_oidc: ConsoleOption = "",
     fixtures_file: FixturesOption = None,
+    tls: TlsOption = False,
     quiet: QuietOption = False,
     log_format: LogOption = "auto",
 ) -> None:
@@ -123,8 +131,10 @@ def dev(
     ):
         credentials = folder.prepare(seed)
         sockets = _bind(hosts, port)
-        base_url = f"http://localhost:{sockets[0].getsockname()[1]}"
-        credentials = folder.with_base_url(credentials, base_url)
+        certificate = folder.certificate(hosts) if tls else None
+        base_url = f"{'https' if tls else 'http'}://localhost:{sockets[0].getsockname()[1]}"
+        ca_file = None if certificate is None else str(certificate.authority.absolute())
+        credentials = folder.with_address(credentials, base_url, ca_file)
         logs.configure("warning", formatter(log_format))
         settings = folder.settings(
             oidc_keys_file=oidc_keys_file,
@@ -132,6 +142,7 @@ def dev(
             console_oidc=console_oidc,
             log_requests=not quiet,
             log_format=log_format,
+            certificate=certificate,
         )
         link = ConsoleLink(credentials)
         development = Development(settings, folder.source(seed), link)

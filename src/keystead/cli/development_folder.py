@@ -6,11 +6,13 @@ Not here: the command (`development`), what is served (`server`).
 from __future__ import annotations
 
 import asyncio
+import datetime
 import fcntl
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
@@ -25,6 +27,9 @@ from keystead.server.settings import LogFormat, Settings
 from keystead.signer.master_keys import MasterKeyError, create_development_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
+
+if TYPE_CHECKING:
+    from keystead.cli.development_certificate import DevelopmentCertificate
 
 DEFAULT = Path(".keystead")
 
@@ -74,8 +79,9 @@ class DevelopmentFolder:
         console_oidc: str = "",
         log_requests: bool = True,
         log_format: LogFormat = "json",
+        certificate: DevelopmentCertificate | None = None,
     ) -> Settings:
-        """The settings of a server with the data of this folder."""
+        """The settings of a server with the data of this folder. `certificate`: with which it speaks TLS."""
         return Settings(
             database_url=self._database_url,
             mode="dev",
@@ -86,7 +92,18 @@ class DevelopmentFolder:
             messages_kept_s=_MESSAGES_KEPT_S,
             log_requests=log_requests,
             log_format=log_format,
+            tls_cert="" if certificate is None else str(certificate.chain),
+            tls_key="" if certificate is None else str(certificate.key),
         )
+
+    def certificate(self, hosts: Sequence[str]) -> DevelopmentCertificate:
+        """The certificate of this folder for `--tls`. `hosts`: the addresses to listen on. Raises Failure."""
+        from keystead.cli.development_certificate import development_certificate  # slow to import
+
+        try:
+            return development_certificate(self._path / "tls", hosts, datetime.datetime.now(datetime.UTC))
+        except OSError as refused:
+            raise Failure(f"cannot write a certificate to {self._path}: {refused.strerror}") from refused
 
     def prepare(self, seed: str) -> Credentials:
         """Make the database and the first organization if they are missing. `seed`: "" for none. Raises Failure."""
@@ -114,11 +131,11 @@ class DevelopmentFolder:
         self._starts.write_text(f"{starts}\n")
         return seeded_source(seed, starts)
 
-    def with_base_url(self, credentials: Credentials, base_url: str) -> Credentials:
-        """The same credentials for this address. They are written if the address is another one."""
-        if credentials.base_url == base_url:
+    def with_address(self, credentials: Credentials, base_url: str, ca_file: str | None) -> Credentials:
+        """The same credentials for this address and authority. They are written if they change."""
+        changed = replace(credentials, base_url=base_url, ca_file=ca_file)
+        if changed == credentials:
             return credentials
-        changed = replace(credentials, base_url=base_url)
         write_credentials(self._credentials, changed)
         return changed
 

@@ -18,7 +18,7 @@ from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.client.credentials import Credentials
 from keystead.console import CONSOLE_PATH
 from keystead.server.http_messages import HttpRequest
-from keystead.server.loopback import is_from_this_machine
+from keystead.server.loopback import is_from_this_machine, is_of_own_page
 from keystead.stamps.signing import ApiKeyStamper
 
 PATH: Final = "/dev/v1/console-login"
@@ -55,8 +55,7 @@ class ConsoleLink:
     def answer(self, request: HttpRequest, now_ms: int) -> bytes:
         """A stamped login, as JSON, once. `now_ms`: the server's time. Raises PermissionDenied, InvalidRequest."""
         headers = dict(request.headers)
-        origin, host = headers.get(b"origin"), headers.get(b"host", b"")
-        if not is_from_this_machine(request) or origin not in (None, b"http://" + host):
+        if not (is_from_this_machine(request) and is_of_own_page(request)):
             raise PermissionDenied(f"{PATH} accepts only requests of the console on this machine")
         if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/json":
             raise InvalidRequest("expected the header Content-Type: application/json")

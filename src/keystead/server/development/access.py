@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.server.http_messages import HttpRequest
-from keystead.server.loopback import is_from_this_machine
+from keystead.server.loopback import is_from_this_machine, is_of_own_page
 
 PREFIX = "/dev/v1"
 _BELOW = f"{PREFIX}/"
@@ -28,12 +28,8 @@ def is_control(path: str) -> bool:
 
 def check_may_read(request: HttpRequest) -> None:
     """Raise PermissionDenied unless the caller is a program on this machine, or a page of this server."""
-    headers = dict(request.headers)
-    host = headers.get(b"host", b"").decode("latin-1").lower()
-    origin = headers.get(b"origin", b"").decode("latin-1").lower()
-    is_own_page = not origin or origin == f"http://{host}"
-    site = headers.get(b"sec-fetch-site", b"none").lower()
-    if not (is_own_page and site in (b"none", b"same-origin") and is_from_this_machine(request)):
+    site = dict(request.headers).get(b"sec-fetch-site", b"none").lower()
+    if not (is_of_own_page(request) and site in (b"none", b"same-origin") and is_from_this_machine(request)):
         raise PermissionDenied(
             f"{request.path[:200]} accepts requests only from this machine, at "
             f"http://localhost:PORT{request.path[:200]}"
