@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Starts `keystead dev --memory` for the steps that follow (action.yml), and tells them where it is.
-# Reads RUNNER_TEMP, GITHUB_ENV, GITHUB_OUTPUT, KEYSTEAD_ACTION_PORT, KEYSTEAD_ACTION_OPTIONS.
+# Reads RUNNER_TEMP, GITHUB_ENV, GITHUB_OUTPUT, ACTION_PORT, ACTION_OPTIONS.
 set -euo pipefail
 
 credentials="$RUNNER_TEMP/keystead-credentials.json"
 log="$RUNNER_TEMP/keystead.log"
-read -r -a options <<< "$KEYSTEAD_ACTION_OPTIONS"
+read -r -a options <<< "$ACTION_OPTIONS"
 
-nohup keystead dev --memory --port "$KEYSTEAD_ACTION_PORT" --credentials "$credentials" --log pretty \
+nohup keystead dev --memory --port "$ACTION_PORT" --credentials "$credentials" --log pretty \
     ${options[@]+"${options[@]}"} > "$log" 2>&1 &
 server=$!
 until [ -e "$credentials" ]; do

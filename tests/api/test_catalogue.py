@@ -73,6 +73,7 @@ def test_an_operation_needs_its_documentation() -> None:
 
 
 WITHOUT_PATH = {
+    "check_ip_allowlist",
     "check_policy",
     "describe_activities",
     "disable_auth_proxy",

@@ -26,8 +26,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "RUNNER_TEMP": str(tmp_path),
         "GITHUB_ENV": str(tmp_path / "env"),
         "GITHUB_OUTPUT": str(tmp_path / "output"),
-        "KEYSTEAD_ACTION_PORT": "0",
-        "KEYSTEAD_ACTION_OPTIONS": "",
+        "ACTION_PORT": "0",
+        "ACTION_OPTIONS": "",
     }
 
 
@@ -39,7 +39,7 @@ def run(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_action_starts_a_server(tmp_path: Path, environment: dict[str, str]) -> None:
-    done = run({**environment, "KEYSTEAD_ACTION_OPTIONS": "--seed text --quiet"})
+    done = run({**environment, "ACTION_OPTIONS": "--seed text --quiet"})
     assert done.returncode == 0, done.stdout
     server = int((tmp_path / "pids").read_text().split()[0])
     try:
@@ -58,7 +58,7 @@ def test_the_action_starts_a_server(tmp_path: Path, environment: dict[str, str])
 
 
 def test_the_action_shows_why_a_server_does_not_start(environment: dict[str, str]) -> None:
-    done = run({**environment, "KEYSTEAD_ACTION_OPTIONS": "--no-such-option"})
+    done = run({**environment, "ACTION_OPTIONS": "--no-such-option"})
     assert done.returncode == 1
     assert "::error::keystead dev did not start" in done.stdout
     assert "--no-such-option" in done.stdout

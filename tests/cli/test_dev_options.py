@@ -10,15 +10,19 @@ import socket
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import httpx
+import msgspec
 import pytest
 
 from keystead import Client
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PathFormat, PayloadEncoding
+from keystead.cli.development_folder import DevelopmentFolder
 from keystead.cli.memory_folder import memory_folder
-from keystead.client.errors import NotFound
+from keystead.client.errors import ApiError, NotFound
 from keystead.client.shapes import WalletAccountParams
+from keystead.server.settings import OF_DATA, AllSettings, SettingsError, differences, variable_of
 from tests.support.dev_servers import Started, dev
 from tests.support.terminal import Terminal
 
@@ -121,6 +125,85 @@ def test_the_log_has_warnings(options: list[str], note: str, tmp_path: Path) -> 
             )
         started.stop()
         assert note in started.log.read_text()
+
+
+def settings_line(printed: str) -> list[str]:
+    """The settings in a banner."""
+    found = re.search(r"^  settings +(.*(?:\n {16}.*)*)$", printed, re.MULTILINE)
+    assert found is not None, printed
+    return found[1].split()
+
+
+def test_every_setting_of_serve_is_one_of_dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Except those that name its data, which it refuses."""
+    monkeypatch.chdir(tmp_path)
+    usual = DevelopmentFolder(tmp_path).settings()
+    for field in msgspec.structs.fields(AllSettings):
+        name, value = variable_of(field.name), other_value(field, getattr(usual, field.name))
+        if name in OF_DATA:
+            with pytest.raises(SettingsError, match=f"{name} is set, but keystead dev has its database"):
+                DevelopmentFolder(tmp_path).settings({name: value})
+        else:
+            settings = DevelopmentFolder(tmp_path).settings({name: value})
+            assert differences(settings, usual) == {name: value}
+
+
+def other_value(field: msgspec.structs.FieldInfo, usual: Any) -> str:
+    """A value other than the usual one."""
+    kind = get_type_hints(AllSettings)[field.name]
+    if get_origin(kind) is Literal:
+        return str(next(word for word in get_args(kind) if word != usual))
+    if kind is bool:
+        return str(not usual).lower()
+    return str(usual + 1) if kind is int else "another"
+
+
+def test_settings_are_used_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEYSTEAD_LIMIT_WALLETS", "1")
+    monkeypatch.setenv("KEYSTEAD_IP_ALLOWLISTS", "false")
+    with dev(tmp_path, "--memory") as started:
+        changed = settings_line(started.log.read_text())
+        assert changed == ["KEYSTEAD_PORT=0", "KEYSTEAD_IP_ALLOWLISTS=false", "KEYSTEAD_LIMIT_WALLETS=1"]
+        with (
+            Client.from_credentials(started.credentials) as client,
+            pytest.raises(ApiError, match="wallets: 1 of 1 are in use"),
+        ):
+            client.create_wallet(wallet_name="the second one", accounts=[])
+
+
+def test_metrics_and_messages_of_a_development_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        address = "{}:{}".format(*listening.getsockname())
+    monkeypatch.setenv("KEYSTEAD_METRICS_ADDRESS", address)
+    with dev(tmp_path, "--memory"):
+        assert "keystead_processes" in httpx.get(f"http://{address}/metrics", trust_env=False).text
+
+
+@pytest.mark.parametrize(
+    ("variable", "why"),
+    [
+        ("KEYSTEAD_WORKERZ=3", "unknown setting KEYSTEAD_WORKERZ: did you mean KEYSTEAD_WORKERS?"),
+        ("KEYSTEAD_WORKERS=3", "only one process can serve a SQLite file"),
+        ("KEYSTEAD_PORT=x", "setting KEYSTEAD_PORT: expected a whole number from 0 to 65535"),
+        ("KEYSTEAD_HOST=192.0.2.1", "add --allow-remote"),
+        ("KEYSTEAD_METRICS_ADDRESS=x", "setting KEYSTEAD_METRICS_ADDRESS: expected HOST:PORT"),
+        (
+            "KEYSTEAD_MASTER_KEY=x",
+            "KEYSTEAD_MASTER_KEY is set, but keystead dev has its database",
+        ),
+        ("KEYSTEAD_CONSOLE_OIDC=x", "setting KEYSTEAD_CONSOLE_OIDC: "),
+    ],
+)
+def test_variables_that_are_refused(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, _, value = variable.partition("=")
+    monkeypatch.setenv(name, value)
+    printed = terminal.run("dev", *([] if name == "KEYSTEAD_PORT" else ["--port", "0"]))
+    assert printed.code == 1
+    assert why in printed.err
+    assert printed.out == ""
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import httpx
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
-from keystead.cli.development_certificate import development_certificate
+from keystead.cli.certificate_files import CertificateFiles
+from keystead.cli.development_certificate import keep_certificate
 from keystead.client.client import Client
 from keystead.testing import development_server
 from tests.support.commands import run_keystead
@@ -27,31 +28,45 @@ LATER = {
 }
 
 
+@pytest.fixture
+def files(tmp_path: Path) -> CertificateFiles:
+    return CertificateFiles(tmp_path / "tls")
+
+
 @pytest.mark.parametrize("when", LATER)
-def test_a_later_start_keeps_the_certificate_until_it_ends_soon(when: str, tmp_path: Path) -> None:
+def test_a_later_start_keeps_the_certificate_until_it_ends_soon(when: str, files: CertificateFiles) -> None:
     after, is_kept = LATER[when]
-    first = development_certificate(tmp_path / "tls", [], NOW).chain.read_bytes()
-    later = development_certificate(tmp_path / "tls", ["127.0.0.1"], NOW + after)
-    assert (later.chain.read_bytes() == first) is is_kept
-    read = load_pem_x509_certificate(later.chain.read_bytes())
+    keep_certificate(files, [], NOW)
+    first = files.chain.read_bytes()
+    keep_certificate(files, ["127.0.0.1"], NOW + after)
+    assert (files.chain.read_bytes() == first) is is_kept
+    read = load_pem_x509_certificate(files.chain.read_bytes())
     assert (read.not_valid_after_utc - read.not_valid_before_utc).days == 825
 
 
 @pytest.mark.parametrize("missing", ["authority.pem", "certificate.pem", "key.pem"])
-def test_a_missing_file_leads_to_a_new_certificate(missing: str, tmp_path: Path) -> None:
-    first = development_certificate(tmp_path / "tls", [], NOW)
-    authority = first.authority.read_bytes()
-    (tmp_path / "tls" / missing).unlink()
-    again = development_certificate(tmp_path / "tls", [], NOW)
-    assert again.authority.read_bytes() != authority
-    assert {file.name: file.stat().st_mode & 0o777 for file in again}["key.pem"] == 0o600
+def test_a_missing_file_leads_to_a_new_certificate(missing: str, files: CertificateFiles) -> None:
+    keep_certificate(files, [], NOW)
+    authority = files.authority.read_bytes()
+    (files.folder / missing).unlink()
+    keep_certificate(files, [], NOW)
+    assert files.authority.read_bytes() != authority
+    assert files.key.stat().st_mode & 0o777 == 0o600
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(again.chain, again.key)
+    context.load_cert_chain(files.chain, files.key)
 
 
-def test_an_address_that_the_certificate_lacks_leads_to_a_new_one(tmp_path: Path) -> None:
-    first = development_certificate(tmp_path / "tls", [], NOW).chain.read_bytes()
-    assert development_certificate(tmp_path / "tls", ["192.0.2.7"], NOW).chain.read_bytes() != first
+def test_an_address_that_the_certificate_lacks_leads_to_a_new_one(files: CertificateFiles) -> None:
+    keep_certificate(files, [], NOW)
+    first = files.chain.read_bytes()
+    keep_certificate(files, ["192.0.2.7"], NOW)
+    assert files.chain.read_bytes() != first
+
+
+def test_a_certificate_of_the_operator_and_one_of_the_folder(tmp_path: Path) -> None:
+    environment = {"KEYSTEAD_TLS_CERT": "cert.pem", "KEYSTEAD_TLS_KEY": "key.pem"}
+    refused = run_keystead("dev", "--tls", "--data", tmp_path / "data", environment=environment)
+    assert (refused.returncode, "--tls and KEYSTEAD_TLS_CERT: give one of them" in refused.stderr) == (1, True)
 
 
 def test_every_address_that_is_printed_is_https_and_works(tmp_path: Path) -> None:

@@ -105,6 +105,6 @@ def test_the_development_server_prints_it() -> None:
     )
     signer = BundleSigner("04" + "ab" * 64, "04" + "cd" * 64 + "04" + "ab" * 64)
     ready = ReadyServer([], signer, "proxy")
-    lines = development_banner(credentials, None, None, ready, "link", seeded=False).splitlines()
+    lines = development_banner(credentials, None, None, ready, "link", {}, seeded=False).splitlines()
     for told in (signer.signing_public_key, signer.composite_public_key):
         assert sum(line.split()[-1:] == [told] for line in lines) == 1

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from keystead.cli.development_certificate import development_certificate
+from keystead.cli.certificate_files import CertificateFiles
+from keystead.cli.development_certificate import keep_certificate
 from keystead.client.certificates import certificates_for
 from keystead.client.errors import UsageError
 
@@ -36,8 +37,9 @@ def test_without_tls_none_is_accepted() -> None:
 
 
 def test_an_authority_of_ones_own(tmp_path: Path) -> None:
-    authority = development_certificate(tmp_path / "tls", [], datetime.datetime.now(datetime.UTC)).authority
-    own = certificates_for("https://localhost:8443", is_direct=True, ca_file=str(authority))
+    files = CertificateFiles(tmp_path / "tls")
+    keep_certificate(files, [], datetime.datetime.now(datetime.UTC))
+    own = certificates_for("https://localhost:8443", is_direct=True, ca_file=str(files.authority))
     assert isinstance(own, ssl.SSLContext)
     assert ["Keystead development" in str(held["subject"]) for held in own.get_ca_certs()] == [True]
 

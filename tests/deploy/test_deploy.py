@@ -58,7 +58,7 @@ def settings_in(text: str) -> set[str]:
 
 @pytest.mark.parametrize("path", [path for path in DEPLOY.rglob("*") if path.is_file()], ids=lambda path: path.name)
 def test_every_setting_exists(path: Path) -> None:
-    of_examples = {"KEYSTEAD_SITE", "KEYSTEAD_SERVERS", "KEYSTEAD_ACTION_PORT", "KEYSTEAD_ACTION_OPTIONS"}
+    of_examples = {"KEYSTEAD_SITE", "KEYSTEAD_SERVERS"}
     assert settings_in(path.read_text()) <= NAMES | of_examples
 
 

@@ -9,54 +9,99 @@ import pytest
 from keystead.describe.bitcoin import describe_bitcoin
 from keystead.describe.solana import describe_solana
 from keystead.describe.tron import describe_tron
+from keystead.primitives.unreadable import Unreadable
 
 SYSTEM = "11111111111111111111111111111111"
 TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 BUDGET = "ComputeBudget111111111111111111111111111111"
+ACCOUNTS = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
 TRON_TOKEN, TRON_TO = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ"
 OWN, OTHER = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA"
 
 
-def solana(
-    *programs: str, transfers: Any = (), spl: Any = (), parsed: Any = None, lookups: Any = ()
-) -> dict[str, Any]:
+def solana(*programs: str, moved: Any = (), parsed: Any = None, lookups: Any = ()) -> dict[str, Any]:
     instructions = [{"program_key": each, "instruction_data_hex": "0102"} for each in programs]
     if parsed:
         instructions[-1]["parsed_instruction_data"] = parsed
     return {
         "account_keys": ["payer"],
-        "transfers": transfers,
-        "spl_transfers": spl,
+        "movements": moved,
+        "fee": 5_000,
         "instructions": instructions,
         "address_table_lookups": lookups,
     }
 
 
-ONE, TWO = ({"from": "a", "to": to, "amount": amount} for to, amount in (("Bob", 1_500_000_000), ("Cy", 1)))
-SPL = {"from": "a", "to": "Bob", "amount": 25, "token_mint": "Mint"}
+def moves(
+    to: Any, amount: Any, asset: Any = "NATIVE", contract: str = SYSTEM, kind: str = "TRANSFER"
+) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "name": "Call",
+        "contract": contract,
+        "asset": asset,
+        "from": "a",
+        "to": to,
+        "amount": amount,
+    }
+
+
+ONE, TWO = moves("Bob", 1_500_000_000), moves("Cy", 1)
+SPL, PLAIN = moves("Bob", 25, "Mint", TOKEN), moves("Bob", 25, Unreadable("no mint"), TOKEN)
+RENT = moves("Bob", 2_039_280, contract=ACCOUNTS)
+CLOSED = moves("Bob", Unreadable("the whole balance"), contract=TOKEN)
+UNKNOWN = moves(Unreadable("why"), Unreadable("why"), Unreadable("why"), "Prog", "UNKNOWN")
+APPROVED, GIVEN = moves("Eve", 7, "Mint", TOKEN, "ALLOWANCE"), moves("Eve", 2**256 - 1, kind="AUTHORITY")
+RUN_TWO = "Run 2 instructions of the System program, program Prog, with 1 transfer"
+RUN_TOKEN = "Run 1 instruction of the Token program"
 
 
 @pytest.mark.parametrize(
     ("tx", "headline", "recipient", "amount", "cautions"),
     [
-        (solana(SYSTEM, transfers=[ONE]), "Send 1.5 SOL to Bob", "Bob", "1.5 SOL", 0),
-        (solana(BUDGET, SYSTEM, transfers=[ONE]), "Send 1.5 SOL to Bob", "Bob", "1.5 SOL", 0),
-        (solana(TOKEN, spl=[SPL]), "Send 25 units of Mint to Bob", "Bob", "25 units of Mint", 0),
-        (solana(SYSTEM, SYSTEM, transfers=[ONE, TWO]), "Make 2 transfers", "", "", 0),
+        (solana(SYSTEM, moved=[ONE]), "Send 1.5 SOL to Bob", "Bob", "1.5 SOL", []),
+        (solana(BUDGET, SYSTEM, moved=[ONE]), "Send 1.5 SOL to Bob", "Bob", "1.5 SOL", []),
+        (solana(TOKEN, moved=[SPL]), "Send 25 units of Mint to Bob", "Bob", "25 units of Mint", []),
+        (solana(TOKEN, moved=[PLAIN]), "Send 25 units of a token to Bob", "Bob", "25 units of a token", []),
         (
-            solana(SYSTEM, "Prog", transfers=[ONE]),
-            "Run 2 instructions of the System program, program Prog, with 1 transfer",
-            "",
-            "",
-            1,
+            solana(ACCOUNTS, TOKEN, moved=[RENT, SPL]),
+            "Send 25 units of Mint to Bob",
+            "Bob",
+            "25 units of Mint",
+            [],
         ),
-        (solana("Prog", lookups=[{}]), "Run 1 instruction of program Prog", "", "", 2),
+        (
+            solana(TOKEN, moved=[CLOSED]),
+            "Send unknown: the whole balance to Bob",
+            "Bob",
+            "unknown: the whole balance",
+            [],
+        ),
+        (solana(SYSTEM, SYSTEM, moved=[ONE, TWO]), "Make 2 transfers", "", "", []),
+        (solana(SYSTEM, "Prog", moved=[ONE, UNKNOWN]), RUN_TWO, "", "", ["beyond the transfers"]),
+        (solana(SYSTEM, "Prog", moved=[ONE]), RUN_TWO, "", "", []),
+        (
+            solana("Prog", moved=[UNKNOWN], lookups=[{}]),
+            "Run 1 instruction of program Prog",
+            "",
+            "",
+            ["beyond the transfers", "lookup tables"],
+        ),
+        (solana(TOKEN, moved=[APPROVED]), RUN_TOKEN, "", "", ["Call: Eve may take tokens of a"]),
+        (
+            solana(SYSTEM, moved=[GIVEN]),
+            "Run 1 instruction of the System program",
+            "",
+            "",
+            ["Call: Eve gets power over a"],
+        ),
     ],
 )
-def test_solana(tx: dict[str, Any], headline: str, recipient: str, amount: str, cautions: int) -> None:
+def test_solana(tx: dict[str, Any], headline: str, recipient: str, amount: str, cautions: list[str]) -> None:
     found = describe_solana(tx)
     assert (found.headline, found.recipient, found.amount) == (f"{headline}, on Solana", recipient, amount)
-    assert len(found.cautions) == cautions
+    assert len(found.cautions) == len(cautions)
+    assert all(expected in caution for expected, caution in zip(cautions, found.cautions, strict=True))
 
 
 def test_solana_by_an_uploaded_interface() -> None:

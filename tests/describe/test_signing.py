@@ -106,8 +106,8 @@ OWNER = "0x" + "11" * 20
         ("095ea7b3" + word(TO) + word(7), "permit spending", TO, "7 units", ""),
         ("095ea7b3" + word(TO) + "f" * 64, "permit spending", TO, "without limit", "may take every token"),
         ("23b872dd" + word(OWNER) + word(TO) + word(9), "move tokens", TO, "9 units", ""),
-        ("42842e0e" + word(OWNER) + word(TO) + word(9), "move tokens", TO, "9 units", ""),
-        ("a22cb465" + word(TO) + word(1), "permit all tokens", TO, "all tokens", "may move every token"),
+        ("42842e0e" + word(OWNER) + word(TO) + word(9), "move tokens", TO, "1 units", ""),
+        ("a22cb465" + word(TO) + word(1), "permit spending", TO, "without limit", "may take every token"),
         ("a22cb465" + word(TO) + word(0), "end a permission", TO, "", ""),
         ("deadbeef", "call 0xdeadbeef", TOKEN, "", "cannot be shown"),
         ("a9059cbb" + word(TO), "call 0xa9059cbb", TOKEN, "", "cannot be shown"),
@@ -170,7 +170,7 @@ def test_requests_that_cannot_be_read() -> None:
 CAUTIONS = {
     "legacy-no-chain-id": "it names no chain",
     "eip7702": "it carries an authorization (EIP-7702), which gives the account that signed it the code of 0x63c0",
-    "tempo-two-calls-fee-token": "call 2 carries a value of 5",
+    "tempo-two-calls-fee-token": "it sends 5 of the native coin to 0x20c0",
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from tests.support.callers import unique, user_params
+from tests.support.callers import Caller, unique, user_params
 from tests.support.servers import Installation
 from tests.support.slow_signer import (
     LIMIT_S,
@@ -31,7 +31,8 @@ SESSION = "create_read_write_session"
 
 
 class SubOrganization:
-    """With a user, in whose name Ana of the parent begins a session. `asked`: what Ana asks for."""
+    """With a user, in whose name Ana of the parent begins a session, as the sub-organization allows by a feature.
+    `asked`: what Ana asks for."""
 
     def __init__(self, scenario: RevocationScenario, made: dict[str, Any]) -> None:
         self.scenario = scenario
@@ -47,10 +48,20 @@ class SubOrganization:
 
 
 async def sub_organization(scenario: RevocationScenario) -> SubOrganization:
-    user = user_params(generate_api_key().public_key)
+    key = generate_api_key()
+    user = user_params(key.public_key)
     del user["userTags"]
     asked = {"subOrganizationName": unique("sub"), "rootUsers": [user], "rootQuorumThreshold": 1}
-    return SubOrganization(scenario, await scenario.revoked("create_sub_organization", asked))
+    made = await scenario.revoked("create_sub_organization", asked)
+    await allow_the_parent(scenario, scenario.root.with_key(key, made["rootUserIds"][0], made["subOrganizationId"]))
+    return SubOrganization(scenario, made)
+
+
+async def allow_the_parent(scenario: RevocationScenario, root: Caller) -> None:
+    """The root user of a sub-organization lets users of its parent begin sessions."""
+    feature = {"name": "FEATURE_NAME_PARENT_AUTH"}
+    response = await scenario.sent(scenario.there, root, "set_organization_feature", feature)
+    assert response.status_code == 200, response.text
 
 
 @pytest.mark.parametrize("apart", [True, False], ids=["at another server", "at the same server"])
@@ -114,6 +125,7 @@ def test_an_action_after_the_answered_deletion_of_the_sub_organizations_user(
             made = await scenario.revoked("create_sub_organization", asked)
             sub = SubOrganization(scenario, made | {"rootUserIds": made["rootUserIds"][1:]})
             own = replace(sub.root, key=key, user_id=made["rootUserIds"][0])
+            await allow_the_parent(scenario, own)
             acting = asyncio.create_task(scenario.sent(scenario.here, sub.ana, SESSION, sub.asked))
             await signer.began.wait()
             quorum = {"threshold": 1, "userIds": [own.user_id]}

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
+from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.tags import TAGS
 from keystead.organizations.kinds.users import Users
@@ -148,12 +149,20 @@ BY_MESSAGE = [
     ("name", "features", "members", "is_valid"), BY_MESSAGE, ids=[name for name, *_ in BY_MESSAGE]
 )
 def test_valid_credential(name: str, features: dict[str, str], members: dict[str, Any], is_valid: bool) -> None:
-    organization = an_organization(features={f"FEATURE_NAME_{name}": value for name, value in features.items()})
+    named = {f"FEATURE_NAME_{name}" for name in features}
+    user = a_user(**members)
+    contacts = AccountContacts(user_id=user.user_id, email=user.user_email, phone_number=user.user_phone_number)
     if is_valid:
-        check_can_authenticate(a_user(**members), organization, "place")
+        check_can_authenticate(user, contacts, named, "place")
     else:
         with pytest.raises(InvalidRequest, match="user missing valid credential: field `place`"):
-            check_can_authenticate(a_user(**members), organization, "place")
+            check_can_authenticate(user, contacts, named, "place")
+
+
+def test_a_contact_that_finds_nobody_is_no_credential() -> None:
+    user, features = a_user(user_email="ada@example.com"), {"FEATURE_NAME_OTP_EMAIL_AUTH"}
+    with pytest.raises(InvalidRequest, match="user missing valid credential"):
+        check_can_authenticate(user, AccountContacts(user_id=user.user_id), features, "place")
 
 
 def test_unknown_user_and_tag_are_named() -> None:

@@ -11,9 +11,9 @@ from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, Unauthenticated
 from keystead.api.records import Credential
 from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
-from keystead.organizations.kinds.verified_contacts import VerifiedContacts
-from keystead.organizations.lookups import LookupKind
+from keystead.organizations.lookups import AccountLookupKind, LookupKind
 from keystead.organizations.organization import Organization, Put, apply
 from keystead.organizations.principals import (
     ProvenContact,
@@ -69,10 +69,14 @@ def with_sessions(organization: Organization) -> Organization:
     return apply(organization, [Put(session) for session in sessions], organization.version)
 
 
-ORGANIZATION = with_sessions(an_organization(ADA, BOB, features=FEATURES))
-VERIFIED = apply(
-    ORGANIZATION, [Put(VerifiedContacts(user_id="ada", email="Ada@example.com"))], ORGANIZATION.version
-)
+CONTACTS = AccountContacts(user_id="ada", email="Ada@example.com", phone_number="+4915112345678")
+
+
+def with_contacts(organization: Organization) -> Organization:
+    return apply(organization, [Put(CONTACTS)], organization.version)
+
+
+ORGANIZATION = with_contacts(with_sessions(an_organization(ADA, BOB, features=FEATURES)))
 
 
 def proven(public_key: str = "", **members: Any) -> ProvenKey:
@@ -100,14 +104,14 @@ FOUND = [
     ("a passkey", ORGANIZATION, proven("cose", credential_id="passkey"), ("ada", "authenticator", "*", "")),
     ("an identity", ORGANIZATION, identity(), ("ada", "provider", CredentialType.OAUTH, "")),
     (
-        "a contact that only one has",
+        "a phone number",
         ORGANIZATION,
         contact("+49 151 12345678", OtpType.SMS),
         ("ada", contact_record_id(ADA, SMS), SMS, ""),
     ),
     (
-        "a contact that one has verified",
-        VERIFIED,
+        "an address that another user wrote, too",
+        ORGANIZATION,
         contact("ADA@example.com"),
         ("ada", contact_record_id(ADA, EMAIL), EMAIL, ""),
     ),
@@ -141,6 +145,7 @@ NOT_FOUND = [
     ("another issuer", identity(issuer="https://other.example")),
     ("another audience", identity(audience="other")),
     ("an unknown address", contact("none@example.com")),
+    ("a number that is only written", contact("+4915100000000", OtpType.SMS)),
     ("an address as a phone number", contact("ada@example.com", OtpType.SMS)),
     ("a token of another organization", contact("+4915112345678", OtpType.SMS, issued_by="other")),
     ("an unknown read-only session", proven(session_digest="unknown")),
@@ -168,7 +173,6 @@ REFUSED: list[tuple[str, ProvenKey, type[ServiceError], str]] = [
         "scheme SCHEME does not fit an API key of type",
     ),
     ("a recovery key", proven("02recovery"), PermissionDenied, "stamps recover_user"),
-    ("a contact that two have", contact("ada@example.com"), Unauthenticated, "more than one user"),
 ]
 
 
@@ -180,9 +184,16 @@ def test_refused(stamp: ProvenKey, error: type[ServiceError], message: str) -> N
         principal_in(ORGANIZATION, stamp, NOW_MS)
 
 
+def test_a_contact_that_finds_two_users_is_refused() -> None:
+    second = Put(AccountContacts(user_id="bob", email="ada@example.com"))
+    organization = apply(ORGANIZATION, [second], ORGANIZATION.version)
+    with pytest.raises(Unauthenticated, match="more than one user"):
+        principal_in(organization, contact("ada@example.com"), NOW_MS)
+
+
 def test_logins_by_contact_need_their_feature() -> None:
     """A parent's own users are not found; in a sub-organization the caller is told what to enable."""
-    parent = an_organization(ADA)
+    parent = with_contacts(an_organization(ADA))
     assert principal_in(parent, contact("+4915112345678", OtpType.SMS), NOW_MS) is None
     profile = replace(parent.profile, parent_id="parent")
     below = apply(parent, [Put(profile)], parent.version)
@@ -193,13 +204,13 @@ def test_logins_by_contact_need_their_feature() -> None:
 LOOKUPS = [
     (proven("02lasting"), LookupKind.PUBLIC_KEY, "02lasting"),
     (proven("cose", credential_id="passkey"), LookupKind.CREDENTIAL_ID, "passkey"),
-    (contact("ADA@example.com"), LookupKind.EMAIL, "ada@example.com"),
-    (contact("+49 151 12345678", OtpType.SMS), LookupKind.PHONE_NUMBER, "+4915112345678"),
+    (contact("ADA@example.com"), LookupKind.ACCOUNT_EMAIL, "ada@example.com"),
+    (contact("+49 151 12345678", OtpType.SMS), LookupKind.ACCOUNT_PHONE_NUMBER, "+4915112345678"),
 ]
 
 
 @pytest.mark.parametrize(("stamp", "kind", "value"), LOOKUPS, ids=[one[1].name for one in LOOKUPS])
-def test_the_lookup_that_finds_a_sub_organization(stamp: ProvenKey, kind: LookupKind, value: str) -> None:
+def test_the_lookup_that_finds_a_sub_organization(stamp: ProvenKey, kind: AccountLookupKind, value: str) -> None:
     assert stamp.lookup() == (kind, value)
     assert "more than one suborg associated with a " in ambiguous_value_error(kind).message
 

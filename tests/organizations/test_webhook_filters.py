@@ -23,6 +23,8 @@ WALLET = "ACTIVITY_TYPE_CREATE_WALLET"
         ({"activityTypes": [WALLET]}, True),
         ({"activityTypes": ["ACTIVITY_TYPE_CREATE_USERS_V3", WALLET]}, True),
         ({"activityTypes": ["ACTIVITY_TYPE_CREATE_USERS_V3"]}, False),
+        ({"activityTypes": [f"{WALLET}_V7"]}, True),
+        ({"activityTypes": [f"{WALLET}_ACCOUNTS"]}, False),
         ({"activityTypes": []}, False),
         ({"statuses": ["ACTIVITY_STATUS_COMPLETED"]}, True),
         ({"statuses": ["ACTIVITY_STATUS_FAILED"]}, False),

@@ -68,13 +68,15 @@ def test_a_user_with_an_mfa_policy(chosen: ActivityStatus | None, story: str) ->
 
 
 def sub_organization(people: OrganizationHarness, condition: str) -> Organization:
-    """A sub-organization whose one user, Sub, has an MFA policy with this condition."""
+    """A sub-organization whose one user, Sub, has an MFA policy with this condition. It lets users of its parent
+    begin sessions."""
     key = {"apiKeyName": "Sub", "publicKey": public_key("Sub"), "curveType": "API_KEY_CURVE_P256"}
     user = {"userName": "Sub", "apiKeys": [key], "authenticators": [], "oauthProviders": []}
     parameters = {"subOrganizationName": "sub", "rootQuorumThreshold": 1, "rootUsers": [user]}
     made = people.result("Root", "create_sub_organization", parameters)
     id_, (user_id,) = made["subOrganizationId"], made["rootUserIds"]
     people.submit("Sub", "create_mfa_policy", mfa_policy(user_id, condition), organizationId=id_)
+    people.submit("Sub", "set_organization_feature", {"name": "FEATURE_NAME_PARENT_AUTH"}, organizationId=id_)
     return people.database.organizations[id_]
 
 

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy, Timestamp
+from keystead.operations import CATALOGUE
+from keystead.pipeline.operation import ActivityOperation, alternatives
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
 from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
 from keystead.policies.grammar import parse
@@ -46,12 +48,13 @@ def policy(condition: str, effect: Effect = Effect.DENY, policy_id: str = "id") 
 
 
 NOTHING_KNOWN, DEFAULTS = KnownIds(), ServerSettings()
+ALTERNATIVES = alternatives(CATALOGUE)
 
 
 def warned(
     *policies: Policy, known: KnownIds = NOTHING_KNOWN, settings: ServerSettings = DEFAULTS
 ) -> list[tuple[WarningCode, str]]:
-    found = [each for step in policy_warnings(policies, known, settings) for each in step]
+    found = [each for step in policy_warnings(policies, known, settings, ALTERNATIVES) for each in step]
     return [(each.code, each.message) for each in found]
 
 
@@ -392,7 +395,16 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
     (
         "the other of two kinds, by type",
         policy("activity.type == 'ACTIVITY_TYPE_CREATE_POLICIES'"),
-        [(WarningCode.OTHER_KIND, f"{DENYING} applies to CREATE_POLICIES and not to CREATE_POLICY, which can do")],
+        [
+            (
+                WarningCode.OTHER_KIND,
+                f"{DENYING} applies to CREATE_POLICIES and not to CREATE_POLICY, which can do",
+            ),
+            (
+                WarningCode.OTHER_KIND,
+                f"{DENYING} applies to CREATE_POLICIES and not to UPDATE_POLICY, which can do",
+            ),
+        ],
     ),
     ("both kinds", policy("activity.kind in ['SIGN_RAW_PAYLOAD', 'SIGN_RAW_PAYLOADS']"), []),
     ("one of two kinds, allowed", allowing("activity.kind == 'SIGN_RAW_PAYLOAD'"), []),
@@ -420,6 +432,40 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
 ]
 
 
+SAME = [
+    ("STAMP_LOGIN", "CREATE_READ_WRITE_SESSION"),
+    ("OAUTH_LOGIN", "OAUTH"),
+    ("OTP_LOGIN", "OTP_AUTH"),
+    ("INIT_OTP", "INIT_OTP_AUTH"),
+    ("UPDATE_USER_TAG", "UPDATE_USER"),
+    ("UPDATE_USER_EMAIL", "UPDATE_USER"),
+    ("SIGN_RAW_PAYLOAD", "SIGN_RAW_PAYLOADS"),
+    ("SET_IP_ALLOWLIST", "REMOVE_IP_ALLOWLIST"),
+]
+"""Pairs of which each kind can do what the other does."""
+
+
+@pytest.mark.parametrize(("one", "other"), [*SAME, *[pair[::-1] for pair in SAME]])
+def test_kinds_that_can_do_the_same(one: str, other: str) -> None:
+    expected = f"{DENYING} applies to {one} and not to {other}, which can do the same: name both kinds"
+    assert (WarningCode.OTHER_KIND, expected) in warned(policy(f"activity.kind == '{one}'"))
+    named = f"['{one}', '{other}']"
+    assert expected not in [message for _, message in warned(policy(f"activity.kind in {named}"))]
+
+
+def test_operations_name_kinds_that_others_execute() -> None:
+    executed = {
+        activity_kind(operation.activity_types[0])
+        for operation in CATALOGUE
+        if isinstance(operation, ActivityOperation)
+    }
+    for kind, others in ALTERNATIVES.items():
+        assert kind in GOVERNED_KINDS
+        assert {kind, *others} <= executed
+        assert kind not in others
+        assert len(set(others)) == len(others)
+
+
 @pytest.mark.parametrize(
     ("one", "expected"), [row[1:] for row in OTHER_WARNINGS], ids=[row[0] for row in OTHER_WARNINGS]
 )
@@ -445,7 +491,7 @@ def test_a_bypass_that_another_policy_denies_gives_no_warning() -> None:
         WarningCode.RAW_PAYLOAD
     ]
     assert [code for code, _ in warned(fees, replace(closing, effect=Effect.ALLOW))] == [WarningCode.RAW_PAYLOAD]
-    one, other = (policy(f"activity.kind == '{kind}'") for kind in ("CREATE_POLICY", "CREATE_POLICIES"))
+    one, other = (policy(f"activity.kind == '{kind}'") for kind in ("INIT_OTP", "INIT_OTP_AUTH"))
     assert warned(one, other) == []
 
 
@@ -455,7 +501,7 @@ def test_a_server_that_refuses_raw_payloads() -> None:
 
 def test_of_some_policies_alone() -> None:
     policies = [policy("false", policy_id=policy_id) for policy_id in "ab"]
-    steps = policy_warnings(policies, KNOWN, DEFAULTS, of_policies={"b"})
+    steps = policy_warnings(policies, KNOWN, DEFAULTS, ALTERNATIVES, of_policies={"b"})
     assert [warning.policy_id for step in steps for warning in step] == ["b"]
 
 
@@ -479,7 +525,7 @@ def test_mfa_policies_beyond_a_number_of_characters_are_left_out() -> None:
 
     for users, expected in (([20], 20), ([10, 10], 20), ([10, 11], 10), ([21], 0)):
         own = [of_user(user, count) for user, count in enumerate(users)]
-        steps = policy_warnings([], KNOWN, DEFAULTS, mfa_policies=own)
+        steps = policy_warnings([], KNOWN, DEFAULTS, ALTERNATIVES, mfa_policies=own)
         assert len([warning for step in steps for warning in step]) == expected
 
 

@@ -305,6 +305,7 @@ def test_the_parent_does_not_get_round_a_users_mfa(place: Place) -> None:
     careful = new_place(place.installation, place.parent)
     policy = mfa_policy_params(careful.user.user_id, [{"type": "AUTHENTICATION_TYPE_PASSKEY"}])
     careful.user.submitted("create_mfa_policy", policy | {"condition": "activity.resource == 'AUTH'"})
+    careful.user.submitted("set_organization_feature", {"name": "FEATURE_NAME_PARENT_AUTH"})
     key = generate_api_key()
     login = {"publicKey": key.public_key, "oidcToken": careful.id_token(key.public_key)}
     target = {"targetPublicKey": bundles.point(bundles.fresh()).hex(), "userId": careful.user.user_id}

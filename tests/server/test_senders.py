@@ -29,9 +29,8 @@ CASES = [
     Case("a mail server sends e-mails alone", SMTP, {"email": SmtpSender}),
     Case("a hook takes both", HOOK, {"email": HookSender, "sms": HookSender}),
     Case("a mail server beside a hook", {**SMTP, **HOOK}, {"email": SmtpSender, "sms": HookSender}),
-    Case(
-        "a development server keeps both", {"mode": "dev", **SMTP}, {"email": KeepingSender, "sms": KeepingSender}
-    ),
+    Case("a development server keeps both", {"mode": "dev"}, {"email": KeepingSender, "sms": KeepingSender}),
+    Case("it sends where it is told how", {"mode": "dev", **SMTP}, {"email": SmtpSender, "sms": KeepingSender}),
 ]
 
 

@@ -48,8 +48,8 @@ def test_what_the_action_runs_and_takes() -> None:
     assert (ROOT / script).exists()
     inputs = set(re.findall(r"^  (\w+):\n    description", action.partition("outputs:")[0], re.MULTILINE))
     assert set(re.findall(r"inputs\.(\w+)", action)) == inputs
-    given = dict(re.findall(r"^        (KEYSTEAD_\w+): (.*)$", action, re.MULTILINE))
-    assert set(re.findall(r"\$\{?(KEYSTEAD_ACTION_\w+)", (ROOT / script).read_text())) == set(given)
+    given = dict(re.findall(r"^        (ACTION_\w+): (.*)$", action, re.MULTILINE))
+    assert set(re.findall(r"\$\{?(ACTION_\w+)", (ROOT / script).read_text())) == set(given)
     steps = (ROOT / WORKFLOW).read_text().partition("uses: ./\n")[2]
     used = re.match(r"        with:\n((?:          \w+: .*\n)+)", steps)
     assert used is not None

@@ -44,6 +44,6 @@ def start_keystead(
     output.write_bytes(b"")  # it can be read at once, and holds nothing of an earlier command
     arguments = ["keystead", *map(str, words)]
     program = f"import sys; sys.argv = {arguments!r}; from keystead.cli.main import main; main()"
-    return ForkedProcess(
-        program, os.environ if environment is None else environment, output, errors=errors, cwd=cwd or Path.cwd()
-    )
+    if environment is None:  # without the tests' own variables, which commands refuse as unknown settings
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_TEST_")}
+    return ForkedProcess(program, environment, output, errors=errors, cwd=cwd or Path.cwd())

@@ -49,6 +49,7 @@ from keystead.api.records import (
 )
 from keystead.organizations.attachments import NewAccount, SealedSecret
 from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
@@ -59,7 +60,6 @@ from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
 from keystead.organizations.kinds.secrets import Secret
-from keystead.organizations.kinds.verified_contacts import VerifiedContacts
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.activity import Proof, RecordedActivity
 
@@ -253,7 +253,7 @@ def of_logins(user: User) -> list[Record]:
             updated_at=NOW,
         ),
         ReadOnlySession(digest="ab" * 32, session_id=new_id(), user_id=user.user_id, expires_at_ms=1),
-        VerifiedContacts(user_id=user.user_id, email=user.user_email),
+        AccountContacts(user_id=user.user_id, email=user.user_email),
         Oauth2Credential(
             oauth2_credential_id=new_id(),
             organization_id=new_id(),

@@ -138,6 +138,7 @@ QUERIES: dict[str, Make] = {
     "get_authenticator": lambda f: {"authenticatorId": f.authenticator_id},
     "get_authenticators": lambda f: {"userId": f.user_id},
     "get_boot_proof": lambda f: {"ephemeralKey": "04" * 130},
+    "check_ip_allowlist": lambda _: {"setIpAllowlist": {"rules": [{"cidr": "192.0.2.0/24"}], "enabled": True}},
     "get_ip_allowlist": lambda f: {"publicKey": "02" * 33},
     "get_mfa_policies": lambda f: {"userId": f.user_id},
     "get_mfa_policy": lambda f: {"userId": f.user_id, "mfaPolicyId": f.mfa_policy_id},

@@ -268,6 +268,7 @@ class OrganizationHarness:
             now_ms=self.clock.now_ms(),
             organization=self.organization,
             caller=self.caller(who),
+            source=EXEMPT,
             store=self.stores[0],
             identities=self.identities,
             environment=self.environments[0],

@@ -16,7 +16,7 @@ from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.authorize import may_vote
-from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
+from keystead.policies.evaluation_context import EvaluationContext, Value
 from keystead.policies.expression import Expression, ExpressionSource, compile_stored
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy_set import PolicySet, policy_set
@@ -111,7 +111,7 @@ def compiled(text: str, clause: Clause = Clause.CONDITION, *, all_versions: bool
     return Expression(ExpressionSource(text, clause, all_versions))
 
 
-def value_of(text: str, values: Mapping[str, Any]) -> bool | EvaluationError:
+def value_of(text: str, values: Mapping[str, Any]) -> Value:
     """The value of a condition over these values by keyword."""
     return compiled(text).evaluate(EvaluationContext(values))
 
@@ -143,7 +143,6 @@ def request(
     quorum: RootQuorum = ONE_ROOT,
     now: str = NOW,
     users: Mapping[str, User] = USERS,
-    fail_closed: bool = False,
 ) -> tuple[AuthorizationRequest, PolicySet]:
     """The request of an activity, named without its prefix, that these users approve, the submitter first; and the
     policies to authorize it by."""
@@ -160,6 +159,5 @@ def request(
         now_ms=int(datetime.fromisoformat(now).timestamp() * 1000),
         owner_id=owner,
         resources=resources or {},
-        deny_policies_fail_closed=fail_closed,
     )
     return asked, numbered(policies)

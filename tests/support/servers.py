@@ -199,9 +199,12 @@ class Server:
             "port": self.port,
             "sandbox_contacts": True,  # the examples of operations use these
         }
+        mail_server = (
+            {} if installation.mode == "dev" else NO_MAIL_SERVER
+        )  # a development server keeps its messages
         variables = {
             f"KEYSTEAD_{name.upper()}": str(value)
-            for name, value in {**settings, **NO_MAIL_SERVER, **self._settings}.items()
+            for name, value in {**settings, **mail_server, **self._settings}.items()
         }
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
         program = _SERVE

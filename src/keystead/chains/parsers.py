@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from keystead.api.enums import TransactionType
-from keystead.chains.addresses.bitcoin import network_of
 from keystead.chains.bitcoin.transaction import parse_bitcoin, view_bitcoin
 from keystead.chains.ethereum.tempo import parse_tempo, view_tempo
 from keystead.chains.ethereum.transaction import parse_ethereum, view_ethereum
@@ -46,7 +45,7 @@ def view_transaction(kind: TransactionType, unsigned: bytes, sign_with: str) -> 
         case TransactionType.TRON:
             return view_tron(unsigned)
         case TransactionType.BITCOIN:
-            return view_bitcoin(unsigned, network_of(sign_with))
+            return view_bitcoin(unsigned, sign_with)
         case TransactionType.TEMPO:
             return view_tempo(unsigned, sign_with)
         case _:

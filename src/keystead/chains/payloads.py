@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, assert_never
 
 import msgspec
@@ -18,8 +18,13 @@ from keystead.api.decoding import refuse_ambiguous
 from keystead.api.enums import Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum import rlp
+from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
+from keystead.chains.ethereum.facts import TypedDataDomain, TypedDataFacts
+from keystead.chains.ethereum.movements import typed_data_movements
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
+from keystead.chains.movements import Movement, movement_facts
 from keystead.primitives.keccak import keccak256
+from keystead.primitives.unreadable import Unreadable
 
 DIGEST_BYTES: Final = 32
 PAYLOAD_CHARACTERS_MAX: Final = 524_288
@@ -43,10 +48,12 @@ _ETHEREUM_ENCODINGS: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.
 
 class Payload(msgspec.Struct, frozen=True):
     """A payload to sign. `message`: a digest of 32 bytes, or for ed25519 the bytes themselves. `keywords`: what
-    policies see; empty for raw bytes."""
+    policies see, and `movements`: what whoever has the signature can move; both are empty for raw bytes, of which
+    nothing is known."""
 
     message: bytes
     keywords: Mapping[str, Any]
+    movements: Sequence[Movement] = ()
 
 
 def check_combination(curve: Curve, encoding: PayloadEncoding, hash_function: HashFunction) -> None:
@@ -125,24 +132,27 @@ def _utf8(text: str, field: str) -> bytes:
 
 def _typed_data(text: str, field: str) -> Payload:
     data = parse_typed_data(text, field)
-    domain = {
-        "name": "name",
-        "version": "version",
-        "verifyingContract": "verifying_contract",
-        "chainId": "chain_id",
-    }
-    return Payload(
-        data.digest,
-        {
-            "eth": {
-                "eip_712": {
-                    "primary_type": data.primary_type,
-                    "domain": {word: data.domain[name] for name, word in domain.items() if name in data.domain},
-                    "message": data.message,
-                }
-            }
+    movements = typed_data_movements(data)
+    facts: TypedDataFacts = {
+        "primary_type": data.primary_type,
+        "domain": {
+            "name": data.domain.get("name", _NOT_IN_THE_DOMAIN),
+            "version": data.domain.get("version", _NOT_IN_THE_DOMAIN),
+            "verifying_contract": data.domain.get("verifyingContract", _NOT_IN_THE_DOMAIN),
+            "chain_id": data.domain.get("chainId", _NOT_IN_THE_DOMAIN),
         },
-    )
+        "message": data.message,
+        "movements": movement_facts(movements),
+    }
+    return Payload(data.digest, {"eth": {"eip_712": facts}}, movements)
+
+
+_NOT_IN_THE_DOMAIN: Final = Unreadable("the domain leaves it out")
+
+
+def is_empty_domain(domain: TypedDataDomain) -> bool:
+    """Whether a domain has none of the members that policies read. A signature under it holds everywhere."""
+    return all(member is _NOT_IN_THE_DOMAIN for member in domain.values())
 
 
 class _Authorization(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -169,9 +179,11 @@ def _authorization(text: str, field: str) -> Payload:
     if nonce is None or not 0 <= nonce < 1 << 64:
         raise _not_authorization(field, "`nonce` is an integer of at most 64 bits")
     items = [rlp.integer(chain_id), bytes.fromhex(read.address[2:]), rlp.integer(nonce)]
-    keywords = {"address": read.address.lower(), "chain_id": chain_id, "nonce": nonce}
+    facts = authorization_facts(read.address.lower(), chain_id, nonce)
     return Payload(
-        keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)), {"eth": {"eip_7702_authorization": keywords}}
+        keccak256(_AUTHORIZATION_MAGIC + rlp.encode(items)),
+        {"eth": {"eip_7702_authorization": facts}},
+        (authorization_movement(facts["address"]),),
     )
 
 

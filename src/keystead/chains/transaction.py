@@ -15,6 +15,7 @@ import msgspec
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.contract_interfaces import ParsedInterface
+from keystead.chains.movements import Movement
 from keystead.chains.signatures import Signature, SignatureScheme
 
 UNPARSABLE = "failed to parse transaction"
@@ -35,27 +36,21 @@ class Party(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What policies see of a transaction.
-
-    `keywords`: e.g. {"eth": {"tx": {...}}}. `unreadable_call`: why a call to a contract with an uploaded interface
-    does not decode; None if every such call was read.
-    """
+    """What policies see of a transaction. `keywords`: e.g. {"eth": {"tx": {...}}}, with the facts of the chain."""
 
     keywords: Mapping[str, Any]
-    unreadable_call: str | None = None
 
 
 class TransactionView(msgspec.Struct, frozen=True, kw_only=True):
     """What an unsigned transaction says, read without the key that is to sign it.
 
-    `contracts`, `describe`: as in UnsignedTransaction. `unseen`: sentences about parts that the keywords leave out
-    and that matter to people who approve it.
+    Its fields are as in UnsignedTransaction.
     """
 
     describe: Callable[[Mapping[str, ParsedInterface]], Description]
+    movements: Sequence[Movement]
     contracts: tuple[str, ...] = ()
     valid_on_every_chain: bool = False
-    unseen: tuple[str, ...] = ()
 
 
 class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +58,7 @@ class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     `messages`: what is signed, in this order, all by `scheme`: 32-byte digests for ECDSA and Schnorr, the message
     itself for Ed25519. `contracts`: the addresses called; calls are decoded if an interface of them was uploaded.
+    `movements`: what it moves, and whom it gives power over value.
     `describe(interfaces)`: what policies see, given the uploaded interfaces by address as in `contracts`.
     `assemble(signatures)`: the signed bytes, given one signature for each message, in order.
     `valid_on_every_chain`: the transaction names no chain of its family, although others of its kind do.
@@ -70,6 +66,7 @@ class UnsignedTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     scheme: SignatureScheme
     messages: tuple[bytes, ...]
+    movements: Sequence[Movement]
     describe: Callable[[Mapping[str, ParsedInterface]], Description]
     assemble: Callable[[Sequence[Signature]], bytes]
     contracts: tuple[str, ...] = ()

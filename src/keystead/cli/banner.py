@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from keystead.cli.texts import printable
 from keystead.client.credentials import CA_FILE, Credentials
 from keystead.pipeline.signer_values import BundleSigner
 from keystead.server.development.fixture_loading import LoadedKey
 from keystead.stamps.signing import ApiKeyStamper
+
+_BELOW: Final = "\n" + " " * 16
+"""Begins a line below the value of a line of the banner."""
 
 
 class ReadyServer(NamedTuple):
@@ -28,21 +32,26 @@ def development_banner(
     credentials_file: Path | None,
     ready: ReadyServer,
     console_url: str,
+    settings: Mapping[str, str],
     *,
     seeded: bool,
 ) -> str:
     """The text of the banner. `data`: the folder, None if everything is in memory. `credentials_file`: the file
-    with the keys. `console_url`: a link that works once.
+    with the keys. `console_url`: a link that works once, "" without a console. `settings`: variables that are not
+    at their defaults, with their values.
     """
     warning = "These keys are for development: anything that reads this terminal or this folder can use them."
     if seeded:
         warning += "\n           They are derived from the seed, by anyone who knows it: such keys are public."
-    wallet = "\n                ".join(ready.addresses) or "none"
+    wallet = _BELOW.join(ready.addresses) or "none"
+    changed = _BELOW.join(f"{name}={printable(value)}" for name, value in settings.items()) or "the defaults"
+    console = "off"
+    if console_url:
+        console = f"{console_url}{_BELOW}opens in your browser, logged in; this link works once"
     return f"""
 Keystead {credentials.base_url}
 
-  console       {console_url}
-                opens in your browser, logged in; this link works once
+  console       {console}
 
   organization  {credentials.organization_id}
   user          {credentials.user_id}
@@ -56,6 +65,7 @@ Keystead {credentials.base_url}
                 {credentials.base_url}/auth-proxy
   data          {data or "in memory, gone when the server ends"}{_certificate(credentials)}
   credentials   {credentials_file or "here only; --credentials FILE writes them to a file"}
+  settings      {changed}
 
   WARNING  {warning}
 {_first_requests(credentials)}"""

@@ -6,34 +6,37 @@ Here: flags and the output. Not here: the checks (`server.checking`, `storage.sq
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Annotated
 
 import typer
 
+from keystead.cli.chosen_installation import (
+    DatabaseUrlOption,
+    DataOption,
+    MasterKeyOption,
+    OtherMasterKeyOption,
+    chosen_settings,
+)
 from keystead.cli.database_failure import database_failures
-from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.progress import ProgressLine
 from keystead.cli.texts import counted
 from keystead.server.checking import Checked, check_installation
+from keystead.server.master_keys import master_key_sources
+from keystead.server.settings import SettingsError
 from keystead.server.status import ORGANIZATIONS_COUNTED_MAX
 from keystead.signer.confinement import keep_memory_private
-from keystead.signer.master_keys import Master, MasterKeyError, MasterKeySources, open_master_keys, parse_source
+from keystead.signer.master_keys import Master, MasterKeyError, open_master_keys
 from keystead.storage.migrations import is_current
 from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.sqlite_backup import BackupRefused, integrity_problems
 
 
 def check(
-    database_url: DatabaseUrl,
-    master_key_file: Annotated[
-        str, typer.Option(envvar="KEYSTEAD_MASTER_KEY_FILE", help="The master key: a file, or a PKCS#11 URI.")
-    ],
-    other_master_key_file: Annotated[
-        str,
-        typer.Option(envvar="KEYSTEAD_OTHER_MASTER_KEY_FILE", help="The second master key, during a rotation."),
-    ] = "",
+    database_url: DatabaseUrlOption = "",
+    master_key_file: MasterKeyOption = "",
+    other_master_key_file: OtherMasterKeyOption = "",
+    data: DataOption = None,
     finish_deletions: Annotated[
         bool,
         typer.Option("--finish-deletions", help="Delete the remaining rows of deleted organizations and wallets."),
@@ -46,11 +49,15 @@ def check(
     problem; exit code 1 if there is one.
     """
     keep_memory_private()
-    pin = os.environ.get("KEYSTEAD_PKCS11_PIN", "")
+    settings = chosen_settings(
+        database_url=database_url,
+        master_key_file=master_key_file,
+        other_master_key_file=other_master_key_file,
+        data=data,
+    )
+    database_url = settings.database_url
     try:
-        places = [place for place in (master_key_file, other_master_key_file) if place]
-        sealing, *others = [parse_source(place, pin) for place in places]
-        master = open_master_keys(MasterKeySources(sealing, tuple(others)))
+        master = open_master_keys(master_key_sources(settings))
         path = sqlite_path(database_url)
         if path is not None and not path.exists():
             raise Failure(f"there is no database file {path}")
@@ -59,7 +66,7 @@ def check(
             print(f"the database file: {damage}")
         with database_failures(database_url):
             checked = asyncio.run(_check(database_url, master, finish=finish_deletions))
-    except (MasterKeyError, BackupRefused, ValueError) as refused:
+    except (MasterKeyError, SettingsError, BackupRefused, ValueError) as refused:
         raise Failure(str(refused)) from None
     problems = len(damages) + checked.problems
     organizations = counted(checked.organizations, "organization", "organizations")

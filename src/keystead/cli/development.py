@@ -9,8 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,7 +19,7 @@ import typer
 from keystead.api.records import WalletAccount
 from keystead.cli.banner import ReadyServer, development_banner, loaded_keys
 from keystead.cli.credentials import write_credentials
-from keystead.cli.development_folder import DEFAULT, DevelopmentFolder
+from keystead.cli.development_folder import DEFAULT, LOOPBACK_HOST, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.cli.memory_folder import memory_folder
 from keystead.pipeline.store import Page
@@ -30,17 +29,25 @@ from keystead.server.console_link import ConsoleLink
 from keystead.server.development.development import Development
 from keystead.server.development.fixture_file import FixtureError, Fixtures, read_fixtures
 from keystead.server.listening import AddressInUse, bind
+from keystead.server.metrics.serving import serving_metrics
 from keystead.server.opening import NotReady
 from keystead.server.pretty_logs import formatter
 from keystead.server.run import serve_service
 from keystead.server.service import Service
+from keystead.server.settings import Settings, SettingsError, as_variables, differences
+from keystead.server.workers import check_workers
 from keystead.signer.confinement import keep_memory_private
 
 LOOPBACK = ("127.0.0.1", "::1")
 
 
-HostOption = Annotated[str, typer.Option(help="Address to listen on; if it is not given, both loopback addresses.")]
-PortOption = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")]
+HostOption = Annotated[
+    str, typer.Option(help="Address to listen on. [default: both loopback addresses]", show_default=False)
+]
+PortOption = Annotated[
+    int | None,
+    typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one. [default: 8080]"),
+]
 DataOption = Annotated[
     Path | None, typer.Option(help=f"Folder that holds everything. [default: {DEFAULT}]", show_default=False)
 ]
@@ -61,25 +68,14 @@ RemoteOption = Annotated[
 ]
 KeysFileOption = Annotated[
     str,
-    typer.Option(
-        envvar="KEYSTEAD_OIDC_KEYS_FILE",
-        metavar="PATH",
-        help="JSON file of OpenID Connect issuers and their keys, {issuer: JWK Set}.",
-    ),
+    typer.Option(metavar="PATH", help="JSON file of OpenID Connect issuers and their keys, {issuer: JWK Set}."),
 ]
 IssuersOption = Annotated[
-    str,
-    typer.Option(
-        envvar="KEYSTEAD_OIDC_ISSUERS",
-        help="OpenID Connect issuers, separated by commas, whose keys the server fetches.",
-    ),
+    str, typer.Option(help="OpenID Connect issuers, separated by commas, whose keys the server fetches.")
 ]
 ConsoleOption = Annotated[
     str,
-    typer.Option(
-        envvar="KEYSTEAD_CONSOLE_OIDC",
-        help="Issuers at which people log in to the console: NAME=AUTHORIZATION-ENDPOINT?client_id=ID, …",
-    ),
+    typer.Option(help="Issuers at which people log in to the console: NAME=AUTHORIZATION-ENDPOINT?client_id=ID, …"),
 ]
 FixturesOption = Annotated[
     Path | None,
@@ -87,10 +83,7 @@ FixturesOption = Annotated[
 ]
 TlsOption = Annotated[
     bool,
-    typer.Option(
-        "--tls",
-        help="Answer https in place of http, with a certificate that the first start makes.",
-    ),
+    typer.Option("--tls", help="Answer https in place of http, with a certificate that the first start makes."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log no requests.")]
 LogForm = Literal["json", "pretty", "auto"]
@@ -102,7 +95,7 @@ LogOption = Annotated[
 
 def dev(
     host: HostOption = "",
-    port: PortOption = 8080,
+    port: PortOption = None,
     data: DataOption = None,
     memory: MemoryOption = False,
     credentials_file: CredentialsOption = None,
@@ -116,65 +109,74 @@ def dev(
     quiet: QuietOption = False,
     log_format: LogOption = "auto",
 ) -> None:
-    """Run a development server: one process, an embedded database, an organization with a key."""
-    hosts = _checked_hosts(host, allow_remote)
+    """Run a development server: one process, an embedded database, an organization with a key.
+
+    Every setting of `keystead serve` is also one here: a variable KEYSTEAD_…, except those that name a database or
+    a master key.
+    """
     _check_places(memory, data, credentials_file)
     fixtures = None if fixtures_file is None else _read_fixtures(fixtures_file)
-    if log_format == "auto":
-        log_format = "pretty" if sys.stderr.isatty() else "json"
+    flags = as_variables(
+        {
+            "host": host,
+            "port": port,
+            "oidc_keys_file": oidc_keys_file,
+            "oidc_issuers": oidc_issuers,
+            "console_oidc": console_oidc,
+            "log_requests": False if quiet else None,
+            "log_format": None if log_format == "auto" else log_format,
+        }
+    )
     os.umask(0o077)
     keep_memory_private()
-    with (
-        memory_folder() if memory else nullcontext(data or DEFAULT) as place,
-        DevelopmentFolder(place) as folder,
-        _remove_at_end(credentials_file),
-    ):
-        credentials = folder.prepare(seed)
-        sockets = _bind(hosts, port)
-        certificate = folder.certificate(hosts) if tls else None
-        base_url = f"{'https' if tls else 'http'}://localhost:{sockets[0].getsockname()[1]}"
-        ca_file = None if certificate is None else str(certificate.authority.absolute())
-        credentials = folder.with_address(credentials, base_url, ca_file)
-        logs.configure("warning", formatter(log_format))
-        settings = folder.settings(
-            oidc_keys_file=oidc_keys_file,
-            oidc_issuers=oidc_issuers,
-            console_oidc=console_oidc,
-            log_requests=not quiet,
-            log_format=log_format,
-            certificate=certificate,
-        )
-        link = ConsoleLink(credentials)
-        development = Development(settings, folder.source(seed), link)
+    with memory_folder() if memory else nullcontext(data or DEFAULT) as place, _failures():
+        folder = DevelopmentFolder(place)
+        settings = folder.settings(os.environ, flags, tls=tls)
+        hosts = _checked_hosts(settings.host, allow_remote)
+        check_workers(settings)
+        logs.configure(settings.log_level, formatter(settings.log_format))
+        with folder, _remove_at_end(credentials_file), serving_metrics(settings.metrics_address):
+            credentials = folder.prepare(seed)
+            sockets = _bind(hosts, settings.port)
+            ca_file = folder.certificate_authority(hosts) if tls else None
+            credentials = folder.with_address(credentials, _base_url(settings, sockets), ca_file)
+            link = ConsoleLink(credentials)
+            development = Development(settings, folder.source(seed), link)
 
-        async def application(service: Service) -> AnswerRequest:
-            ready = await _ready_server(service, credentials.organization_id)
-            banner = development_banner(
-                credentials,
-                None if memory else place,
-                credentials_file if memory else place / "credentials.json",
-                ready,
-                link.url(base_url),
-                seeded=bool(seed),
-            )
-            if fixtures is not None:
-                banner += loaded_keys(await development.load(fixtures))
-            answer = await development.application(ready.auth_proxy_id)
-            if credentials_file is not None:
-                write_credentials(credentials_file, credentials)
-            print(banner, flush=True)
-            return answer
+            async def application(service: Service) -> AnswerRequest:
+                ready = await _ready_server(service, credentials.organization_id)
+                banner = development_banner(
+                    credentials,
+                    None if memory else place,
+                    credentials_file if memory else place / "credentials.json",
+                    ready,
+                    link.url(credentials.base_url) if settings.console else "",
+                    differences(settings, folder.settings(tls=tls)),
+                    seeded=bool(seed),
+                )
+                if fixtures is not None:
+                    banner += loaded_keys(await development.load(fixtures))
+                answer = await development.application(ready.auth_proxy_id)
+                if credentials_file is not None:
+                    write_credentials(credentials_file, credentials)
+                print(banner, flush=True)
+                return answer
 
-        _serve(development.service, sockets, application)
+            serve_service(development.service, sockets, application)
 
 
-def _serve(
-    service: Service, sockets: Sequence[socket.socket], application: Callable[[Service], Awaitable[AnswerRequest]]
-) -> None:
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Turn the errors that prevent a start into Failure."""
     try:
-        serve_service(service, sockets, application)
-    except (NotReady, FixtureError) as refused:
+        yield
+    except (AddressInUse, FixtureError, NotReady, SettingsError) as refused:
         raise Failure(str(refused)) from None
+
+
+def _base_url(settings: Settings, sockets: Sequence[socket.socket]) -> str:
+    scheme = "https" if settings.tls_cert else "http"
+    return f"{scheme}://localhost:{sockets[0].getsockname()[1]}"
 
 
 def _bind(hosts: Sequence[str], port: int) -> list[socket.socket]:
@@ -208,9 +210,7 @@ def _check_places(memory: bool, data: Path | None, credentials_file: Path | None
 
 
 def _checked_hosts(host: str, allow_remote: bool) -> tuple[str, ...]:
-    if not host:
-        return LOOPBACK
-    if host == "localhost":
+    if host in ("", LOOPBACK_HOST):
         return LOOPBACK
     try:
         is_loopback = ipaddress.ip_address(host).is_loopback

@@ -11,14 +11,14 @@ import ipaddress
 import os
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from keystead.cli.certificate_files import CertificateFiles
 
 _LASTS_DAYS = 825
 """Apple's systems refuse a longer life."""
@@ -29,29 +29,19 @@ _RENEWED_DAYS = 30
 _NAMES = ("localhost", "127.0.0.1", "::1")
 
 
-class DevelopmentCertificate(NamedTuple):
-    """The files, all PEM. `authority`: what clients trust. `chain`: what the server sends."""
-
-    authority: Path
-    chain: Path
-    key: Path
-
-
-def development_certificate(folder: Path, hosts: Sequence[str], now: datetime.datetime) -> DevelopmentCertificate:
-    """The certificate in this folder. It is made if there is none, if it ends soon, or if it lacks an address.
+def keep_certificate(files: CertificateFiles, hosts: Sequence[str], now: datetime.datetime) -> None:
+    """Make the certificate if there is none, if it ends soon, or if it lacks an address.
 
     `hosts`: the IP addresses that the server listens on. Raises OSError.
     """
-    certificate = DevelopmentCertificate(folder / "authority.pem", folder / "certificate.pem", folder / "key.pem")
     names = list(dict.fromkeys((*_NAMES, *hosts)))
-    if not (all(file.exists() for file in certificate) and _serves(certificate, names, now)):
-        _make(folder, names, now)
-    return certificate
+    if not (files.exist() and _serves(files, names, now)):
+        _make(files, names, now)
 
 
-def _serves(certificate: DevelopmentCertificate, names: Sequence[str], now: datetime.datetime) -> bool:
+def _serves(files: CertificateFiles, names: Sequence[str], now: datetime.datetime) -> bool:
     try:
-        read = x509.load_pem_x509_certificate(certificate.chain.read_bytes())
+        read = x509.load_pem_x509_certificate(files.chain.read_bytes())
         held = read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, x509.ExtensionNotFound):
         return False
@@ -59,7 +49,7 @@ def _serves(certificate: DevelopmentCertificate, names: Sequence[str], now: date
     return lasts and set(map(_general_name, names)) <= set(held)
 
 
-def _make(folder: Path, names: Sequence[str], now: datetime.datetime) -> None:
+def _make(files: CertificateFiles, names: Sequence[str], now: datetime.datetime) -> None:
     """Write the three files, all or none."""
     authority_key, key = generate_private_key(SECP256R1()), generate_private_key(SECP256R1())
     authority = _authority(authority_key, now)
@@ -73,17 +63,17 @@ def _make(folder: Path, names: Sequence[str], now: datetime.datetime) -> None:
         )
         .sign(authority_key, SHA256())
     )
-    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
-    unfinished.mkdir(mode=0o700)
+    unfinished = CertificateFiles(files.folder.with_name(f"{files.folder.name}.{os.getpid()}"))
+    unfinished.folder.mkdir(mode=0o700)
     pem = authority.public_bytes(Encoding.PEM)
-    (unfinished / "authority.pem").write_bytes(pem)
-    (unfinished / "certificate.pem").write_bytes(certificate.public_bytes(Encoding.PEM) + pem)
-    descriptor = os.open(unfinished / "key.pem", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    unfinished.authority.write_bytes(pem)
+    unfinished.chain.write_bytes(certificate.public_bytes(Encoding.PEM) + pem)
+    descriptor = os.open(unfinished.key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    if folder.exists():
-        shutil.rmtree(folder)
-    unfinished.rename(folder)
+    if files.folder.exists():
+        shutil.rmtree(files.folder)
+    unfinished.folder.rename(files.folder)
 
 
 def _authority(key: EllipticCurvePrivateKey, now: datetime.datetime) -> x509.Certificate:

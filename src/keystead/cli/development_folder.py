@@ -9,13 +9,15 @@ import asyncio
 import datetime
 import fcntl
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Final, Self
 
 from msgspec.structs import replace
 
+from keystead.cli.certificate_files import CertificateFiles
 from keystead.cli.credentials import read_credentials, write_credentials
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
@@ -23,18 +25,29 @@ from keystead.server.bootstrap import bootstrap
 from keystead.server.development.seeding import KeySource, random_source, seeded_source
 from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
-from keystead.server.settings import LogFormat, Settings
+from keystead.server.settings import OF_DATA, Settings, SettingsError, as_variables, from_environment
 from keystead.signer.master_keys import MasterKeyError, create_development_key
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
 
-if TYPE_CHECKING:
-    from keystead.cli.development_certificate import DevelopmentCertificate
-
 DEFAULT = Path(".keystead")
 
-_MESSAGES_KEPT_S = 24 * 3_600
-"""`keystead outbox` shows the messages of a day."""
+LOOPBACK_HOST = "localhost"
+"""As the host to listen on, it stands for both loopback addresses."""
+
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+def _usual_variables() -> dict[str, str]:
+    """The defaults of a development server that differ from those of other servers."""
+    return as_variables(
+        {
+            "host": LOOPBACK_HOST,
+            "log_level": "warning",
+            "log_format": "pretty" if sys.stderr.isatty() else "json",
+            "messages_kept_s": 24 * 3_600,  # `keystead outbox` shows the messages of a day
+        }
+    )
 
 
 class DevelopmentFolder:
@@ -45,6 +58,7 @@ class DevelopmentFolder:
         self._master_key = path / "master.key"
         self._credentials = path / "credentials.json"
         self._starts = path / "starts"
+        self._certificate = CertificateFiles(path / "tls")
         self._database = path / "keystead.db"
         self._database_url = f"sqlite:///{self._database}"
 
@@ -72,38 +86,38 @@ class DevelopmentFolder:
         return self._database.exists()
 
     def settings(
-        self,
-        *,
-        oidc_keys_file: str = "",
-        oidc_issuers: str = "",
-        console_oidc: str = "",
-        log_requests: bool = True,
-        log_format: LogFormat = "json",
-        certificate: DevelopmentCertificate | None = None,
+        self, environment: Mapping[str, str] = _NOTHING, flags: Mapping[str, str] = _NOTHING, *, tls: bool = False
     ) -> Settings:
-        """The settings of a server with the data of this folder. `certificate`: with which it speaks TLS."""
-        return Settings(
-            database_url=self._database_url,
-            mode="dev",
-            master_key_file=str(self._master_key),
-            oidc_keys_file=oidc_keys_file,
-            oidc_issuers=oidc_issuers,
-            console_oidc=console_oidc,
-            messages_kept_s=_MESSAGES_KEPT_S,
-            log_requests=log_requests,
-            log_format=log_format,
-            tls_cert="" if certificate is None else str(certificate.chain),
-            tls_key="" if certificate is None else str(certificate.key),
+        """The settings of a server with the data of this folder. `flags`: variables that take precedence over those
+        of the environment. `tls`: with the certificate of this folder. Raises SettingsError."""
+        of_folder = as_variables(
+            {"database_url": self._database_url, "mode": "dev", "master_key_file": self._master_key}
         )
+        certificate = as_variables({"tls_cert": self._certificate.chain, "tls_key": self._certificate.key})
+        if tls and (taken := [name for name in certificate if environment.get(name)]):
+            raise SettingsError(f"--tls and {taken[0]}: give one of them")
+        for name in sorted(OF_DATA):
+            if environment.get(name, "") not in ("", of_folder.get(name)):
+                raise SettingsError(
+                    f"{name} is set, but keystead dev has its database and its master key in a folder of its own: "
+                    "unset it, or use keystead serve"
+                )
+        others = {name: value for name, value in environment.items() if name not in OF_DATA}
+        own = of_folder | certificate if tls else of_folder
+        return from_environment({**_usual_variables(), **others, **flags, **own})
 
-    def certificate(self, hosts: Sequence[str]) -> DevelopmentCertificate:
-        """The certificate of this folder for `--tls`. `hosts`: the addresses to listen on. Raises Failure."""
-        from keystead.cli.development_certificate import development_certificate  # slow to import
+    def certificate_authority(self, hosts: Sequence[str]) -> str:
+        """The file that clients of a server with `--tls` trust. The certificate is made if it is missing.
+
+        `hosts`: the addresses to listen on. Raises Failure.
+        """
+        from keystead.cli.development_certificate import keep_certificate  # slow to import
 
         try:
-            return development_certificate(self._path / "tls", hosts, datetime.datetime.now(datetime.UTC))
+            keep_certificate(self._certificate, hosts, datetime.datetime.now(datetime.UTC))
         except OSError as refused:
             raise Failure(f"cannot write a certificate to {self._path}: {refused.strerror}") from refused
+        return str(self._certificate.authority.absolute())
 
     def prepare(self, seed: str) -> Credentials:
         """Make the database and the first organization if they are missing. `seed`: "" for none. Raises Failure."""

@@ -5,7 +5,7 @@ Here: one form for recorded decisions and for those of a test. Not here: reading
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 import msgspec
@@ -13,23 +13,8 @@ import msgspec
 from keystead.api.enums import Effect
 from keystead.api.records import Evaluation, Policy
 from keystead.cli.texts import printable
-from keystead.policies.authorize import Decision, Rule
-from keystead.policies.linting.denials import is_settled_by_type
+from keystead.policies.authorize import Decision
 from keystead.policies.policy_evaluation import EvaluationOutcome
-
-FAILED_DENIAL = (
-    "WARNING  a DENY policy that fails denies nothing (docs/policies.md): rewrite it, or set "
-    "KEYSTEAD_DENY_POLICIES_FAIL_CLOSED on the server"
-)
-_FAILED_DENIAL_DENIES = (
-    "WARNING  it failed, and denies: a value cannot be read, or the server is set to deny on any failure"
-)
-_FAILED_DENIAL_MAY_DENY = (
-    "WARNING  a DENY policy that fails denies nothing, unless the server is set to deny then (docs/policies.md)"
-)
-_NOT_APPLICABLE = (
-    "it does not apply to this activity: its condition is false, whatever the value of the failed part"
-)
 
 _OF_ALLOW = frozenset(
     {
@@ -46,8 +31,7 @@ class ShownPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """The outcome of one policy. `decides`: the decision follows from it. `note`: whether the policy was changed or
     deleted since.
 
-    `failed_closed`: it failed and denies nevertheless; None if that is not recorded. `might_apply` is False if it
-    failed, but the rest of its condition is false for this activity.
+    `reason`: what its clause names that is unknown, or that the activity does not have.
     """
 
     policy_id: str
@@ -58,12 +42,6 @@ class ShownPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     reason: str | None = None
     decides: bool = False
     note: str = ""
-    failed_closed: bool | None = False
-    might_apply: bool = True
-
-    @property
-    def is_failed_denial(self) -> bool:
-        return self.effect == Effect.DENY and self.outcome == EvaluationOutcome.ERROR and self.clause is not None
 
 
 class ShownDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,18 +52,10 @@ class ShownDecision(msgspec.Struct, frozen=True, kw_only=True):
     policies: tuple[ShownPolicy, ...]
 
 
-def decision_on_record(
-    evaluation: Evaluation, policies: Mapping[str, Policy], activity_type: str | None
-) -> ShownDecision:
+def decision_on_record(evaluation: Evaluation, policies: Mapping[str, Policy]) -> ShownDecision:
     """A recorded evaluation. `policies`: those of today, by id. They may have been changed or deleted since."""
     shown = []
     for recorded in evaluation.policy_evaluations:
-        decides = recorded.policy_id in evaluation.policy_ids
-        failed_closed: bool | None = False
-        if recorded.outcome == EvaluationOutcome.ERROR:
-            # Only a decision by denials shows which failures denied.
-            waits = evaluation.rule == Rule.ROOT_QUORUM_BELOW_THRESHOLD.value
-            failed_closed = None if waits else decides and evaluation.rule == Rule.DENY_POLICY.value
         policy = policies.get(recorded.policy_id)
         note = "deleted since"
         if policy is not None:
@@ -98,21 +68,15 @@ def decision_on_record(
                 outcome=recorded.outcome,
                 clause=recorded.clause,
                 reason=recorded.reason,
-                decides=decides,
+                decides=recorded.policy_id in evaluation.policy_ids,
                 note=note,
-                failed_closed=failed_closed,
-                might_apply=recorded.outcome != EvaluationOutcome.ERROR
-                or not (
-                    policy and not note and activity_type and is_settled_by_type(policy.condition, activity_type)
-                ),
             )
         )
     return ShownDecision(verdict=evaluation.verdict, rule=evaluation.rule, policies=tuple(shown))
 
 
-def decision_of_test(decision: Decision, unsafe: Collection[str]) -> ShownDecision:
-    """The decision of a test. There, the id of a policy is its name. `unsafe`: policies that failed and might have
-    applied."""
+def decision_of_test(decision: Decision) -> ShownDecision:
+    """The decision of a test. There, the id of a policy is its name."""
     return ShownDecision(
         verdict=decision.verdict.value,
         rule=decision.rule.value,
@@ -125,8 +89,6 @@ def decision_of_test(decision: Decision, unsafe: Collection[str]) -> ShownDecisi
                 clause=None if evaluated.clause is None else str(evaluated.clause),
                 reason=evaluated.reason,
                 decides=evaluated.policy_id in decision.policy_ids,
-                failed_closed=evaluated.failed_closed,
-                might_apply=evaluated.reason is None or evaluated.failed_closed or evaluated.policy_id in unsafe,
             )
             for evaluated in decision.evaluations
         ),
@@ -141,7 +103,7 @@ def headline(decision: ShownDecision) -> str:
 
 
 def policy_lines(decision: ShownDecision) -> Iterator[str]:
-    """A line for each policy, and one more for each DENY policy that failed. Those that decide are marked."""
+    """A line for each policy. Those that decide are marked."""
     if not decision.policies:
         yield "no policy was evaluated"
         return
@@ -151,16 +113,6 @@ def policy_lines(decision: ShownDecision) -> Iterator[str]:
         cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         note = f" [{policy.note}]" if policy.note else ""
         yield f"{'>' if policy.decides else ' '} {cells}  {_explanation(policy)}{note}"
-        if policy.is_failed_denial:
-            yield f"    {_warning(policy)}"
-
-
-def _warning(shown: ShownPolicy) -> str:
-    if not shown.might_apply:
-        return _NOT_APPLICABLE
-    if shown.failed_closed is None:
-        return _FAILED_DENIAL_MAY_DENY
-    return _FAILED_DENIAL_DENIES if shown.failed_closed else FAILED_DENIAL
 
 
 def _explanation(shown: ShownPolicy) -> str:
@@ -170,7 +122,7 @@ def _explanation(shown: ShownPolicy) -> str:
         return reason  # an outcome that only a newer server knows
     match outcome := EvaluationOutcome(shown.outcome):
         case EvaluationOutcome.ALLOW | EvaluationOutcome.DENY_EXPLICIT:
-            return "applies: every clause is true"
+            return f"may apply: its {clause} is unknown: {reason}" if reason else "applies: every clause is true"
         case EvaluationOutcome.DENY_IMPLICIT:
             return f"does not apply: its {clause} is false"
         case EvaluationOutcome.REQUIRES_CONSENSUS:
@@ -182,7 +134,7 @@ def _explanation(shown: ShownPolicy) -> str:
         case EvaluationOutcome.TIME_INACTIVE:
             return "would apply at another time: its time is false"
         case EvaluationOutcome.ERROR:
-            return f"its {shown.clause} failed: {reason}" if shown.clause else reason
+            return f"does not apply: in its {shown.clause}, {reason}" if shown.clause else reason
         case _:
             assert_never(outcome)
 

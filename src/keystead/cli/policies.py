@@ -7,7 +7,6 @@ Not here: `list`, `diff`, `apply` (`policy_changes`), `lint` (`policy_warnings`)
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,6 @@ from keystead.api.records import Evaluation, Policy, User
 from keystead.cli.case_files import case_file, malformed_files, policies_of
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.explaining import (
-    FAILED_DENIAL,
     ShownDecision,
     decision_as_json,
     decision_of_test,
@@ -34,7 +32,7 @@ from keystead.cli.failure import Failure
 from keystead.cli.groups import group
 from keystead.cli.policy_changes import apply, diff, list_policies
 from keystead.cli.policy_warnings import lint, print_warnings
-from keystead.cli.request_values import value_lines, values_in_activity
+from keystead.cli.request_values import value_as_json, value_lines, values_in_activity
 from keystead.cli.requests import format_json, open_client
 from keystead.cli.rules import OrganizationRules, live_warnings, rules_of
 from keystead.cli.tables import AsJson
@@ -42,9 +40,11 @@ from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound
 from keystead.client.leniency import convert_leniently
+from keystead.operations import CATALOGUE
 from keystead.organizations.kinds.profile import RootQuorum
+from keystead.pipeline.operation import alternatives
 from keystead.policies.linting.literals import KnownIds
-from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, WarningCode, policy_warnings
+from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 from keystead.policies.testing.cases import CaseFile, CaseResult, read_cases, run_case
 from keystead.policies.testing.organization import (
     OrganizationUnderTest,
@@ -95,16 +95,13 @@ def explain(
         evaluated_policies = [policy for policy in rules.policies if policy.policy_id in policy_ids]
         values = values_in_activity(client, activity, evaluated_policies) if activity else {}
     policies = {policy.policy_id: policy for policy in rules.policies}
-    decisions = [
-        (evaluation, decision_on_record(evaluation, policies, activity["type"] if activity else None))
-        for evaluation in evaluations
-    ]
+    decisions = [(evaluation, decision_on_record(evaluation, policies)) for evaluation in evaluations]
     warnings = [warning for warning in warnings if warning.policy_id in policy_ids]
     if as_json:
         explanation = {
             "activityId": activity_id,
             "activity": activity,
-            "values": {path: list(compared) for path, compared in values.items()},
+            "values": {path: list(map(value_as_json, compared)) for path, compared in values.items()},
             "evaluations": [
                 {
                     "id": evaluation.id,
@@ -209,7 +206,7 @@ def run_cases(
         failed = sum(not result.holds for result in results)
         print(f"\n{len(results) - failed} of {len(results)} cases hold")
     warnings = _warnings(cases, policies, organization, rules)
-    _print_all_warnings(results, warnings)
+    print_warnings(warnings)
     if not all(result.holds for result in results) or (warnings and not allow_warnings):
         raise typer.Exit(1)
 
@@ -226,9 +223,8 @@ def _warnings(
     steps = policy_warnings(
         policies,
         known,
-        ServerSettings(
-            fails_closed=organization.fail_closed, refuses_raw_payloads=organization.refuse_raw_payloads
-        ),
+        ServerSettings(refuses_raw_payloads=organization.refuse_raw_payloads),
+        alternatives(CATALOGUE),
     )
     return [warning for step in steps for warning in step]
 
@@ -258,13 +254,7 @@ def _organization(
     else:
         # Users of the file are not those of the organization, so neither is its quorum.
         quorum = rules.root_quorum if rules and file.users is None else RootQuorum(1, ())
-    organization = organization_under_test(
-        users,
-        quorum,
-        policies,
-        fail_closed=file.deny_policies_fail_closed,
-        refuse_raw_payloads=file.refuse_raw_payloads,
-    )
+    organization = organization_under_test(users, quorum, policies, refuse_raw_payloads=file.refuse_raw_payloads)
     return organization, policies
 
 
@@ -279,7 +269,7 @@ def _policies(file: CaseFile, path: Path, rules: OrganizationRules | None) -> li
 
 
 def _print_result(result: CaseResult) -> None:
-    case, decision = result.case, decision_of_test(result.decision, result.unsafe)
+    case, decision = result.case, decision_of_test(result.decision)
     name = printable(case.name)
     if result.holds:
         print(f"✓ {name} → {headline(decision)}")
@@ -297,12 +287,4 @@ def _result_as_json(result: CaseResult) -> dict[str, Any]:
     by = {"expectedBy": case.by} if case.by else {}
     record = {"name": case.name, "holds": result.holds, "expected": case.expect, **by, "outcome": result.outcome}
     uncounted = {"uncountedApprovals": result.uncounted} if result.uncounted else {}
-    return record | decision_as_json(decision_of_test(result.decision, result.unsafe)) | uncounted
-
-
-def _print_all_warnings(results: list[CaseResult], warnings: list[PolicyWarning]) -> None:
-    """Print the warnings about the policies, and about those that failed in a case, on standard error."""
-    print_warnings(warnings)
-    warned = {warning.policy_name for warning in warnings if warning.code is WarningCode.DENIES_NOTHING}
-    for name in sorted({name for result in results for name in result.unsafe} - warned):
-        print(f"keystead: {printable(name)!r} failed in a case. {FAILED_DENIAL}", file=sys.stderr)
+    return record | decision_as_json(decision_of_test(result.decision)) | uncounted

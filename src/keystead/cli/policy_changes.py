@@ -30,6 +30,8 @@ from keystead.cli.texts import printable, status
 from keystead.client.client import Client
 from keystead.client.errors import NotFound, NotImplementedByServer
 from keystead.describe.policy_changes import FIELDS, policy_diff
+from keystead.operations import CATALOGUE
+from keystead.pipeline.operation import alternatives
 from keystead.policies.linting.warnings import ServerSettings, policy_warnings
 
 BATCH_MAX = 100
@@ -131,7 +133,7 @@ def _warn(client: Client, wanted: list[Policy], difference: Difference, prune: b
     kept = () if prune else difference.others
     stay = [policy_record(change.before) for change in kept if change.before is not None]
     ids = {policy.policy_id for policy in wanted}
-    steps = policy_warnings([*wanted, *stay], known_ids(client), ServerSettings(), ids)
+    steps = policy_warnings([*wanted, *stay], known_ids(client), ServerSettings(), alternatives(CATALOGUE), ids)
     print_warnings(warning for step in steps for warning in step)
 
 

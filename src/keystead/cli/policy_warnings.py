@@ -19,6 +19,8 @@ from keystead.cli.requests import format_json, open_client
 from keystead.cli.rules import live_warnings
 from keystead.cli.tables import AsJson
 from keystead.cli.texts import printable
+from keystead.operations import CATALOGUE
+from keystead.pipeline.operation import alternatives
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 
@@ -45,7 +47,7 @@ def lint(
     if places:
         with malformed_files():
             policies = policies_at(places)
-        steps = policy_warnings(policies, KnownIds(are_uuids=True), ServerSettings())
+        steps = policy_warnings(policies, KnownIds(are_uuids=True), ServerSettings(), alternatives(CATALOGUE))
         warnings = [warning for step in steps for warning in step]
     else:
         with open_client(credentials) as client:

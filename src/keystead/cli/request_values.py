@@ -22,6 +22,7 @@ from keystead.client.client import Client
 from keystead.describe.activity import intent_of, transaction_of
 from keystead.policies.compared_values import compared_values
 from keystead.policies.request import RequestedActivity, condition_values, visible_params
+from keystead.primitives.unreadable import Unreadable
 
 _OF_THE_KIND = frozenset({"activity.kind", "activity.type", "activity.resource", "activity.action"})
 
@@ -50,7 +51,14 @@ def value_lines(values: dict[str, tuple[Any, ...]]) -> Iterator[str]:
         yield printable(f"{path.ljust(width)}  {', '.join(map(_text, compared))}")
 
 
+def value_as_json(value: Any) -> Any:
+    """The value; of one that cannot be known, why."""
+    return {"unknown": value.reason} if isinstance(value, Unreadable) else value
+
+
 def _text(value: Any) -> str:
+    if isinstance(value, Unreadable):
+        return f"unknown: {value.reason}"
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return text if len(text) <= 200 else f"{text[:200]}…"
 

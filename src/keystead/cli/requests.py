@@ -18,8 +18,10 @@ import typer
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PUBLIC_SCHEMA
 from keystead.api.spelling import did_you_mean
+from keystead.cli.asking import Yes
 from keystead.cli.credentials import CredentialsFile, chosen_credentials, chosen_file
 from keystead.cli.failure import Failure
+from keystead.cli.lockouts import confirm_lockout, lockout
 from keystead.client.client import Client
 from keystead.client.credentials import Credentials
 from keystead.client.errors import ApiError, KeysteadError, PermissionDenied, UsageError
@@ -98,11 +100,12 @@ def request(
     ] = "{}",
     credentials: CredentialsFile = None,
     curl: Annotated[bool, typer.Option("--curl", help="Print a curl line instead of sending.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Stamp a request and send it.
 
     organizationId is filled in, and for a submission also type and timestampMs. The BODY of a submission may be its
-    parameters alone.
+    parameters alone. Before an IP allow-list is sent that would refuse your own address, you are asked.
     """
     path = _path_of(path)
     fields = _fields(path, body)
@@ -112,6 +115,9 @@ def request(
         if curl:
             print(curl_line(client.prepare(path, fields), chosen_credentials(credentials, os.environ).ca_file))
         else:
+            kind, _, operation = short_path(path).partition("/")
+            if kind == "submit" and (caution := lockout(client, operation, fields)) is not None:
+                confirm_lockout(caution, yes, "keystead request")
             print(format_json(client.request(path, fields)))
 
 

@@ -15,7 +15,7 @@ import typer
 
 from keystead.cli.failure import Failure
 from keystead.server.master_keys import master_key_sources
-from keystead.server.settings import PREFIX, SECRET_NAMES, Settings, SettingsError, from_environment
+from keystead.server.settings import PREFIX, SECRET_NAMES, Settings, SettingsError, as_variables, from_environment
 from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import MasterKeyError
 from keystead.signer.supervision import SignerProcess
@@ -51,9 +51,7 @@ def serve(
         "log_level": log_level,
     }
     # The worker processes read their settings from the environment, so the values of flags are put there too.
-    os.environ.update(
-        {PREFIX + name.upper(): str(value) for name, value in options.items() if value not in ("", None)}
-    )
+    os.environ.update(as_variables(options))
     if database_url:
         os.environ.pop(f"{PREFIX}DATABASE_URL_FILE", None)  # the flag takes precedence
     os.umask(0o077)

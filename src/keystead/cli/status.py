@@ -14,9 +14,9 @@ from typing import Annotated
 import msgspec
 import typer
 
+from keystead.cli.chosen_installation import DatabaseUrlOption, DataOption, chosen_settings
 from keystead.cli.columns import Column, JsonRecord, table, terminal_width
 from keystead.cli.database_failure import database_failures
-from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.texts import counted
 from keystead.server.processes import LATE_AFTER_MS
@@ -27,13 +27,16 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def status(
-    database_url: DatabaseUrl, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    database_url: DatabaseUrlOption = "",
+    data: DataOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the state of an installation on one screen: servers, database, keys, messages, backup.
 
     Needs the database alone, and changes nothing. Exit code 1 if there is a problem.
     """
     now_ms = time.time_ns() // 1_000_000
+    database_url = chosen_settings(database_url=database_url, data=data).database_url
     with database_failures(database_url):
         path = sqlite_path(database_url)
         if path is not None and not path.exists():

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 
+from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.cli.asking import Yes, confirm
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
+from keystead.cli.lockouts import CHANGES_OF_LISTS, confirm_lockout, lockout
 from keystead.cli.requests import format_json, open_client
 from keystead.cli.showing import ShownTarget, describe, description_lines, find_activity, record_lines
 from keystead.cli.tables import AsJson
@@ -45,11 +47,16 @@ def _vote(operation: str, target: str, yes: bool, credentials: CredentialsFile, 
             print(line, file=sys.stderr if as_json else sys.stdout)
         if operation == "approve_activity" and (difference := difference_from_stamped(record)) is not None:
             raise Failure(f"not approved: {difference}")
-        word = operation.partition("_")[0]
-        confirm(f"{word.capitalize()} it?", yes, f"keystead {word}")
-        activity = client.submit(
-            operation, {"fingerprint": record["fingerprint"]}, activity_type=f"ACTIVITY_TYPE_{operation.upper()}"
-        )["activity"]
+        word, parameters = operation.partition("_")[0], {"fingerprint": record["fingerprint"]}
+        caution = None
+        if activity_kind(record["type"]) in CHANGES_OF_LISTS:
+            caution = lockout(client, operation, {"parameters": parameters})
+        if caution is not None:
+            confirm_lockout(caution, yes, f"keystead {word}")
+        else:
+            confirm(f"{word.capitalize()} it?", yes, f"keystead {word}")
+        activity_type = f"ACTIVITY_TYPE_{operation.upper()}"
+        activity = client.submit(operation, parameters, activity_type=activity_type)["activity"]
         if as_json:
             print(format_json(activity))
             return

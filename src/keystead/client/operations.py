@@ -106,6 +106,7 @@ ACTIVITY_TYPES = {
 """The current activity type of every submission that this client knows."""
 
 QUERIES = (
+    "check_ip_allowlist",
     "check_policy",
     "describe_activities",
     "explain_policy",
@@ -160,6 +161,29 @@ QUERIES = (
 
 class Operations(Calls):
     """One method for each operation."""
+
+    def check_ip_allowlist(
+        self,
+        *,
+        set_ip_allowlist: shapes.SetIpAllowlistIntent | None = None,
+        remove_ip_allowlist: shapes.RemoveIpAllowlistIntent | None = None,
+        approve_activity: shapes.ApproveActivityIntent | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.CheckIpAllowlistResponse:
+        """Whether a change of an IP allow-list, once executed, would refuse the caller who asks.
+
+        What is about to be sent: the parameters of one of these operations. Without any, today's lists count.
+        """
+        return self._query(
+            "check_ip_allowlist",
+            shapes.CheckIpAllowlistResponse,
+            organization_id,
+            {
+                "setIpAllowlist": set_ip_allowlist,
+                "removeIpAllowlist": remove_ip_allowlist,
+                "approveActivity": approve_activity,
+            },
+        )
 
     def check_policy(
         self,
@@ -2947,6 +2971,29 @@ class Operations(Calls):
 
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
+
+    async def check_ip_allowlist(
+        self,
+        *,
+        set_ip_allowlist: shapes.SetIpAllowlistIntent | None = None,
+        remove_ip_allowlist: shapes.RemoveIpAllowlistIntent | None = None,
+        approve_activity: shapes.ApproveActivityIntent | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.CheckIpAllowlistResponse:
+        """Whether a change of an IP allow-list, once executed, would refuse the caller who asks.
+
+        What is about to be sent: the parameters of one of these operations. Without any, today's lists count.
+        """
+        return await self._query(
+            "check_ip_allowlist",
+            shapes.CheckIpAllowlistResponse,
+            organization_id,
+            {
+                "setIpAllowlist": set_ip_allowlist,
+                "removeIpAllowlist": remove_ip_allowlist,
+                "approveActivity": approve_activity,
+            },
+        )
 
     async def check_policy(
         self,

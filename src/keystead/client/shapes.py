@@ -98,6 +98,7 @@ __all__ = [
     "ApiKeyParamsV2",
     "ApiOnlyUserParams",
     "AppProof",
+    "ApproveActivityIntent",
     "ApproveActivityResult",
     "ApproveActivitySubmitted",
     "Attestation",
@@ -109,6 +110,7 @@ __all__ = [
     "Authenticator",
     "AuthenticatorParamsV2",
     "AuthenticatorTransport",
+    "CheckIpAllowlistResponse",
     "CheckPolicyResponse",
     "ClientSignature",
     "Config",
@@ -332,6 +334,7 @@ __all__ = [
     "RecoverUserSubmitted",
     "RejectActivityResult",
     "RejectActivitySubmitted",
+    "RemoveIpAllowlistIntent",
     "RemoveIpAllowlistResult",
     "RemoveIpAllowlistSubmitted",
     "RemoveOrganizationFeatureResult",
@@ -341,6 +344,7 @@ __all__ = [
     "RootUserParamsV5",
     "SecretMetadata",
     "SessionProfile",
+    "SetIpAllowlistIntent",
     "SetIpAllowlistResult",
     "SetIpAllowlistSubmitted",
     "SetOrganizationFeatureResult",
@@ -413,6 +417,39 @@ __all__ = [
     "WebhookSubscriptionParams",
     "WhoamiResponse",
 ]
+
+
+class IpAllowlistRuleParams(Wire, frozen=True):
+    cidr: str
+    label: str | None = None
+
+
+class SetIpAllowlistIntent(Wire, frozen=True):
+    """`enabled`: for the organization's list only. `on_evaluation_error`: DENY if absent."""
+
+    rules: tuple[IpAllowlistRuleParams, ...]
+    public_key: str | None = None
+    enabled: bool | None = None
+    on_evaluation_error: OnEvaluationError | None = None
+
+
+class RemoveIpAllowlistIntent(Wire, frozen=True):
+    public_key: str | None = None
+
+
+class ApproveActivityIntent(Wire, frozen=True):
+    """`fingerprint`: of the activity to approve, "sha256:" and the hex digest of its request."""
+
+    fingerprint: str
+
+
+class CheckIpAllowlistResponse(Wire, frozen=True):
+    """`address`: the caller's, as this server sees it; absent if it cannot be determined. `refusal`: why requests
+    of this caller from this address would be refused; absent if they would not.
+    """
+
+    address: str | None = None
+    refusal: str | None = None
 
 
 class ExpressionProblem(Wire, frozen=True):
@@ -1336,11 +1373,6 @@ class RemoveIpAllowlistResult(Wire, frozen=True):
 
 class RemoveOrganizationFeatureResult(Wire, frozen=True):
     features: tuple[Feature, ...]
-
-
-class IpAllowlistRuleParams(Wire, frozen=True):
-    cidr: str
-    label: str | None = None
 
 
 class SetIpAllowlistResult(Wire, frozen=True):

@@ -6,7 +6,9 @@ The chain ids are those of the public registry of EIP-155 chain ids.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from keystead.primitives.unreadable import Unreadable
 
 
 class Network(NamedTuple):
@@ -65,3 +67,8 @@ def coin_amount(wei: int, chain_id: int | None) -> str:
         return f"{wei} wei"
     known = NETWORKS.get(chain_id) if chain_id is not None else None
     return in_units(wei, WEI_PLACES, known.coin if known else "coins")
+
+
+def unknown_or(value: Any) -> str:
+    """A value as text; the reason of one that is not known."""
+    return f"unknown: {value.reason}" if isinstance(value, Unreadable) else str(value)

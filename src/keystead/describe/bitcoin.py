@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from keystead.chains.addresses.bitcoin import NETWORKS, network_of
+from keystead.chains.bitcoin.facts import BitcoinOutput, BitcoinTransaction
 from keystead.describe.amounts import SATOSHI_PLACES, in_units
 from keystead.describe.description import ActivityDescription, Fact
+from keystead.primitives.unreadable import Unreadable, known
 
 
-def describe_bitcoin(tx: Mapping[str, Any], sign_with: str) -> ActivityDescription:
+def describe_bitcoin(tx: BitcoinTransaction, sign_with: str) -> ActivityDescription:
     """The description of a Bitcoin transaction, from its keywords `bitcoin.tx`. `sign_with`: the address that
     signs; an output to it is change."""
     network = next(name for name, prefixes in NETWORKS.items() if prefixes == network_of(sign_with))
@@ -35,7 +34,7 @@ def describe_bitcoin(tx: Mapping[str, Any], sign_with: str) -> ActivityDescripti
             )
             for number, output in enumerate(tx["outputs"], 1)
         ),
-        Fact("fee", _bitcoins(tx["fee"])),
+        Fact("fee", tx["fee"].reason if isinstance(tx["fee"], Unreadable) else _bitcoins(tx["fee"])),
         Fact("inputs", str(len(tx["inputs"]))),
     ]
     if tx["locktime"]["amount"]:
@@ -50,5 +49,5 @@ def _bitcoins(satoshis: int) -> str:
     return in_units(satoshis, SATOSHI_PLACES, "BTC")
 
 
-def _recipient(output: Mapping[str, Any]) -> str:
-    return str(output["address"] or f"the script {output['script_pubkey']}")
+def _recipient(output: BitcoinOutput) -> str:
+    return known(output["address"]) or f"the script {output['script_pubkey']}"

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from keystead.chains.ethereum.facts import AuthorizationFacts, EthereumTransaction, TempoCall, TempoTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
-from keystead.describe.amounts import GWEI_PLACES, coin_amount, in_units, network_name
+from keystead.chains.movements import NATIVE
+from keystead.describe.amounts import GWEI_PLACES, coin_amount, in_units, network_name, unknown_or
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.fields import facts_of
 from keystead.describe.token_calls import TokenCall, to_checksum_address, token_call
+from keystead.primitives.unreadable import Unreadable, known
 
 
-def describe_ethereum(tx: Mapping[str, Any]) -> ActivityDescription:
-    chain_id, value = tx.get("chain_id"), coin_amount(tx["value"], tx.get("chain_id"))
-    to, data = to_checksum_address(tx["to"]), bytes.fromhex(tx["data"][2:])
-    token = token_call(to, data) if to else None
+def describe_ethereum(tx: EthereumTransaction) -> ActivityDescription:
+    chain_id = known(tx["chain_id"])
+    value = coin_amount(tx["value"], chain_id)
+    to, data = to_checksum_address(known(tx["to"]) or ""), bytes.fromhex(tx["data"][2:])
+    token = token_call(to, data, to_checksum_address(tx["from"])) if to else None
     headline, what, cautions = _headline(tx, to, data, value, token)
     recipient, amount = to, value if tx["value"] or not data else ""
     if token is not None:
@@ -26,12 +29,23 @@ def describe_ethereum(tx: Mapping[str, Any]) -> ActivityDescription:
         recipient=recipient,
         amount=amount,
         facts=tuple(_facts(tx, to, value, data, token)),
-        cautions=tuple(cautions),
+        cautions=(*cautions, *map(_authorization, tx["authorization_list"])),
     )
 
 
+def _authorization(authorization: AuthorizationFacts) -> str:
+    return (
+        "it carries an authorization (EIP-7702), which gives the account that signed it the code of "
+        f"{to_checksum_address(authorization['address'])}, on {chain_of_authorization(authorization['chain_id'])}"
+    )
+
+
+def chain_of_authorization(chain_id: int | Unreadable) -> str:
+    return "every chain" if isinstance(chain_id, Unreadable) else network_name(chain_id)
+
+
 def _headline(
-    tx: Mapping[str, Any], to: str, data: bytes, value: str, token: TokenCall | None
+    tx: EthereumTransaction, to: str, data: bytes, value: str, token: TokenCall | None
 ) -> tuple[str, str, list[str]]:
     """Headline, short form, cautions."""
     and_sends = f", and send it {value}" if tx["value"] else ""
@@ -41,44 +55,47 @@ def _headline(
         return f"Send {value} to {to}", "send", []
     if token is not None:
         return token.headline + and_sends, token.what, [token.caution] if token.caution else []
-    if "function_name" in tx:
-        return f"Call {tx['function_name']} of the contract {to}{and_sends}", f"call {tx['function_name']}", []
+    function = tx["function_name"]
+    if not isinstance(function, Unreadable):
+        return f"Call {function} of the contract {to}{and_sends}", f"call {function}", []
     if len(data) < SELECTOR_BYTES:
         return f"Send {value} to {to}, with {len(data)} bytes of data", "send", []
     selector = "0x" + data[:SELECTOR_BYTES].hex()
     return (
         f"Call the function {selector} of the contract {to}{and_sends}",
         f"call {selector}",
-        [f"no uploaded interface of {to} has this function: what it does and its arguments cannot be shown"],
+        [f"what the function does and its arguments cannot be shown: {function.reason}"],
     )
 
 
-def _facts(tx: Mapping[str, Any], to: str, value: str, data: bytes, token: TokenCall | None) -> Iterator[Fact]:
-    yield Fact("chain", network_name(tx.get("chain_id")))
+def _facts(tx: EthereumTransaction, to: str, value: str, data: bytes, token: TokenCall | None) -> Iterator[Fact]:
+    chain_id, function = known(tx["chain_id"]), known(tx["function_name"])
+    yield Fact("chain", network_name(chain_id))
     yield Fact("from", to_checksum_address(tx["from"]))
     yield Fact("to", to or "no address: it creates a contract")
     yield Fact("value", value)
-    if "function_name" in tx:
-        yield Fact("function", f"{tx['function_name']} ({tx['function_signature']})")
+    if function is not None:
+        yield Fact("function", f"{function} ({tx['function_signature']})")
         yield from facts_of(tx["contract_call_args"], "argument")
     elif data:
         yield from token.details if token else ()
         yield Fact("data", f"{len(data)} bytes: {shortened_hex(data)}")
     price = tx["gas_price"]
-    most = coin_amount(tx["gas"] * price, tx.get("chain_id"))
+    most = coin_amount(known(tx["fee"]) or 0, chain_id)
     yield Fact("fee", f"at most {most} ({tx['gas']} gas at {in_units(price, GWEI_PLACES, 'gwei')})")
     yield Fact("nonce", str(tx["nonce"]))
     if tx["type"] != "LEGACY":
         yield Fact("type", tx["type"].removeprefix("TYPE_"))
 
 
-def describe_tempo(tx: Mapping[str, Any]) -> ActivityDescription:
-    calls = [_tempo_call(call) for call in tx["calls"]]
+def describe_tempo(tx: TempoTransaction) -> ActivityDescription:
+    calls = [_tempo_call(call, to_checksum_address(tx["from"])) for call in tx["calls"]]
+    values = [moved for moved in tx["movements"] if moved["asset"] == NATIVE]
     facts = [
         Fact("chain", f"Tempo (chain {tx['chain_id']})"),
         Fact("from", to_checksum_address(tx["from"])),
         *(Fact(f"call {number}", headline) for number, (headline, _) in enumerate(calls, 1)),
-        Fact("fee token", to_checksum_address(tx["fee_token"]) or "the network's default"),
+        Fact("fee token", to_checksum_address(known(tx["fee_token"]) or "the network's default")),
         Fact("nonce", str(tx["nonce"])),
     ]
     headline, token = calls[0]
@@ -89,23 +106,26 @@ def describe_tempo(tx: Mapping[str, Any]) -> ActivityDescription:
         what=token.what if token else f"{len(calls)} call{'s' if len(calls) > 1 else ''}",
         recipient=token.recipient
         if token
-        else to_checksum_address(tx["calls"][0]["to"])
+        else to_checksum_address(known(tx["calls"][0]["to"]) or "")
         if len(calls) == 1
         else "",
         amount=token.amount if token else "",
         facts=tuple(facts),
-        cautions=tuple(token.caution for _, token in calls if token and token.caution),
+        cautions=(
+            *(token.caution for _, token in calls if token and token.caution),
+            *(f"it sends {moved['amount']} of the native coin to {unknown_or(moved['to'])}" for moved in values),
+        ),
     )
 
 
-def _tempo_call(call: Mapping[str, Any]) -> tuple[str, TokenCall | None]:
-    to, data = to_checksum_address(call["to"]), bytes.fromhex(call["input"][2:])
-    token = token_call(to, data) if to else None
+def _tempo_call(call: TempoCall, sender: str) -> tuple[str, TokenCall | None]:
+    to, data = to_checksum_address(known(call["to"]) or ""), bytes.fromhex(call["input"][2:])
+    token = token_call(to, data, sender) if to else None
     if token is not None:
         return token.headline, token
     if not to:
         return f"Deploy a contract of {len(data)} bytes", None
-    function = call["function_signature"]
+    function = known(call["function_signature"])
     return f"Call {f'the function {function} of ' if function else ''}{to}, with {len(data)} bytes of data", None
 
 

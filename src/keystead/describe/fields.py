@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from keystead.describe.description import Fact, Names
+from keystead.primitives.unreadable import Unreadable
 
 FACTS_MAX: Final = 60
 CHARACTERS_MAX: Final = 400
@@ -36,6 +37,8 @@ def _walk(value: Any, label: str, names: Names) -> Iterator[Fact]:
             return
         for number, member in enumerate(value, 1):
             yield from _walk(member, f"{label} {number}".strip(), names)
+    elif isinstance(value, Unreadable):
+        yield Fact(label, f"unknown: {value.reason}")
     elif value is not None and value != "":
         yield Fact(label, truncated(names.with_name(value) if isinstance(value, str) else _json_text(value)))
 

@@ -11,13 +11,16 @@ from typing import Any, Final
 
 from keystead.api.enums import HashFunction, PayloadEncoding
 from keystead.api.errors import ServiceError
+from keystead.chains.ethereum.facts import AuthorizationFacts, TypedDataFacts
 from keystead.chains.ethereum.transaction import view_ethereum
+from keystead.chains.movements import MovementKind
 from keystead.chains.payloads import hex_bytes, read_payload
 from keystead.describe.amounts import network_name
 from keystead.describe.description import ActivityDescription, Fact
-from keystead.describe.ethereum import describe_ethereum, shortened_hex
+from keystead.describe.ethereum import chain_of_authorization, describe_ethereum, shortened_hex
 from keystead.describe.fields import facts_of, truncated
 from keystead.describe.token_calls import to_checksum_address
+from keystead.primitives.unreadable import Unreadable, known
 
 _PERSONAL = re.compile(rb"\x19Ethereum Signed Message:\n(\d+)")
 """The prefix that wallets put in front of a message (ERC-191, version 0x45), with the length of the message."""
@@ -25,7 +28,6 @@ _PERSONAL = re.compile(rb"\x19Ethereum Signed Message:\n(\d+)")
 _LENGTH_DIGITS_MAX = 8
 """The most digits of that length. A request has at most 1 MiB, and wallets write no leading zeros."""
 
-_PERMITS: Final = ("Permit", "PermitSingle", "PermitBatch", "PermitTransferFrom", "PermitBatchTransferFrom")
 _UNKNOWN: Final = (
     "nothing tells what these bytes are: the digest of a transaction looks the same, and policies about "
     "transactions do not see it"
@@ -70,18 +72,19 @@ def _describe(payload: str, encoding: str, hash_function: str, sign_with: str) -
 
 def _typed_data(payload: str) -> ActivityDescription:
     try:
-        seen = _keywords(payload, PayloadEncoding.EIP712)["eip_712"]
+        seen: TypedDataFacts = _keywords(payload, PayloadEncoding.EIP712)["eip_712"]
     except ServiceError as refused:
         return unreadable("typed data (EIP-712)", payload, refused)
-    domain = dict(seen["domain"])
-    contract = to_checksum_address(str(domain.get("verifying_contract", "")))
+    domain = {name: value for name, value in seen["domain"].items() if not isinstance(value, Unreadable)}
+    contract = to_checksum_address(known(seen["domain"]["verifying_contract"]) or "")
+    chain_id = known(seen["domain"]["chain_id"])
     cautions = []
     if not domain:
         cautions.append("the domain is empty: the signature holds for every contract on every chain")
-    if seen["primary_type"] in _PERMITS:
+    if any(moved["kind"] in (MovementKind.ALLOWANCE, MovementKind.TRANSFER) for moved in seen["movements"]):
         cautions.append("it permits somebody to take tokens: read spender, amount and deadline")
     where = f" for {contract}" if contract else ""
-    chain = f" on {network_name(domain['chain_id'])}" if "chain_id" in domain else ""
+    chain = "" if chain_id is None else f" on {network_name(chain_id)}"
     return ActivityDescription(
         headline=f"Sign typed data {seen['primary_type']!r}{where}{chain}",
         what=f"sign {seen['primary_type']}",
@@ -93,11 +96,12 @@ def _typed_data(payload: str) -> ActivityDescription:
 
 def _authorization(payload: str) -> ActivityDescription:
     try:
-        seen = _keywords(payload, PayloadEncoding.EIP7702_AUTHORIZATION)["eip_7702_authorization"]
+        seen: AuthorizationFacts = _keywords(payload, PayloadEncoding.EIP7702_AUTHORIZATION)[
+            "eip_7702_authorization"
+        ]
     except ServiceError as refused:
         return unreadable("an authorization (EIP-7702)", payload, refused)
-    code, chain_id = to_checksum_address(seen["address"]), seen["chain_id"]
-    chain = network_name(chain_id) if chain_id else "every chain"
+    code, chain = to_checksum_address(seen["address"]), chain_of_authorization(seen["chain_id"])
     return ActivityDescription(
         headline=f"Give the account the code of {code}, on {chain}",
         what="set account code",

@@ -1,39 +1,20 @@
-"""Calls that the token standards define: who is paid, how much, and what is permitted.
+"""Calls of the token standards in words: who is paid, how much, and what is permitted.
 
-A selector says which function of a standard is called. It does not say what the contract does. Sources: ERC-20,
-ERC-721, ERC-1155.
+The words are of the movements of the call (`chains.ethereum.movements`). A selector says which function of a
+standard is called. It does not say what the contract does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import Any, Final, assert_never
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from keystead.chains.addresses.text import eip55
-from keystead.chains.ethereum.interfaces import ContractAbi
+from keystead.chains.ethereum.movements import call_movements
+from keystead.chains.movements import Movement, MovementKind
+from keystead.describe.amounts import unknown_or
 from keystead.describe.description import Fact
-
-
-class _Function(StrEnum):
-    TRANSFER = "transfer"
-    APPROVE = "approve"
-    TRANSFER_FROM = "transferFrom"
-    SAFE_TRANSFER_FROM = "safeTransferFrom"
-    SET_APPROVAL_FOR_ALL = "setApprovalForAll"
-
-
-_INPUTS: Final[Mapping[_Function, tuple[str, ...]]] = {
-    _Function.TRANSFER: ("address to", "uint256 amount"),
-    _Function.APPROVE: ("address spender", "uint256 amount"),
-    _Function.TRANSFER_FROM: ("address from", "address to", "uint256 amount"),
-    _Function.SAFE_TRANSFER_FROM: ("address from", "address to", "uint256 tokenId"),
-    _Function.SET_APPROVAL_FOR_ALL: ("address spender", "bool approved"),
-}
-UNLIMITED_FROM: Final = 1 << 128
-"""An approval of this many units or more has no limit in practice, because no token has as many."""
 
 
 class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,20 +31,6 @@ class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
     details: tuple[Fact, ...] = ()
 
 
-_STANDARD: Final = ContractAbi.read(
-    msgspec.json.encode(
-        [
-            {
-                "type": "function",
-                "name": function,
-                "inputs": [dict(zip(("type", "name"), declared.split(), strict=True)) for declared in inputs],
-            }
-            for function, inputs in _INPUTS.items()
-        ]
-    ).decode()
-)
-
-
 def to_checksum_address(address: str) -> str:
     """An Ethereum address with the letter case of EIP-55. Other text is returned unchanged."""
     if len(address) != 42 or not address.startswith("0x"):
@@ -72,59 +39,71 @@ def to_checksum_address(address: str) -> str:
 
 
 def token_call(
-    contract: str, calldata: bytes, write_address: Callable[[str], str] = to_checksum_address
+    contract: str, calldata: bytes, sender: str, write_address: Callable[[str], str] = to_checksum_address
 ) -> TokenCall | None:
     """The description of a call to a token contract; None if the standards do not define it.
 
     `write_address`: from an address as 0x and hex digits to the text of the network.
     """
-    call = _STANDARD.call(calldata)
-    if not call:
+    movements = call_movements(contract, sender, 0, calldata, write_address)
+    if not movements or any(movement.kind is MovementKind.UNKNOWN for movement in movements):
         return None
-    values: dict[str, Any] = dict(call["contract_call_args"])
-    function = _Function(call["function_name"])
-    match function:
-        case _Function.TRANSFER:
-            number, to = values["amount"], write_address(values["to"])
-            return TokenCall(
-                what="send tokens",
-                headline=f"Send {number} smallest units of the token {contract} to {to}",
-                recipient=to,
-                amount=f"{number} units",
-                details=(Fact("tokens to", to), Fact("amount", f"{number} units")),
-            )
-        case _Function.TRANSFER_FROM | _Function.SAFE_TRANSFER_FROM:
-            number = values.get("amount", values.get("tokenId"))
-            to, owner = write_address(values["to"]), write_address(values["from"])
-            return TokenCall(
-                what="move tokens",
-                headline=f"Move {number} (units, or a token's id) of the token {contract} from {owner} to {to}",
-                recipient=to,
-                amount=f"{number} units",
-                details=(Fact("tokens of", owner), Fact("tokens to", to), Fact("amount, or id", str(number))),
-            )
-        case _Function.APPROVE:
-            spender, is_unlimited = write_address(values["spender"]), values["amount"] >= UNLIMITED_FROM
-            number = "any number of" if is_unlimited else f"{values['amount']}"
-            amount = "without limit" if is_unlimited else f"{number} units"
-            return TokenCall(
-                what="permit spending",
-                headline=f"Permit {spender} to take {number} smallest units of the token {contract}",
-                recipient=spender,
-                amount=amount,
-                caution=f"{spender} may take every token of this contract, today and later" if is_unlimited else "",
-                details=(Fact("spender", spender), Fact("amount", amount)),
-            )
-        case _Function.SET_APPROVAL_FOR_ALL:
-            spender, is_given = write_address(values["spender"]), values["approved"]
-            permit = "Permit" if is_given else "No longer permit"
-            return TokenCall(
-                what="permit all tokens" if is_given else "end a permission",
-                headline=f"{permit} {spender} to move all tokens of {contract}",
-                recipient=spender,
-                amount="all tokens" if is_given else "",
-                caution=f"{spender} may move every token of this contract, today and later" if is_given else "",
-                details=(Fact("spender", spender),),
-            )
-        case _:
-            assert_never(function)
+    return _described(movements[0], sender) if len(movements) == 1 else _several(movements, sender)
+
+
+def _several(movements: Sequence[Movement], sender: str) -> TokenCall:
+    described = [_described(movement, sender) for movement in movements]
+    return TokenCall(
+        what=f"{len(described)} movements of tokens",
+        headline=f"{movements[0].name}: {len(described)} movements of tokens",
+        recipient="",
+        amount="",
+        caution="; ".join(each.caution for each in described if each.caution),
+        details=tuple(Fact(f"movement {number}", each.headline) for number, each in enumerate(described, 1)),
+    )
+
+
+def _described(movement: Movement, sender: str) -> TokenCall:
+    token, to = unknown_or(movement.asset), unknown_or(movement.to)
+    owner, number = unknown_or(movement.from_), unknown_or(movement.amount)
+    if movement.kind is MovementKind.ALLOWANCE:
+        return _allowance(movement, token, to)
+    if movement.kind is MovementKind.MINT:
+        what, headline = "mint tokens", f"Mint {number} smallest units of the token {token} for {to}"
+    elif movement.kind is MovementKind.BURN:
+        what, headline = "burn tokens", f"Burn {number} smallest units of the token {token} of {owner}"
+    elif movement.item is not None:
+        what, headline = (
+            "move tokens",
+            f"Move {number} of the token {movement.item} of {token} from {owner} to {to}",
+        )
+    elif owner == sender:
+        what, headline = "send tokens", f"Send {number} smallest units of the token {token} to {to}"
+    else:
+        what = "move tokens"
+        headline = f"Move {number} (units, or a token's id) of the token {token} from {owner} to {to}"
+    sides = (("tokens of", owner if owner != sender else ""), ("tokens to", to))
+    return TokenCall(
+        what=what,
+        headline=headline,
+        recipient=to,
+        amount=f"{number} units",
+        details=(*(Fact(label, text) for label, text in sides if text), Fact("amount", f"{number} units")),
+    )
+
+
+def _allowance(movement: Movement, token: str, spender: str) -> TokenCall:
+    whose = Fact("spender", spender)
+    if movement.amount == 0:
+        headline = f"No longer permit {spender} to take tokens of {token}"
+        return TokenCall(what="end a permission", headline=headline, recipient=spender, amount="", details=(whose,))
+    amount = "without limit" if movement.is_unlimited else f"{unknown_or(movement.amount)} units"
+    taken = "every token" if movement.is_unlimited else f"{unknown_or(movement.amount)} smallest units of the token"
+    return TokenCall(
+        what="permit spending",
+        headline=f"Permit {spender} to take {taken}{' of' if movement.is_unlimited else ''} {token}",
+        recipient=spender,
+        amount=amount,
+        caution=f"{spender} may take every token of {token}, today and later" if movement.is_unlimited else "",
+        details=(whose, Fact("amount", amount)),
+    )

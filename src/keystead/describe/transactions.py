@@ -39,11 +39,9 @@ def describe_transaction(unsigned: str, kind: str, sign_with: str, names: Names)
         return unreadable("a transaction", unsigned, refused)
     seen = view.describe(names.interfaces)
     described = _by_chain(TransactionType(kind), seen.keywords, sign_with)
-    cautions = [*described.cautions, *view.unseen]
+    cautions = list(described.cautions)
     if view.valid_on_every_chain:
         cautions.append(_EVERY_CHAIN)
-    if seen.unreadable_call is not None:
-        cautions.append(seen.unreadable_call)
     return replace(described, cautions=tuple(cautions))
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keystead.chains.addresses.text import base58check
+from keystead.chains.tron.facts import TronTransaction
+from keystead.chains.tron.movements import tron_address
 from keystead.describe.amounts import SUN_PLACES, in_units
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.ethereum import shortened_hex
 from keystead.describe.fields import facts_of, name_in_words
 from keystead.describe.token_calls import TokenCall, token_call
+from keystead.primitives.unreadable import Unreadable
 
 _AMOUNTS = ("amount", "call_value", "balance", "frozen_balance", "unfreeze_balance")
 
 
-def describe_tron(tx: Mapping[str, Any]) -> ActivityDescription:
-    (contract,) = tx["contract"]
+def describe_tron(tx: TronTransaction) -> ActivityDescription:
+    (declared,) = tx["contract"]
+    contract: Mapping[str, Any] = {
+        name: value for name, value in declared.items() if not isinstance(value, Unreadable)
+    }
     kind = contract["type"].removesuffix("Contract")
     headline, what, recipient, amount = _kind_in_words(kind), _kind_in_words(kind).lower(), "", ""
     cautions: list[str] = []
@@ -76,12 +81,8 @@ def _call(contract: Mapping[str, Any]) -> tuple[str, str, str, str, list[str]]:
 
 
 def _token_call(contract: Mapping[str, Any]) -> TokenCall | None:
-    return token_call(contract["contract_address"], bytes.fromhex(contract["data"]), _address)
-
-
-def _address(digits: str) -> str:
-    """The Tron address of an account. `digits`: its 20 bytes as 0x and hex digits."""
-    return base58check(b"\x41" + bytes.fromhex(digits[2:]))
+    data = bytes.fromhex(contract["data"])
+    return token_call(contract["contract_address"], data, contract["owner_address"], tron_address)
 
 
 def _trx(sun: int) -> str:

@@ -122,7 +122,7 @@ class UpdateAuthProxyConfigResult(Wire, frozen=True):
     config_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG")
+@activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG", also_does=("DISABLE_AUTH_PROXY",))
 def update_auth_proxy_config(
     execution: Execution, intent: UpdateAuthProxyConfigIntent
 ) -> ExecutionOutput[UpdateAuthProxyConfigResult]:

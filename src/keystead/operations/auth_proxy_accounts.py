@@ -14,18 +14,17 @@ from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import Wire
 from keystead.operations.google_linking import linkable_organization
 from keystead.operations.suborganization_filters import looked_up, unknown_filter
+from keystead.organizations.account_contacts import contact_lookup_kind
+from keystead.organizations.contact_evidence import GOOGLE
 from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.google_accounts import GOOGLE
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
-from keystead.organizations.lookups import LookupKind, identity_lookup_value
+from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value
 from keystead.organizations.organization import Organization
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
 from keystead.pipeline.suborganization_lookup import suborganization_with
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
-
-_CONTACTS = {"EMAIL": LookupKind.EMAIL, "PHONE_NUMBER": LookupKind.PHONE_NUMBER}
 
 _OTP_TYPES = {"EMAIL": OtpType.EMAIL, "PHONE_NUMBER": OtpType.SMS}
 _FILTERS = ("EMAIL", "PHONE_NUMBER", "PUBLIC_KEY", "CREDENTIAL_ID", "OIDC_TOKEN", "OIDC_CLAIMS", "OAUTH_CLAIM")
@@ -73,7 +72,7 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
             return await linkable_organization(self.store, self.organization.id, self.settings, proven)
         return organization_id
 
-    async def _looked_up(self, request: GetAccountRequest) -> tuple[LookupKind, str]:
+    async def _looked_up(self, request: GetAccountRequest) -> AccountValue:
         """The kind of the look-up, and the value."""
         value = request.filter_value
         match request.filter_type:
@@ -84,9 +83,10 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
                 check_audience(proven, self.settings, "filterValue")
                 return LookupKind.OAUTH_IDENTITY, identity_lookup_value(proven.iss, proven.aud, proven.sub)
             case "EMAIL" | "PHONE_NUMBER" as filter_type:
-                contact = normalized_contact(_OTP_TYPES[filter_type], value)
+                otp_type = _OTP_TYPES[filter_type]
+                contact = normalized_contact(otp_type, value)
                 await self._check_contact_proven(request, filter_type, contact)
-                return _CONTACTS[filter_type], contact
+                return contact_lookup_kind(otp_type), contact
             case other:
                 raise unknown_filter(other, _FILTERS)
 

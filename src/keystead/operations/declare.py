@@ -21,6 +21,7 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import ActivityResponse, Wire
 from keystead.operations.declared_types import declared_types, signature
 from keystead.operations.docstrings import summary
+from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.environment import Environment
@@ -45,11 +46,13 @@ CATALOGUE = Catalogue()
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What a query may read: one version of the organization, and the store for rows beside it.
 
-    `now_ms`: milliseconds since the epoch. `environment`: for queries that evaluate policies.
+    `source`: the address that the query came from. `now_ms`: milliseconds since the epoch. `environment`: for
+    queries that evaluate policies.
     """
 
     organization: Organization
     caller: Principal
+    source: SourceAddress
     now_ms: int
     store: Store
     identities: Identities
@@ -146,6 +149,7 @@ def activity(
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
+    also_does: tuple[str, ...] = (),
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
 
@@ -173,6 +177,7 @@ def activity(
             by_parent=by_parent,
             precondition=precondition,
             oidc_tokens=oidc_tokens,
+            also_does=also_does,
         )
         CATALOGUE.add(operation)
         return execute

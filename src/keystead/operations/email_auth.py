@@ -19,7 +19,7 @@ from keystead.operations.outgoing_messages import (
     named_customization,
 )
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_AUTH,
@@ -88,7 +88,8 @@ def _from_v1(intent: EmailAuthIntent) -> EmailAuthIntentV3:
         older("ACTIVITY_TYPE_EMAIL_AUTH_V2", _from_v2),
         older("ACTIVITY_TYPE_EMAIL_AUTH", _from_v1),
     ),
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.MESSAGE),
+    also_does=("OTP_AUTH",),
 )
 async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> ExecutionOutput[EmailAuthResult]:
     """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key."""

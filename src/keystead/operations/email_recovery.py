@@ -34,7 +34,7 @@ from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 
 _BUNDLE: Final = BundleKind(
     feature=FeatureName.EMAIL_RECOVERY,
@@ -85,7 +85,7 @@ def _from_v1(intent: InitUserEmailRecoveryIntent) -> InitUserEmailRecoveryIntent
 @activity(
     "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY_V2",
     accepts=(older("ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY", _from_v1),),
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.MESSAGE),
 )
 async def init_user_email_recovery(
     execution: Execution, intent: InitUserEmailRecoveryIntentV2

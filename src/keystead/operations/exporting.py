@@ -60,7 +60,12 @@ def _wallet_keyword(organization: Organization, intent: ExportWalletIntent, _: S
     return ResourceKeywords({"wallet": wallet_keywords(organization.wallets[intent.wallet_id])})
 
 
-@activity("ACTIVITY_TYPE_EXPORT_WALLET", load_context=_sealed_mnemonic, resources=_wallet_keyword)
+@activity(
+    "ACTIVITY_TYPE_EXPORT_WALLET",
+    load_context=_sealed_mnemonic,
+    resources=_wallet_keyword,
+    also_does=("EXPORT_WALLET_ACCOUNT",),
+)
 async def export_wallet(
     execution: ExecutionWith[Sealed], intent: ExportWalletIntent
 ) -> ExecutionOutput[ExportWalletResult]:
@@ -119,7 +124,12 @@ def _account_keywords(
     )
 
 
-@activity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", load_context=_account_to_export, resources=_account_keywords)
+@activity(
+    "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
+    load_context=_account_to_export,
+    resources=_account_keywords,
+    also_does=("EXPORT_WALLET",),
+)
 async def export_wallet_account(
     execution: ExecutionWith[AccountToExport], intent: ExportWalletAccountIntent
 ) -> ExecutionOutput[ExportWalletAccountResult]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from keystead.api.enums import OtpType
 from keystead.api.errors import AlreadyExists
 from keystead.operations.auth_proxy_calls import ProxyCall
+from keystead.organizations.account_contacts import is_verified, users_found_by
 from keystead.organizations.google_accounts import linked_email
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 from keystead.organizations.lookups import LookupKind, identity_lookup_value
-from keystead.organizations.verified_contacts import is_verified, users_with_contact
 from keystead.pipeline.store import Store
 
 
@@ -41,7 +41,7 @@ async def link_google(call: ProxyCall, identity: ProvenIdentity, token: str) -> 
     organization = None if organization_id is None else await call.store.organization(organization_id)
     if organization is None or identity.email is None:
         return
-    users = users_with_contact(organization, OtpType.EMAIL, identity.email)
+    users = users_found_by(organization, OtpType.EMAIL, identity.email)
     if len(users) != 1 or not is_verified(organization, users[0], OtpType.EMAIL):
         return
     provider = {"providerName": "google", "oidcToken": token}

@@ -23,11 +23,11 @@ from keystead.operations.session_keys import (
     session_context,
 )
 from keystead.organizations.kinds.users import Users
-from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value
+from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.key_binding import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
@@ -53,7 +53,11 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
 
 
 @activity(
-    "ACTIVITY_TYPE_STAMP_LOGIN", owner=submitting_user, load_context=_stamp_login_context, before_session=True
+    "ACTIVITY_TYPE_STAMP_LOGIN",
+    owner=submitting_user,
+    load_context=_stamp_login_context,
+    before_session=True,
+    also_does=("CREATE_READ_WRITE_SESSION", "OAUTH_LOGIN", "OTP_LOGIN"),
 )
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
@@ -109,18 +113,19 @@ def _tokens(intent: OauthLoginIntent | OauthIntent) -> dict[str, str]:
     return {_OIDC_TOKEN: intent.oidc_token}
 
 
-def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> Lookup | None:
+def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> AccountValue | None:
     claimed = claimed_identity(intent.oidc_token)
     if claimed is None:
         return None
-    return Lookup(LookupKind.OAUTH_IDENTITY, identity_lookup_value(claimed.iss, claimed.aud, claimed.sub), "")
+    return LookupKind.OAUTH_IDENTITY, identity_lookup_value(claimed.iss, claimed.aud, claimed.sub)
 
 
 @activity(
     "ACTIVITY_TYPE_OAUTH_LOGIN",
     load_context=_oauth_login_context,
     oidc_tokens=_tokens,
-    by_parent=ByParent(_user_lookup),
+    by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
+    also_does=("OAUTH",),
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
@@ -138,7 +143,12 @@ async def oauth_login(
     return ExecutionOutput(result=OauthLoginResult(session=session.token), changes=(session.change,))
 
 
-@activity("ACTIVITY_TYPE_OAUTH", oidc_tokens=_tokens, by_parent=ByParent(_user_lookup))
+@activity(
+    "ACTIVITY_TYPE_OAUTH",
+    oidc_tokens=_tokens,
+    by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
+    also_does=("OAUTH_LOGIN",),
+)
 async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
     user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")

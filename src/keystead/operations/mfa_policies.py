@@ -47,7 +47,7 @@ class CreateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_CREATE_MFA_POLICY")
+@activity("ACTIVITY_TYPE_CREATE_MFA_POLICY", also_does=("DELETE_MFA_POLICY", "UPDATE_MFA_POLICY"))
 async def create_mfa_policy(
     execution: Execution, intent: CreateMfaPolicyIntent
 ) -> ExecutionOutput[CreateMfaPolicyResult]:
@@ -90,7 +90,7 @@ class UpdateMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY")
+@activity("ACTIVITY_TYPE_UPDATE_MFA_POLICY", also_does=("CREATE_MFA_POLICY", "DELETE_MFA_POLICY"))
 async def update_mfa_policy(
     execution: Execution, intent: UpdateMfaPolicyIntent
 ) -> ExecutionOutput[UpdateMfaPolicyResult]:
@@ -131,7 +131,7 @@ class DeleteMfaPolicyResult(Wire, frozen=True):
     mfa_policy_id: str
 
 
-@activity("ACTIVITY_TYPE_DELETE_MFA_POLICY")
+@activity("ACTIVITY_TYPE_DELETE_MFA_POLICY", also_does=("UPDATE_MFA_POLICY",))
 def delete_mfa_policy(
     execution: Execution, intent: DeleteMfaPolicyIntent
 ) -> ExecutionOutput[DeleteMfaPolicyResult]:

@@ -5,19 +5,21 @@ Not here: the operations (`users`, `sub_organizations`), the rules of each crede
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from keystead.api.enums import TagType
 from keystead.api.parameters import OauthProviderParamsV2
 from keystead.api.records import Timestamp, User
 from keystead.operations.sibling_credentials import HeldBySiblings
 from keystead.operations.user_intents import UserParamsV4
+from keystead.organizations.account_contacts import account_contacts_of, contact_changes
 from keystead.organizations.api_keys import check_public_keys_free, new_api_key, with_api_keys
 from keystead.organizations.authenticators import (
     check_credential_ids_free,
     check_room_for_authenticators,
     new_authenticator,
 )
+from keystead.organizations.contact_evidence import ContactEvidence
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.passkeys import Passkey
@@ -31,6 +33,8 @@ from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_can_authenticate
 from keystead.pipeline.execution_values import Execution
+
+EvidenceOf = Callable[[int, User], Sequence[ContactEvidence]]
 
 
 def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field: str) -> dict[str, str]:
@@ -47,12 +51,14 @@ async def added_users(
     requested: Sequence[UserParamsV4],
     field: str,
     *,
+    evidence_of: EvidenceOf,
     held_by_siblings: HeldBySiblings = frozenset(),
     by_parent: bool = False,
 ) -> tuple[list[User], tuple[Change, ...]]:
     """The requested users, and the changes that add them. Raises InvalidRequest, NotFound, LimitReached.
 
     Other requests run between one user and the next, because passkeys take long to verify.
+    `evidence_of`: the evidence for the contacts of a user, who has this index in the request.
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """
     organization = execution.organization
@@ -63,6 +69,12 @@ async def added_users(
         async with execution.long_work.verifying_passkeys(organization.id, passkeys_count):
             added.append(_new_user(execution, params, f"{field}[{index}]", by_parent=by_parent))
     users = [user for user, _ in added]
+    contacts: list[Change] = []
+    for index, user in enumerate(users):
+        evidence = evidence_of(index, user)
+        held = account_contacts_of(organization, user, evidence)
+        check_can_authenticate(user, held, organization.profile.features, f"{field}[{index}]")
+        contacts += contact_changes(organization, user, evidence)
     keys = [key for user in users for key in user.api_keys]
     authenticators = [authenticator for user in users for authenticator in user.authenticators]
     check_public_keys_free(organization, keys)
@@ -71,7 +83,7 @@ async def added_users(
     check_not_held_by_siblings(held_by_siblings, [authenticator.credential_id for authenticator in authenticators])
     check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
     passkeys = [passkey for _, held in added for passkey in held]
-    return users, (*map(Put, users), *map(Put, passkeys))
+    return users, (*map(Put, users), *map(Put, passkeys), *contacts)
 
 
 def _new_user(
@@ -107,6 +119,5 @@ def _new_user(
         if params.user_phone_number
         else None,
     )
-    check_can_authenticate(user, execution.organization, field)
     check_tags(execution.organization, TagType.USER, user.user_tags, f"{field}.userTags")
     return user, [passkey for _, passkey in registered]

@@ -85,7 +85,9 @@ class UpdateOauth2CredentialResult(Wire, frozen=True):
     oauth2_credential_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL")
+@activity(
+    "ACTIVITY_TYPE_UPDATE_OAUTH2_CREDENTIAL", also_does=("CREATE_OAUTH2_CREDENTIAL", "DELETE_OAUTH2_CREDENTIAL")
+)
 async def update_oauth2_credential(
     execution: Execution, intent: UpdateOauth2CredentialIntent
 ) -> ExecutionOutput[UpdateOauth2CredentialResult]:

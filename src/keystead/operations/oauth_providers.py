@@ -19,8 +19,10 @@ from keystead.api.parameters import (
 from keystead.api.records import OauthProvider, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.owners import named_user
+from keystead.organizations.account_contacts import contact_changes
+from keystead.organizations.contact_evidence import of_google
 from keystead.organizations.credential_removal import OAUTH_PROVIDERS, without_credentials
-from keystead.organizations.google_accounts import changes_for_google_email, client_ids_of, proves_email_of
+from keystead.organizations.google_accounts import client_ids_of, proves_email_of
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.oauth_providers import (
     check_identities_free,
@@ -32,7 +34,7 @@ from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""
@@ -76,7 +78,7 @@ async def _client_ids(source: ForeignSource, _: CreateOauthProvidersIntentV2) ->
     owner=named_user,
     oidc_tokens=_tokens,
     load_context=_client_ids,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.ID_TOKEN),
     accepts=(older("ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS", _from_v1, result_key="createOauthProvidersResult"),),
 )
 def create_oauth_providers(
@@ -94,17 +96,14 @@ def create_oauth_providers(
     now = Timestamp.from_ms(execution.now_ms)
     providers = new_oauth_providers(intent.oauth_providers, execution.identities, execution.new_id, now, _FIELD)
     check_identities_free(execution.organization, providers)
+    client_ids = None if is_by_parent else execution.context
+    evidence = [one for identity in execution.identities.values() for one in of_google(identity, client_ids)]
     all_providers = with_oauth_providers(user.oauth_providers, providers, execution.limits)
     return ExecutionOutput(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),
         changes=(
             Put(replace(user, oauth_providers=all_providers, updated_at=now)),
-            *changes_for_google_email(
-                execution.organization,
-                user,
-                execution.identities.values(),
-                None if is_by_parent else execution.context,
-            ),
+            *contact_changes(execution.organization, user, evidence),
         ),
     )
 

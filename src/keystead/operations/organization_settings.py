@@ -16,10 +16,11 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations.declare import activity
 from keystead.operations.organizations import Feature, shown_features
+from keystead.organizations.account_contacts import account_contacts_of
 from keystead.organizations.kinds.profile import Profile
-from keystead.organizations.organization import Put, apply
+from keystead.organizations.organization import Put
 from keystead.organizations.root_quorum import new_quorum
-from keystead.organizations.users import check_can_authenticate
+from keystead.organizations.users import can_authenticate, check_can_authenticate
 from keystead.organizations.webhook_addresses import check_url
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
 
@@ -66,7 +67,9 @@ def update_root_quorum(
     organization = execution.organization
     quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, "parameters")
     for user_id in quorum.user_ids:
-        check_can_authenticate(organization.users[user_id], organization, "parameters.userIds")
+        user = organization.users[user_id]
+        contacts = account_contacts_of(organization, user)
+        check_can_authenticate(user, contacts, organization.profile.features, "parameters.userIds")
     return ExecutionOutput(
         result=UpdateRootQuorumResult(), changes=(Put(replace(organization.profile, root_quorum=quorum)),)
     )
@@ -121,9 +124,10 @@ def remove_organization_feature(
         raise NotFound(f"feature {intent.name} is not set in organization {organization.id}")
     features = {name: value for name, value in organization.profile.features.items() if name != intent.name}
     profile: Profile = replace(organization.profile, features=features)
-    after = apply(organization, [Put(profile)], organization.version)
     for user in organization.users.in_order():
-        check_can_authenticate(user, after, "parameters.name")
+        contacts = account_contacts_of(organization, user)
+        if can_authenticate(user, contacts, organization.profile.features):
+            check_can_authenticate(user, contacts, features, "parameters.name")
     return ExecutionOutput(
         result=RemoveOrganizationFeatureResult(features=shown_features(features)), changes=(Put(profile),)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from keystead.api.decoding import Label
-from keystead.api.enums import CredentialType, OtpType
+from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
@@ -37,18 +37,22 @@ from keystead.operations.verifying_codes import (
     usable_code,
     used_code_rows,
 )
-from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.lookups import Lookup
-from keystead.organizations.organization import Organization
-from keystead.organizations.verified_contacts import (
-    changes_for_verified_contact,
+from keystead.organizations.account_contacts import (
+    NOT_AN_ACCOUNT,
     check_logins_by_code,
+    contact_changes,
     contact_lookup_kind,
-    users_with_contact,
+    has_contact,
+    users_found_by,
 )
+from keystead.organizations.contact_evidence import ContactEvidence, of_token, of_used_code
+from keystead.organizations.contacts import normalized_contact
+from keystead.organizations.credentials import registered_credential_ids
+from keystead.organizations.lookups import AccountValue
+from keystead.organizations.organization import Change
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith, RefusalWithRows
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.verification_tokens import claimed_contact
 
 
@@ -126,19 +130,20 @@ async def _login_context(source: ContextSource, intent: OtpLoginIntentV2) -> Otp
     return OtpLoginContext(session, await is_used_up(source, intent.verification_token, intent.client_signature))
 
 
-def _user_lookup(intent: OtpLoginIntentV2) -> Lookup | None:
+def _user_lookup(intent: OtpLoginIntentV2) -> AccountValue | None:
     claimed = claimed_contact(intent.verification_token)
     if claimed is None:
         return None
     otp_type, contact = claimed
-    return Lookup(contact_lookup_kind(otp_type), normalized_contact(otp_type, contact), "")
+    return contact_lookup_kind(otp_type), normalized_contact(otp_type, contact)
 
 
 @activity(
     "ACTIVITY_TYPE_OTP_LOGIN_V2",
     accepts=(older("ACTIVITY_TYPE_OTP_LOGIN", _from_v1),),
     load_context=_login_context,
-    by_parent=ByParent(_user_lookup),
+    by_parent=ByParent(UserProof.CODE, _user_lookup),
+    also_does=("OTP_AUTH",),
 )
 async def otp_login(
     execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2
@@ -148,7 +153,8 @@ async def otp_login(
     token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
     check_login(token, intent.client_signature, compressed_public_key(intent.public_key))
     check_logins_by_code(organization, token.otp_type)
-    user = _user_with_contact(organization, token.otp_type, token.contact)
+    evidence = of_token(token)
+    user = _user_of_contact(execution, evidence)
     session = await begin_login_session(
         execution,
         execution.context.session,
@@ -160,7 +166,7 @@ async def otp_login(
     )
     return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
-        changes=(session.change, *changes_for_verified_contact(organization, user, token.otp_type)),
+        changes=(session.change, *_contact_changes(execution, user, evidence)),
         attachments=used_token_rows(token, intent.client_signature),
     )
 
@@ -169,16 +175,21 @@ async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode
     return await stored_code(source, intent.otp_id)
 
 
-@activity("ACTIVITY_TYPE_OTP_AUTH", load_context=_load_code, by_parent=ByParent())
+@activity(
+    "ACTIVITY_TYPE_OTP_AUTH",
+    load_context=_load_code,
+    by_parent=ByParent(UserProof.CODE),
+    also_does=("EMAIL_AUTH", "OTP_LOGIN"),
+)
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
 ) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:
     """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
-    organization = execution.organization
     code = usable_code(execution, execution.context, "auth")
     if (refused := await refused_attempt(execution, code, intent.otp_code)) is not None:
         return refused
-    user = _user_with_contact(organization, code.otp_type, code.contact)
+    evidence = of_used_code(code.after_use(execution.now_ms))
+    user = _user_of_contact(execution, evidence)
     session = await begin_bundle_session(
         execution,
         user,
@@ -193,18 +204,44 @@ async def otp_auth(
         result=OtpAuthResult(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
-        changes=(session.change, *changes_for_verified_contact(organization, user, code.otp_type)),
+        changes=(session.change, *_contact_changes(execution, user, evidence)),
         attachments=used_code_rows(execution, execution.context),
     )
 
 
-def _user_with_contact(organization: Organization, otp_type: OtpType, contact: str) -> User:
-    """The one user who has the contact. Raises NotFound, and InvalidRequest if several have it."""
-    users = users_with_contact(organization, otp_type, contact)
+def _user_of_contact(execution: Execution, evidence: ContactEvidence) -> User:
+    """The one user whose account the contact finds. A user who stamps the login with a credential of their own may
+    also have written the contact. Raises NotFound, and InvalidRequest if the contact finds several."""
+    organization = execution.organization
+    users = users_found_by(organization, evidence.otp_type, evidence.contact)
+    if not users and _is_stamped_with_registered_credential(execution):
+        submitter = organization.users[execution.submitter_id]
+        users = [submitter] if has_contact(submitter, evidence.otp_type, evidence.contact) else []
     if not users:
-        raise NotFound(f"no user of organization {organization.id} has the contact that got the code")
+        raise NotFound(
+            f"no user of organization {organization.id} is found by the contact that got the code: {NOT_AN_ACCOUNT}"
+        )
     if len(users) > 1:
         raise InvalidRequest(
-            f"more than one user of organization {organization.id} has the contact that got the code"
+            f"more than one user of organization {organization.id} is found by the contact that got the code"
         )
     return users[0]
+
+
+def _contact_changes(execution: Execution, user: User, evidence: ContactEvidence) -> tuple[Change, ...]:
+    """The change that marks the contact as verified: if one of the organization's credentials stamped the login, or
+    if there is none.
+
+    Otherwise somebody else may have these credentials: who made the account with them, and with an address that is
+    not theirs. The owner of the address then logs in, and does not find this account first from now on.
+    """
+    users = execution.organization.users.values()
+    if _is_stamped_with_registered_credential(execution) or not any(map(registered_credential_ids, users)):
+        return contact_changes(execution.organization, user, [evidence])
+    return ()
+
+
+def _is_stamped_with_registered_credential(execution: Execution) -> bool:
+    """Whether a user of the organization stamped the request, with a credential that no login made."""
+    submitter = execution.organization.users.get(execution.submitter_id)
+    return submitter is not None and execution.stamped_with in registered_credential_ids(submitter)

@@ -41,7 +41,7 @@ class CreatePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
-@activity("ACTIVITY_TYPE_CREATE_POLICY_V3")
+@activity("ACTIVITY_TYPE_CREATE_POLICY_V3", also_does=("CREATE_POLICIES", "UPDATE_POLICY"))
 async def create_policy(execution: Execution, intent: CreatePolicyIntentV3) -> ExecutionOutput[CreatePolicyResult]:
     """Add a policy."""
     (policy,) = await _new_policies(execution, {"parameters": intent})
@@ -56,7 +56,7 @@ class CreatePoliciesResult(Wire, frozen=True):
     policy_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_CREATE_POLICIES")
+@activity("ACTIVITY_TYPE_CREATE_POLICIES", also_does=("CREATE_POLICY", "UPDATE_POLICY"))
 async def create_policies(
     execution: Execution, intent: CreatePoliciesIntent
 ) -> ExecutionOutput[CreatePoliciesResult]:
@@ -146,6 +146,7 @@ def _from_v1(intent: UpdatePolicyIntent) -> UpdatePolicyIntentV2:
 @activity(
     "ACTIVITY_TYPE_UPDATE_POLICY_V2",
     accepts=(older("ACTIVITY_TYPE_UPDATE_POLICY", _from_v1, result_key="updatePolicyResult"),),
+    also_does=("CREATE_POLICY", "CREATE_POLICIES", "DELETE_POLICY", "DELETE_POLICIES"),
 )
 async def update_policy(
     execution: Execution, intent: UpdatePolicyIntentV2
@@ -178,7 +179,7 @@ class DeletePolicyResult(Wire, frozen=True):
     policy_id: str
 
 
-@activity("ACTIVITY_TYPE_DELETE_POLICY")
+@activity("ACTIVITY_TYPE_DELETE_POLICY", also_does=("DELETE_POLICIES", "UPDATE_POLICY"))
 def delete_policy(execution: Execution, intent: DeletePolicyIntent) -> ExecutionOutput[DeletePolicyResult]:
     """Delete a policy."""
     policy = execution.organization.record(Policies, intent.policy_id)
@@ -195,7 +196,7 @@ class DeletePoliciesResult(Wire, frozen=True):
     policy_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_POLICIES")
+@activity("ACTIVITY_TYPE_DELETE_POLICIES", also_does=("DELETE_POLICY", "UPDATE_POLICY"))
 def delete_policies(execution: Execution, intent: DeletePoliciesIntent) -> ExecutionOutput[DeletePoliciesResult]:
     """Delete several policies, all or none."""
     deleted_ids = tuple(dict.fromkeys(intent.policy_ids))

@@ -15,7 +15,7 @@ from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, query
 from keystead.operations.policy_trials import authorization_request_for
 from keystead.organizations.kinds.policies import Policies
-from keystead.policies.evaluation_context import EvaluationError
+from keystead.policies.evaluation_context import NotApplicable, Unknown
 from keystead.policies.explanation import Part, explain
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import sources_of
@@ -38,8 +38,9 @@ class ExplainedPart(Wire, frozen=True):
     """A part of a clause. The operands of a part follow it, with a `depth` that is one more. The whole clause has
     the depth 0.
 
-    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false` or `failed`,
-    with the `reason`. `values`: what a part without operands compares.
+    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false`, `unknown` or
+    `not applicable`. `reason`: what is unknown, and why; or the keyword that the activity does not have. `values`:
+    what a part without operands compares.
     """
 
     depth: int
@@ -107,9 +108,16 @@ def _values(clause: Clause, request: AuthorizationRequest) -> Mapping[str, Any]:
 
 
 def _explained_part(part: Part) -> ExplainedPart:
-    result, reason = ("true" if part.value else "false"), None
-    if isinstance(part.value, EvaluationError):
-        result, reason = "failed", part.value.reason
+    value, reason = part.value, None
+    match value:
+        case bool():
+            result = "true" if value else "false"
+        case Unknown():
+            result, reason = "unknown", value.reason
+        case NotApplicable():
+            result, reason = "not applicable", value.reason
+        case unknown:
+            assert_never(unknown)
     return ExplainedPart(
         depth=part.depth,
         text=part.text,

@@ -15,6 +15,7 @@ from keystead.operations.declare import Reading, query
 from keystead.organizations.organization import Organization
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.long_work import LONG_S
+from keystead.pipeline.operation import alternatives
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import PolicyWarning, ServerSettings, policy_warnings
 
@@ -69,11 +70,8 @@ async def warnings_of(
     steps = policy_warnings(
         policies if unsaved is None else [*policies, unsaved],
         _known(organization),
-        ServerSettings(
-            fails_closed=settings.authorization.deny_policies_fail_closed,
-            refuses_raw_payloads=settings.authorization.refuse_raw_payloads,
-            legacy_without_chain_id=settings.transactions.legacy_without_chain_id,
-        ),
+        ServerSettings(refuses_raw_payloads=settings.authorization.refuse_raw_payloads),
+        alternatives(environment.catalogue),
         policy_ids,
         [user.mfa_policies for user in organization.users.values() if user.mfa_policies],
     )

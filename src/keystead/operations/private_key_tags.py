@@ -80,7 +80,7 @@ class DeletePrivateKeyTagsResult(Wire, frozen=True):
     private_key_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS")
+@activity("ACTIVITY_TYPE_DELETE_PRIVATE_KEY_TAGS", also_does=("UPDATE_PRIVATE_KEY_TAG",))
 def delete_private_key_tags(
     execution: Execution, intent: DeletePrivateKeyTagsIntent
 ) -> ExecutionOutput[DeletePrivateKeyTagsResult]:

@@ -17,7 +17,7 @@ from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.sessions import user_with_email
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
-from keystead.pipeline.operation import THE_SUBMITTER, ByParent
+from keystead.pipeline.operation import THE_SUBMITTER, ByParent, UserProof
 
 
 class CreateReadWriteSessionIntentV2(RequestStruct, frozen=True):
@@ -77,7 +77,8 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str | None:
         older("ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION", _from_v1, result_key="createReadWriteSessionResult"),
     ),
     before_session=True,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.NONE),
+    also_does=("STAMP_LOGIN",),
 )
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2

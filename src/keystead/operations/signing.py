@@ -23,7 +23,7 @@ from keystead.api.records import Wire
 from keystead.chains.contract_interfaces import ParsedInterface, read_interface
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.payload_schemes import scheme_of
-from keystead.chains.payloads import Payload, check_combination, hex_bytes, read_payload
+from keystead.chains.payloads import Payload, check_combination, hex_bytes, is_empty_domain, read_payload
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import UnsignedTransaction, unparsable
 from keystead.operations.declare import activity, older
@@ -151,6 +151,7 @@ def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: Paylo
     accepts=(older("ACTIVITY_TYPE_SIGN_RAW_PAYLOAD", upgraded_payload),),
     load_context=load_payload,
     resources=payload_keywords,
+    also_does=("SIGN_RAW_PAYLOADS",),
 )
 async def sign_raw_payload(
     execution: ExecutionWith[PayloadsToSign], _: SignRawPayloadIntentV2
@@ -163,7 +164,7 @@ async def sign_raw_payload(
 
 def _warn_of_empty_domain(execution: ExecutionWith[PayloadsToSign]) -> None:
     typed_data = execution.context.keywords.get("eth", {}).get("eip_712")
-    if typed_data is not None and not typed_data["domain"]:
+    if typed_data is not None and is_empty_domain(typed_data["domain"]):
         logger.warning(
             "typed data with an empty domain was signed: the signature holds for every contract on every chain; is "
             "EIP712Domain missing in `types`?",
@@ -221,6 +222,7 @@ def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: Paylo
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
     load_context=load_payloads,
     resources=payloads_keywords,
+    also_does=("SIGN_RAW_PAYLOAD",),
 )
 async def sign_raw_payloads(
     execution: ExecutionWith[PayloadsToSign], _: SignRawPayloadsIntent
@@ -291,9 +293,7 @@ async def load_transaction(source: ContextSource, intent: SignTransactionIntentV
         )
     interfaces = await interfaces_of(source, intent.type, transaction.contracts)
     description = await run_chain_work(lambda: transaction.describe(interfaces))
-    keywords = ResourceKeywords(
-        {**named.keywords, **description.keywords}, unreadable_call=description.unreadable_call
-    )
+    keywords = ResourceKeywords({**named.keywords, **description.keywords})
     return TransactionToSign(named, transaction, keywords)
 
 

@@ -36,6 +36,7 @@ from keystead.operations.starting_code_intents import (
     older_auth_result,
     without_bundle,
 )
+from keystead.organizations.account_contacts import check_logins_by_code
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts import check_email, check_phone_number, normalized_contact
 from keystead.organizations.one_time_codes import (
@@ -49,10 +50,9 @@ from keystead.organizations.one_time_codes import (
     user_subject,
 )
 from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
-from keystead.organizations.verified_contacts import check_logins_by_code
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionWith, OutputWithoutChanges
-from keystead.pipeline.operation import ByParent
+from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.one_time_codes import (
     LENGTH_DEFAULT,
     LENGTH_MAX,
@@ -95,6 +95,7 @@ async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> Co
         older("ACTIVITY_TYPE_INIT_OTP", from_v1, result=without_bundle),
     ),
     load_context=_counts,
+    also_does=("INIT_OTP_AUTH",),
 )
 async def init_otp(
     execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
@@ -116,7 +117,8 @@ async def init_otp(
         older("ACTIVITY_TYPE_INIT_OTP_AUTH", auth_from_v1, result=older_auth_result),
     ),
     load_context=_auth_counts,
-    by_parent=ByParent(),
+    by_parent=ByParent(UserProof.MESSAGE),
+    also_does=("INIT_OTP",),
 )
 async def init_otp_auth(
     execution: ExecutionWith[CodeCounts], intent: InitOtpAuthIntentV3

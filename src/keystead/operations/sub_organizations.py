@@ -16,7 +16,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Timestamp, User, WalletAccount, Wire
 from keystead.operations.declare import activity, older
-from keystead.operations.new_users import added_users, tokens_of_users
+from keystead.operations.new_users import EvidenceOf, added_users, tokens_of_users
 from keystead.operations.private_keys import CreatePrivateKeysIntentV2, PrivateKeyResult, create_private_keys
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_suborganizations
 from keystead.operations.sub_organization_intents import (
@@ -41,14 +41,14 @@ from keystead.operations.verification_tokens import (
 )
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
+from keystead.organizations.contact_evidence import ContactEvidence, of_google, of_token, of_writing
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.deletion import deletion_changes
-from keystead.organizations.google_accounts import changes_for_google_email, client_ids_of
+from keystead.organizations.google_accounts import client_ids_of
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Put, Version, apply, from_records
 from keystead.organizations.root_quorum import new_quorum
-from keystead.organizations.verified_contacts import changes_for_verified_contact
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import (
     Execution,
@@ -151,7 +151,7 @@ async def create_sub_organization(
             machine_code="INVALID_ACTIVITY_CALLER",
         )
     token = await _token(execution, intent)
-    verified = None if token is None else _VerifiedUser(_verified_user(token, intent), token.otp_type)
+    proven_user = None if token is None else _proven_user(token, intent)
     organization_id = execution.new_id()
     data_key = SealedDataKey(await execution.signer.new_data_key(organization_id))
     profile = Profile(
@@ -164,8 +164,17 @@ async def create_sub_organization(
     empty = from_records(organization_id, Version(1, execution.new_id()), [profile, data_key])
     # An authentication proxy passes on what anybody claims, so it vouches for nothing.
     is_proxied = execution.submitter_id in parent.auth_proxies
-    organization, users = await _with_root_users(execution, empty, intent, is_proxied=is_proxied)
-    organization = _with_verified_contacts(execution, organization, users, verified, is_proxied=is_proxied)
+    client_ids = client_ids_of(parent) if is_proxied else None
+
+    def evidence_of(index: int, user: User) -> Sequence[ContactEvidence]:
+        written = of_writing(execution.submitter_id, parent, user)
+        by_token = [] if token is None or index != proven_user else [of_token(token)]
+        identities = [
+            identity for field, identity in execution.identities.items() if field.startswith(f"{_FIELD}[{index}].")
+        ]
+        return [*written, *by_token, *(one for identity in identities for one in of_google(identity, client_ids))]
+
+    organization, users = await _with_root_users(execution, empty, intent, evidence_of, is_proxied=is_proxied)
     organization, keys = await _with_keys(execution, organization, intent)
     user_ids = tuple(user.user_id for user in users)
     result = CreateSubOrganizationResultV8(
@@ -183,17 +192,11 @@ async def create_sub_organization(
     )
 
 
-class _VerifiedUser(msgspec.Struct, frozen=True):
-    """The root user whose contact a verification token proves. `index`: the user's place in the request."""
-
-    index: int
-    otp_type: OtpType
-
-
 async def _with_root_users(
     execution: ExecutionWith[SignUpContext],
     organization: Organization,
     intent: CreateSubOrganizationIntentV8,
+    evidence_of: EvidenceOf,
     *,
     is_proxied: bool,
 ) -> tuple[Organization, list[User]]:
@@ -214,6 +217,7 @@ async def _with_root_users(
         replace(execution, organization=organization),
         requested,
         _FIELD,
+        evidence_of=evidence_of,
         held_by_siblings=execution.context.held_by_siblings,
         by_parent=not is_proxied,
     )
@@ -221,32 +225,6 @@ async def _with_root_users(
     quorum = new_quorum(user_ids, intent.root_quorum_threshold, user_ids, "parameters.rootQuorum")
     profile = replace(organization.profile, root_quorum=quorum)
     return apply(organization, (*changes, Put(profile)), organization.version), users
-
-
-def _with_verified_contacts(
-    execution: Execution,
-    organization: Organization,
-    users: Sequence[User],
-    verified: _VerifiedUser | None,
-    *,
-    is_proxied: bool,
-) -> Organization:
-    """The organization, with a mark on each contact that a verification token or an ID token of Google proves: the
-    contact is verified."""
-    version = organization.version
-    if verified is not None:
-        user = users[verified.index]
-        organization = apply(
-            organization, changes_for_verified_contact(organization, user, verified.otp_type), version
-        )
-    client_ids = client_ids_of(execution.organization) if is_proxied else None
-    for index, user in enumerate(users):
-        of_user = [
-            identity for field, identity in execution.identities.items() if field.startswith(f"{_FIELD}[{index}].")
-        ]
-        by_google = changes_for_google_email(organization, user, of_user, client_ids)
-        organization = apply(organization, by_google, version)
-    return organization
 
 
 class _Keys(msgspec.Struct, frozen=True, kw_only=True):
@@ -289,7 +267,7 @@ async def _token(
     return token
 
 
-def _verified_user(token: VerificationToken, intent: CreateSubOrganizationIntentV8) -> int:
+def _proven_user(token: VerificationToken, intent: CreateSubOrganizationIntentV8) -> int:
     """The index of the root user who has the contact that the token proves.
 
     Raises InvalidRequest if no user has it, or if the key in the token does not confirm the user's credentials.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -15,7 +16,13 @@ from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
 from keystead.operations.owners import named_user
 from keystead.operations.verification_tokens import check_own_contact, is_used_up, used_token_rows
+from keystead.organizations.account_contacts import (
+    account_contacts_of,
+    changes_for_removed_user,
+    contact_changes,
+)
 from keystead.organizations.attachments import Attachment
+from keystead.organizations.contact_evidence import ContactEvidence, of_token, of_writing
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
@@ -23,11 +30,6 @@ from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.root_quorum import check_not_in_quorum
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_can_authenticate
-from keystead.organizations.verified_contacts import (
-    changes_for_changed_contacts,
-    changes_for_removed_user,
-    changes_for_verified_contact,
-)
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 
@@ -50,20 +52,28 @@ class UpdateUserResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER", owner=named_user)
+@activity(
+    "ACTIVITY_TYPE_UPDATE_USER",
+    owner=named_user,
+    also_does=("UPDATE_USER_NAME", "UPDATE_USER_EMAIL", "UPDATE_USER_PHONE_NUMBER", "UPDATE_USER_TAG"),
+)
 def update_user(execution: Execution, intent: UpdateUserIntent) -> ExecutionOutput[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
     user = execution.organization.record(Users, intent.user_id)
     if intent.user_name is not None:
         user = replace(user, user_name=intent.user_name)
+    written = []
     if intent.user_email is not None:
-        user = _with_email(user, intent.user_email)
+        user, written = _with_email(user, intent.user_email), [OtpType.EMAIL]
     if intent.user_phone_number is not None:
-        user = _with_phone_number(user, intent.user_phone_number)
+        user, written = _with_phone_number(user, intent.user_phone_number), [*written, OtpType.SMS]
     if intent.user_tag_ids:
         check_tags(execution.organization, TagType.USER, intent.user_tag_ids, "parameters.userTagIds")
         user = replace(user, user_tags=tuple(dict.fromkeys(intent.user_tag_ids)))
-    return ExecutionOutput(result=UpdateUserResult(user_id=user.user_id), changes=_user_changes(execution, user))
+    evidence = of_writing(execution.submitter_id, execution.organization, user, written)
+    return ExecutionOutput(
+        result=UpdateUserResult(user_id=user.user_id), changes=_user_changes(execution, user, evidence)
+    )
 
 
 class UpdateUserNameIntent(RequestStruct, frozen=True):
@@ -75,7 +85,7 @@ class UpdateUserNameResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_NAME")
+@activity("ACTIVITY_TYPE_UPDATE_USER_NAME", also_does=("UPDATE_USER",))
 def update_user_name(execution: Execution, intent: UpdateUserNameIntent) -> ExecutionOutput[UpdateUserNameResult]:
     """Change a user's name."""
     user = replace(execution.organization.record(Users, intent.user_id), user_name=intent.user_name)
@@ -100,13 +110,18 @@ async def _email_token_used_up(source: ForeignSource, intent: UpdateUserEmailInt
     return await is_used_up(source, intent.verification_token)
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_EMAIL", owner=named_user, load_context=_email_token_used_up)
+@activity(
+    "ACTIVITY_TYPE_UPDATE_USER_EMAIL",
+    owner=named_user,
+    load_context=_email_token_used_up,
+    also_does=("UPDATE_USER",),
+)
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
 ) -> ExecutionOutput[UpdateUserEmailResult]:
     """Change or remove a user's e-mail address. A verification token proves the new address."""
     user = _with_email(execution.organization.record(Users, intent.user_id), intent.user_email)
-    changes, rows = await _contact_changes(execution, user, OtpType.EMAIL, intent.verification_token)
+    changes, rows = await _proven_contact_changes(execution, user, OtpType.EMAIL, intent.verification_token)
     return ExecutionOutput(result=UpdateUserEmailResult(user_id=user.user_id), changes=changes, attachments=rows)
 
 
@@ -126,13 +141,18 @@ async def _phone_token_used_up(source: ForeignSource, intent: UpdateUserPhoneNum
     return await is_used_up(source, intent.verification_token)
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER", owner=named_user, load_context=_phone_token_used_up)
+@activity(
+    "ACTIVITY_TYPE_UPDATE_USER_PHONE_NUMBER",
+    owner=named_user,
+    load_context=_phone_token_used_up,
+    also_does=("UPDATE_USER",),
+)
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent
 ) -> ExecutionOutput[UpdateUserPhoneNumberResult]:
     """Change or remove a user's phone number. A verification token proves the new number."""
     user = _with_phone_number(execution.organization.record(Users, intent.user_id), intent.user_phone_number)
-    changes, rows = await _contact_changes(execution, user, OtpType.SMS, intent.verification_token)
+    changes, rows = await _proven_contact_changes(execution, user, OtpType.SMS, intent.verification_token)
     return ExecutionOutput(
         result=UpdateUserPhoneNumberResult(user_id=user.user_id), changes=changes, attachments=rows
     )
@@ -147,24 +167,25 @@ def _with_phone_number(user: User, number: str) -> User:
     return replace(user, user_phone_number=checked)
 
 
-async def _contact_changes(
+async def _proven_contact_changes(
     execution: ExecutionWith[bool], user: User, otp_type: OtpType, verification_token: str | None
 ) -> tuple[tuple[Change, ...], tuple[Attachment, ...]]:
     """The changes and rows for a user with a new contact of this type, which the token proves if there is a token.
     The execution's context says whether the token is used up."""
+    evidence = of_writing(execution.submitter_id, execution.organization, user, [otp_type])
     if not verification_token:
-        return _user_changes(execution, user), ()
+        return _user_changes(execution, user, evidence), ()
     token = await check_own_contact(execution, verification_token, user, otp_type, is_used_up=execution.context)
-    check_can_authenticate(user, execution.organization, "parameters")
-    changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
-    verified = changes_for_verified_contact(execution.organization, changed, otp_type)
-    return (Put(changed), *verified), used_token_rows(token)
+    return _user_changes(execution, user, [*evidence, of_token(token)]), used_token_rows(token)
 
 
-def _user_changes(execution: Execution, user: User) -> tuple[Change, ...]:
-    check_can_authenticate(user, execution.organization, "parameters")
+def _user_changes(execution: Execution, user: User, evidence: Sequence[ContactEvidence] = ()) -> tuple[Change, ...]:
+    """The changes that store the user. `evidence`: for the contacts that the request writes or proves."""
+    organization = execution.organization
+    contacts = account_contacts_of(organization, user, evidence)
+    check_can_authenticate(user, contacts, organization.profile.features, "parameters")
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
-    return (Put(changed), *changes_for_changed_contacts(execution.organization, changed))
+    return (Put(changed), *contact_changes(organization, changed, evidence))
 
 
 class DeleteUsersIntent(RequestStruct, frozen=True):

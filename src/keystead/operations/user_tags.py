@@ -49,7 +49,7 @@ class UpdateUserTagResult(Wire, frozen=True):
     user_tag_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_USER_TAG")
+@activity("ACTIVITY_TYPE_UPDATE_USER_TAG", also_does=("UPDATE_USER",))
 def update_user_tag(execution: Execution, intent: UpdateUserTagIntent) -> ExecutionOutput[UpdateUserTagResult]:
     """Rename a tag, give it to users, take it from users."""
     changes = updated_tag(
@@ -74,7 +74,7 @@ class DeleteUserTagsResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-@activity("ACTIVITY_TYPE_DELETE_USER_TAGS")
+@activity("ACTIVITY_TYPE_DELETE_USER_TAGS", also_does=("UPDATE_USER_TAG",))
 def delete_user_tags(execution: Execution, intent: DeleteUserTagsIntent) -> ExecutionOutput[DeleteUserTagsResult]:
     """Delete tags and take them from their users. A policy that names one no longer matches a user by it."""
     tag_ids, user_ids, changes = deleted_tags(execution, USERS, intent.user_tag_ids)

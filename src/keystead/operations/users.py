@@ -9,7 +9,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, upgraded_api_key
 from keystead.api.records import User, Wire
 from keystead.operations.declare import Reading, activity, older, query
-from keystead.operations.new_users import added_users, tokens_of_users
+from keystead.operations.new_users import EvidenceOf, added_users, tokens_of_users
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.operations.user_intents import (
     CreateApiOnlyUsersIntent,
@@ -19,9 +19,10 @@ from keystead.operations.user_intents import (
     from_v2,
     from_v3,
 )
+from keystead.organizations.contact_evidence import of_writing
 from keystead.organizations.kinds.users import Users
 from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
+from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
 
 
 class CreateUsersResult(Wire, frozen=True):
@@ -52,15 +53,22 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateUsersIntentV4) 
         older("ACTIVITY_TYPE_CREATE_USERS_V2", from_v2),
         older("ACTIVITY_TYPE_CREATE_USERS", from_v1),
     ),
+    also_does=("CREATE_API_ONLY_USERS", "UPDATE_USER_TAG"),
 )
 async def create_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
 ) -> ExecutionOutput[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
-    users, changes = await added_users(execution, intent.users, _FIELD, held_by_siblings=execution.context)
+    users, changes = await added_users(
+        execution, intent.users, _FIELD, evidence_of=_written(execution), held_by_siblings=execution.context
+    )
     return ExecutionOutput(
         result=CreateUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes
     )
+
+
+def _written(execution: Execution) -> EvidenceOf:
+    return lambda _, user: of_writing(execution.submitter_id, execution.organization, user)
 
 
 class CreateApiOnlyUsersResult(Wire, frozen=True):
@@ -72,7 +80,11 @@ async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnl
     return await held_by_siblings(source, api_keys=keys)
 
 
-@activity("ACTIVITY_TYPE_CREATE_API_ONLY_USERS", load_context=_api_keys_held_by_siblings)
+@activity(
+    "ACTIVITY_TYPE_CREATE_API_ONLY_USERS",
+    load_context=_api_keys_held_by_siblings,
+    also_does=("CREATE_USERS", "UPDATE_USER_TAG"),
+)
 async def create_api_only_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
 ) -> ExecutionOutput[CreateApiOnlyUsersResult]:
@@ -89,7 +101,11 @@ async def create_api_only_users(
         for user in intent.api_only_users
     ]
     users, changes = await added_users(
-        execution, requested, "parameters.apiOnlyUsers", held_by_siblings=execution.context
+        execution,
+        requested,
+        "parameters.apiOnlyUsers",
+        evidence_of=_written(execution),
+        held_by_siblings=execution.context,
     )
     return ExecutionOutput(
         result=CreateApiOnlyUsersResult(user_ids=tuple(user.user_id for user in users)), changes=changes

@@ -15,8 +15,8 @@ from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import User
+from keystead.organizations.account_contacts import has_contact
 from keystead.organizations.used_tokens import UsedToken
-from keystead.organizations.verified_contacts import has_contact
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution_values import Execution
 from keystead.sessions import client_signatures

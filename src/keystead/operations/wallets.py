@@ -165,7 +165,7 @@ def _wallets_keyword(organization: Organization, intent: DeleteWalletsIntent, _:
     )
 
 
-@activity("ACTIVITY_TYPE_DELETE_WALLETS", resources=_wallets_keyword)
+@activity("ACTIVITY_TYPE_DELETE_WALLETS", resources=_wallets_keyword, also_does=("DELETE_WALLET_ACCOUNTS",))
 def delete_wallets(execution: Execution, intent: DeleteWalletsIntent) -> ExecutionOutput[DeleteWalletsResult]:
     """Delete wallets, all or none. Their mnemonics and accounts cannot be recovered."""
     organization = execution.organization

@@ -47,7 +47,7 @@ class CreateWebhookEndpointResult(Wire, frozen=True):
     webhook_endpoint: WebhookEndpointData
 
 
-@activity("ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT")
+@activity("ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT", also_does=("UPDATE_WEBHOOK_ENDPOINT",))
 def create_webhook_endpoint(
     execution: Execution, intent: CreateWebhookEndpointIntent
 ) -> ExecutionOutput[CreateWebhookEndpointResult]:
@@ -108,7 +108,7 @@ class UpdateWebhookEndpointResult(Wire, frozen=True):
     webhook_endpoint: WebhookEndpointData
 
 
-@activity("ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT")
+@activity("ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT", also_does=("CREATE_WEBHOOK_ENDPOINT", "DELETE_WEBHOOK_ENDPOINT"))
 def update_webhook_endpoint(
     execution: Execution, intent: UpdateWebhookEndpointIntent
 ) -> ExecutionOutput[UpdateWebhookEndpointResult]:
@@ -136,7 +136,7 @@ class DeleteWebhookEndpointResult(Wire, frozen=True):
     endpoint_id: str
 
 
-@activity("ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT")
+@activity("ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT", also_does=("UPDATE_WEBHOOK_ENDPOINT",))
 def delete_webhook_endpoint(
     execution: Execution, intent: DeleteWebhookEndpointIntent
 ) -> ExecutionOutput[DeleteWebhookEndpointResult]:

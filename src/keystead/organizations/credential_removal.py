@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.records import Timestamp, User
+from keystead.organizations.account_contacts import account_contacts_of
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization
 from keystead.organizations.users import check_can_authenticate, check_held
@@ -45,5 +46,6 @@ def without_credentials(
     check_held(removed, held, kind.called, user)
     kept = tuple(credential for id_, credential in held.items() if id_ not in removed)
     changed: User = replace(user, **{kind.field: kept}, updated_at=Timestamp.from_ms(now_ms))
-    check_can_authenticate(changed, organization, "parameters")
+    contacts = account_contacts_of(organization, changed)
+    check_can_authenticate(changed, contacts, organization.profile.features, "parameters")
     return changed, removed

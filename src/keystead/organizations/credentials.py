@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
 
@@ -27,6 +28,23 @@ def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> N
                 "parent can give it to this one, in create_sub_organization",
                 machine_code="CREDENTIAL_CONFLICT",
             )
+
+
+_REGISTERED_KEYS = frozenset(
+    {CredentialType.API_KEY_P256, CredentialType.API_KEY_SECP256K1, CredentialType.API_KEY_ED25519}
+)
+
+
+def registered_credential_ids(user: User) -> frozenset[str]:
+    """The ids of the credentials that were registered for the user. The keys of sessions are not among them: a
+    login made each of them from another credential, or from a contact."""
+    return frozenset(
+        [
+            *(key.api_key_id for key in user.api_keys if key.credential.type in _REGISTERED_KEYS),
+            *(authenticator.authenticator_id for authenticator in user.authenticators),
+            *(provider.provider_id for provider in user.oauth_providers),
+        ]
+    )
 
 
 def has_lasting_credential(user: User) -> bool:

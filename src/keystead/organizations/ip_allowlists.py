@@ -38,6 +38,12 @@ class SourceAddress(msgspec.Struct, frozen=True):
     is_exempt: bool = False
 
 
+_WHAT_HELPS: Final = (
+    "From an address on the list, a user who may do so replaces or removes it. If there is none, the operator of "
+    "this server lifts it: keystead recover ip-allowlist"
+)
+"""The end of a refusal, for a reader who is locked out."""
+
 EXEMPT: Final = SourceAddress(None, is_exempt=True)
 
 
@@ -88,24 +94,29 @@ def check_source(organization: Organization, public_key: str, source: SourceAddr
     the organization, unless it has no rules. Nothing is refused while the organization's list is absent or not
     enabled.
     """
+    if (refusal := refusal_of(organization, public_key, source)) is not None:
+        raise PermissionDenied(f"request not authorized: {refusal}. {_WHAT_HELPS}")
+
+
+def refusal_of(organization: Organization, public_key: str, source: SourceAddress) -> str | None:
+    """Why `check_source` refuses this request, without what helps; None if it does not."""
     if source.is_exempt or organization.profile.parent_id is not None:
-        return
+        return None
     lists = organization.of(IpAllowlists)
     of_organization = lists.get("")
     if of_organization is None or not of_organization.enabled:
-        return
+        return None
     allowlist, holder = of_organization, "organization"
     of_key = lists.get(public_key)
     if of_key is not None and of_key.rules and public_key:
         allowlist, holder = of_key, "API key"
     if source.address is None:
-        if allowlist.on_evaluation_error is not OnEvaluationError.ALLOW:
-            raise PermissionDenied(
-                f"request not authorized: this {holder} has an IP allow-list, and the address of this request "
-                "cannot be determined: a trusted proxy sent no header, or a malformed one, that names the caller"
-            )
-        return
-    if not any(source.address in network for network in lists.networks[allowlist.public_key]):
-        raise PermissionDenied(
-            f"request not authorized: address {source.address} is not on the IP allow-list of this {holder}"
+        if allowlist.on_evaluation_error is OnEvaluationError.ALLOW:
+            return None
+        return (
+            f"this {holder} has an IP allow-list, and the address of this request cannot be determined: a trusted "
+            "proxy sent no header, or a malformed one, that names the caller"
         )
+    if any(source.address in network for network in lists.networks[allowlist.public_key]):
+        return None
+    return f"address {source.address} is not on the IP allow-list of this {holder}"

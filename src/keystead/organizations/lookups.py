@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -17,6 +18,9 @@ from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 
 
 class LookupKind(StrEnum):
+    """EMAIL and PHONE_NUMBER list what is written, for users of the parent. ACCOUNT_EMAIL and ACCOUNT_PHONE_NUMBER
+    find the account of a contact (`kinds.account_contacts`)."""
+
     PUBLIC_KEY = "public_key"
     CREDENTIAL_ID = "credential_id"
     ORGANIZATION_NAME = "organization_name"
@@ -25,9 +29,27 @@ class LookupKind(StrEnum):
     PHONE_NUMBER = "phone_number"
     WALLET_ACCOUNT_ADDRESS = "wallet_account_address"
     OAUTH_IDENTITY = "oauth_identity"
+    ACCOUNT_EMAIL = "account_email"
+    ACCOUNT_PHONE_NUMBER = "account_phone_number"
     VERIFIED_EMAIL = "verified_email"
     VERIFIED_PHONE_NUMBER = "verified_phone_number"
     AUTH_PROXY = "auth_proxy"
+
+
+AccountLookupKind = Literal[
+    LookupKind.PUBLIC_KEY,
+    LookupKind.CREDENTIAL_ID,
+    LookupKind.OAUTH_IDENTITY,
+    LookupKind.ACCOUNT_EMAIL,
+    LookupKind.ACCOUNT_PHONE_NUMBER,
+    LookupKind.VERIFIED_EMAIL,
+    LookupKind.AUTH_PROXY,
+]
+"""The kinds by which a request finds an organization. Their values were proved, or a user of the parent wrote them.
+mypy refuses the other kinds where one of these is expected."""
+
+AccountValue = tuple[AccountLookupKind, str]
+"""The kind and the value of a look-up that finds an organization."""
 
 
 CREDENTIALS = frozenset({LookupKind.PUBLIC_KEY, LookupKind.CREDENTIAL_ID})

@@ -14,23 +14,23 @@ import msgspec
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
-from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.identities import ProvenIdentity
-from keystead.organizations.lookups import LookupKind, identity_lookup_value
-from keystead.organizations.oauth_providers import user_with_identity
-from keystead.organizations.organization import Organization
-from keystead.organizations.verified_contacts import (
+from keystead.organizations.account_contacts import (
     check_logins_by_code,
     contact_lookup_kind,
     has_logins_by_code,
-    users_with_contact,
+    users_found_by,
 )
+from keystead.organizations.contacts import normalized_contact
+from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.lookups import AccountLookupKind, LookupKind, identity_lookup_value
+from keystead.organizations.oauth_providers import user_with_identity
+from keystead.organizations.organization import Organization
 
 _CALLED = {
     LookupKind.CREDENTIAL_ID: "credential ID",
     LookupKind.PUBLIC_KEY: "public key",
-    LookupKind.EMAIL: "verified email",
-    LookupKind.PHONE_NUMBER: "verified phone number",
+    LookupKind.ACCOUNT_EMAIL: "verified email",
+    LookupKind.ACCOUNT_PHONE_NUMBER: "verified phone number",
     LookupKind.OAUTH_IDENTITY: "OIDC identity",
 }
 
@@ -80,7 +80,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     def is_attested(self) -> bool:
         return self.contact is not None or self.identity is not None
 
-    def lookup(self) -> tuple[LookupKind, str]:
+    def lookup(self) -> tuple[AccountLookupKind, str]:
         """The kind and the value by which the user's organization is found from its parent."""
         if self.credential_id is not None:
             return LookupKind.CREDENTIAL_ID, self.credential_id
@@ -177,7 +177,7 @@ def _principal_of_contact(
 ) -> Principal | None:
     if contact.organization_id not in (organization.id, organization.profile.parent_id):
         return None
-    users = users_with_contact(organization, contact.otp_type, contact.normalized)
+    users = users_found_by(organization, contact.otp_type, contact.normalized)
     if organization.profile.parent_id is None and not has_logins_by_code(organization, contact.otp_type):
         return None  # for the users of a parent, logins by code are off until the feature is set
     if users:
@@ -266,7 +266,7 @@ def unknown_key_error(organization_id: str, proven: ProvenKey) -> Unauthenticate
     )
 
 
-def ambiguous_value_error(kind: LookupKind) -> Unauthenticated:
+def ambiguous_value_error(kind: AccountLookupKind) -> Unauthenticated:
     """The refusal of a value of this kind by which several sub-organizations are found."""
     return Unauthenticated(
         f"more than one suborg associated with a {_CALLED[kind]}: name the sub-organization in organizationId",

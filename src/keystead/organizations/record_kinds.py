@@ -14,6 +14,7 @@ import msgspec
 
 from keystead.organizations.attached_rows import AttachedTable
 from keystead.organizations.attachments import ATTACHED_TABLES
+from keystead.organizations.kinds.account_contacts import AccountContactsMap
 from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys
@@ -30,7 +31,6 @@ from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
-from keystead.organizations.kinds.verified_contacts import VerifiedContactsMap
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.limits import Limit
@@ -79,7 +79,7 @@ KINDS = (
     Policies,
     Invitations,
     ImportTargets,
-    VerifiedContactsMap,
+    AccountContactsMap,
     SessionProfiles,
     ReadOnlySessions,
     AuthProxies,

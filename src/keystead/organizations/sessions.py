@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Credential, SessionProfile, Timestamp, User
+from keystead.organizations.account_contacts import users_found_by
 from keystead.organizations.api_keys import with_api_keys
 from keystead.organizations.kinds.users import SESSION_SECONDS
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from keystead.organizations.verified_contacts import users_with_contact
 
 DEFAULT_SECONDS: Final = 900
 """How long a session lasts if neither the request nor the session profile says so."""
@@ -103,12 +103,12 @@ def session_key(
 
 
 def user_with_email(organization: Organization, email: str) -> User | None:
-    """The user with this e-mail address: one who verified it, otherwise one who has it. None if no user has it.
-    Raises InvalidRequest if there are several."""
-    users = users_with_contact(organization, OtpType.EMAIL, email)
+    """The user whose account this e-mail address finds; None if it finds none. Raises InvalidRequest if it finds
+    several."""
+    users = users_found_by(organization, OtpType.EMAIL, email)
     if len(users) > 1:
         raise InvalidRequest(
-            "invalid request: field `parameters.email`: more than one user has this address; name the user's id "
-            "with ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"
+            "invalid request: field `parameters.email`: more than one user is found by this address; name the "
+            "user's id with ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"
         )
     return users[0] if users else None

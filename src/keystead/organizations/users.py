@@ -5,26 +5,35 @@ Not here: the credentials themselves (`credentials`), and MFA policies (`operati
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
+from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.records import User
 from keystead.organizations.credentials import has_lasting_credential
+from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization
 
 
-def check_can_authenticate(user: User, organization: Organization, field: str) -> None:
-    """Raise InvalidRequest unless the user can authenticate, now and later."""
-    features = organization.profile.features
-    by_email = user.user_email and (
-        "FEATURE_NAME_OTP_EMAIL_AUTH" in features or "FEATURE_NAME_EMAIL_AUTH" in features
-    )
-    by_phone = user.user_phone_number and "FEATURE_NAME_SMS_AUTH" in features
-    if not (has_lasting_credential(user) or by_email or by_phone):
+def can_authenticate(user: User, contacts: AccountContacts, features: Container[str]) -> bool:
+    """Whether the user can authenticate, now and later.
+
+    `contacts`: the user's account contacts; nobody logs in with another contact. `features`: those of the
+    organization.
+    """
+    by_email = contacts.email and (FeatureName.OTP_EMAIL_AUTH in features or FeatureName.EMAIL_AUTH in features)
+    by_phone = contacts.phone_number and FeatureName.SMS_AUTH in features
+    return bool(has_lasting_credential(user) or by_email or by_phone)
+
+
+def check_can_authenticate(user: User, contacts: AccountContacts, features: Container[str], field: str) -> None:
+    """Raise InvalidRequest unless the user can authenticate, as in `can_authenticate`."""
+    if not can_authenticate(user, contacts, features):
         raise InvalidRequest(
             f"user missing valid credential: field `{field}`: {user.user_name!r} needs an API key that does not "
-            "expire, an authenticator or an OAuth provider"
+            "expire, an authenticator, an OAuth provider, or a contact that is verified or that a user of the "
+            "parent wrote, with its feature for logins by code"
         )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
@@ -25,7 +26,8 @@ _FilterList = Annotated[tuple[_FilterText, ...], Meta(max_length=100)]
 class Filters(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The filters of a subscription. An event matches if each list that is given contains its value.
 
-    `organization_ids`: the organizations of the activity.
+    `activity_types`: a type stands for every version of its kind. `organization_ids`: the organizations of the
+    activity.
     """
 
     activity_types: _FilterList | None = None
@@ -33,8 +35,9 @@ class Filters(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
     organization_ids: Annotated[tuple[Uuid, ...], Meta(max_length=100)] | None = None
 
     def matches(self, activity_type: str, status: ActivityStatus, organization_id: str) -> bool:
+        kinds = None if self.activity_types is None else list(map(activity_kind, self.activity_types))
         return (
-            _among(activity_type, self.activity_types)
+            _among(activity_kind(activity_type), kinds)
             and _among(status, self.statuses)
             and _among(organization_id, self.organization_ids)
         )

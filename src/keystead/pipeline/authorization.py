@@ -36,12 +36,10 @@ from keystead.policies.request import (
 class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for decisions.
 
-    `deny_policies_fail_closed`: a DENY policy that fails to evaluate denies. `refuse_raw_payloads`: raw payloads
-    are refused if a policy of the organization reads transactions, and MFA policies that read transactions apply to
-    them.
+    `refuse_raw_payloads`: raw payloads are refused if a policy of the organization reads transactions, and MFA
+    policies that read transactions apply to them.
     """
 
-    deny_policies_fail_closed: bool = False
     refuse_raw_payloads: bool = False
 
 
@@ -136,8 +134,6 @@ def _request(
         scope=case.scope,
         resources=resources.values,
         others=resources.others,
-        unreadable_call=resources.unreadable_call,
-        deny_policies_fail_closed=settings.deny_policies_fail_closed,
         refuses_raw_payload=settings.refuse_raw_payloads
         and case.policies.policy_set.reads_transactions
         and may_sign_transaction_unseen(activity),

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from keystead.policies.evaluation_context import EvaluationContext
+from keystead.policies.evaluation_context import EvaluationContext, Unknown
 from keystead.policies.expression import CompiledExpression
 
 CONDITION_STEPS_MAX: Final = 5_000
-"""The most steps of evaluating one condition. A condition that takes more is unreadable, and therefore holds."""
+"""The most steps of evaluating one condition. A condition that takes more is unknown, and therefore holds."""
 
 STEPS_MAX: Final = 100_000
 """The most steps of all conditions together, over all items of a batch. The conditions share them equally."""
@@ -24,13 +24,12 @@ _CONDITION_STEPS_MIN: Final = 10
 class MfaConditions:
     """The conditions of the users who approve one activity. Each is evaluated once for each item of a batch.
 
-    A condition that reads a keyword which the activity does not have fails, and does not hold. A condition that
-    reads an unreadable value holds, unless it is certainly false.
+    A condition that names a keyword which the activity does not have does not hold. A condition that is unknown
+    holds.
 
     `conditions`: by their text. A condition that is not among them holds. `items`: the values of the keywords for
-    each item; most activities have one. `has_unreadable_call`: the activity has a call that does not decode, so
-    every condition that fails holds. `may_be_transaction`: it signs a raw payload that may be a transaction, so
-    every condition about transactions holds.
+    each item; most activities have one. `may_be_transaction`: the activity signs a raw payload that may be a
+    transaction, so every condition about transactions holds.
     """
 
     def __init__(
@@ -38,12 +37,10 @@ class MfaConditions:
         conditions: Mapping[str, CompiledExpression],
         items: Sequence[Mapping[str, Any]],
         *,
-        has_unreadable_call: bool = False,
         may_be_transaction: bool = False,
     ) -> None:
         self._conditions = conditions
         self._contexts = [EvaluationContext(values) for values in items]
-        self._has_unreadable_call = has_unreadable_call
         self._may_be_transaction = may_be_transaction
         share = STEPS_MAX // max(1, len(conditions) * len(items))
         self._steps = min(share, CONDITION_STEPS_MAX)
@@ -67,7 +64,4 @@ class MfaConditions:
 
     def _holds(self, condition: CompiledExpression, context: EvaluationContext) -> bool:
         value = condition.evaluate(context, self._steps)
-        if isinstance(value, bool):
-            return value
-        possible = condition.evaluate_three_valued(context, self._steps)
-        return possible.value is not False and (self._has_unreadable_call or possible.unreadable)
+        return value is True or isinstance(value, Unknown)

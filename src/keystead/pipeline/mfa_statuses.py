@@ -87,6 +87,5 @@ class MfaStatuses:
         return MfaConditions(
             {text: compiled[text] for text in evaluated_conditions(users) if text in compiled},
             [condition_values(activity, item) for item in resources.items],
-            has_unreadable_call=resources.unreadable_call is not None,
             may_be_transaction=case.refuses_raw_payloads and may_sign_transaction_unseen(activity),
         )

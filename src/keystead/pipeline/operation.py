@@ -5,17 +5,18 @@ Here: the declaration. Not here: how a function is declared as an operation (`op
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from enum import Enum
 from typing import Any, ClassVar, Final
 
 import msgspec
 
-from keystead.api.catalogue import Operation, OperationKind, wire_key
+from keystead.api.catalogue import Operation, OperationKind, activity_kind, wire_key
 from keystead.api.decoding import Decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
-from keystead.organizations.lookups import Lookup
+from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionOutput, RefusalWithRows
@@ -54,14 +55,25 @@ class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
         return wire_key(self.intent)
 
 
+class UserProof(Enum):
+    """What proves the user of a sub-organization in a request that a user of the parent submits."""
+
+    CODE = "a one-time code that the user's contact got"
+    ID_TOKEN = "an ID token of the user's identity"  # noqa: S105 (a description)
+    MESSAGE = "what the request gives is sent to the user's contact alone"
+    NONE = "nothing"
+
+
 class ByParent(msgspec.Struct, frozen=True):
     """A user of the parent may submit the operation to a sub-organization, if the parent's policies allow it.
 
-    `user_lookup` returns the value that finds the sub-organization, if the submission names the parent. The value
-    is not proven yet: the execution proves it.
+    `proof`: what proves the user whom it changes. With NONE, the sub-organization must have the feature
+    PARENT_AUTH. `user_lookup` returns the value that finds the sub-organization, if the submission names the
+    parent. The value is not proven yet: the execution proves it.
     """
 
-    user_lookup: Callable[[Any], Lookup | None] | None = None
+    proof: UserProof
+    user_lookup: Callable[[Any], AccountValue | None] | None = None
 
 
 class ActivityOperation(Operation, frozen=True, kw_only=True):
@@ -72,6 +84,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     - `vote`: the operation is this vote on another activity. It executes nothing.
     - `by_parent`: None if only the organization's own users may submit it.
     - `asks_provider`: the execution may wait for a provider of OAuth 2.0.
+    - `also_does`: the other kinds of activity whose effect it can have, too, or a part of it. A policy that denies
+      one of them and not this one gets a warning.
     - `changes_organization` is False if no execution changes the organization. Then submissions do not queue.
 
     These functions take an intent of the current version:
@@ -100,9 +114,21 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     by_parent: ByParent | None = None
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
+    also_does: tuple[str, ...] = ()
 
     def version_of(self, activity_type: str) -> IntentVersion | None:
         for version in self.versions:
             if version.activity_type == activity_type:
                 return version
         return None
+
+
+def alternatives(operations: Iterable[Operation]) -> dict[str, tuple[str, ...]]:
+    """For each kind of activity that has some, the other kinds that can do the same, as the operations declare
+    it."""
+    found: dict[str, list[str]] = {}
+    for operation in operations:
+        if isinstance(operation, ActivityOperation):
+            for kind in operation.also_does:
+                found.setdefault(kind, []).append(activity_kind(operation.activity_types[0]))
+    return {kind: tuple(sorted(others)) for kind, others in sorted(found.items())}

@@ -7,17 +7,31 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from keystead.api.enums import FINAL_STATUSES, ActivityStatus
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus, FeatureName
 from keystead.api.errors import PermissionDenied
 from keystead.api.records import User
-from keystead.organizations.organization import Put
+from keystead.organizations.organization import Organization, Put
 from keystead.pipeline.authorization import AuthorizationResult
 from keystead.pipeline.basis import Basis
 from keystead.pipeline.case import Case
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ExecutionResult
 from keystead.pipeline.mfa_statuses import MfaStatuses
+from keystead.pipeline.operation import UserProof
 from keystead.pipeline.states import Event
+
+
+def check_user_is_proven(case: Case, organization: Organization) -> None:
+    """Raise PermissionDenied if nothing proves the sub-organization's user whom the activity changes, unless the
+    sub-organization allows this to users of its parent."""
+    by_parent = case.operation.by_parent
+    proven = by_parent is not None and by_parent.proof is not UserProof.NONE
+    if not proven and FeatureName.PARENT_AUTH not in organization.profile.features:
+        raise PermissionDenied(
+            f"{case.version.activity_type} by a user of the parent organization needs a proof of the user: use "
+            "otp_login or oauth_login, which take a code or an ID token; or let the root quorum of organization "
+            f"{organization.id} enable {FeatureName.PARENT_AUTH} with set_organization_feature"
+        )
 
 
 def check_waits_for_nobody(authorized: AuthorizationResult, case: Case) -> None:

@@ -20,7 +20,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.api.secret_fields import repr_without_contents
 from keystead.organizations.identities import ProvenIdentity
-from keystead.organizations.lookups import Lookup
+from keystead.organizations.lookups import AccountValue
 from keystead.pipeline.operation import ActivityOperation, IntentVersion
 
 ParametersT = TypeVar("ParametersT")
@@ -64,7 +64,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
     __repr__ = repr_without_contents
 
-    def user_lookup(self) -> Lookup | None:
+    def user_lookup(self) -> AccountValue | None:
         """The value that finds the sub-organization of the user whom the submission is about, if a user of the
         parent submits it."""
         by_parent = self.operation.by_parent

@@ -18,7 +18,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Vote, WalletAccount
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
-from keystead.organizations.lookups import Lookup, LookupKind
+from keystead.organizations.lookups import AccountLookupKind, Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import RecordedActivity
@@ -169,8 +169,8 @@ class Store(ContextReads, Protocol):
         not an event of this address."""
         ...
 
-    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
-        """Ids of at most two sub-organizations that can be found by this value."""
+    async def suborganizations_with(self, parent_id: str, kind: AccountLookupKind, value: str) -> list[str]:
+        """Ids of at most two sub-organizations that this value finds."""
         ...
 
     async def suborganizations(

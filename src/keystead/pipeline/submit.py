@@ -18,7 +18,11 @@ from keystead.pipeline.commit import PlannedCommit, commit_of, commit_of_refusal
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import execute
 from keystead.pipeline.load_context import case_of_submission
-from keystead.pipeline.parent_users import check_no_mfa_is_avoided, check_waits_for_nobody
+from keystead.pipeline.parent_users import (
+    check_no_mfa_is_avoided,
+    check_user_is_proven,
+    check_waits_for_nobody,
+)
 from keystead.pipeline.proofs import vote_of
 from keystead.pipeline.requests import Submission
 from keystead.policies.denial import denied
@@ -33,6 +37,8 @@ async def plan_submission(
     commit.
     """
     case = await case_of_submission(submission, caller, basis, environment)
+    if basis.authorized_by is not None:
+        check_user_is_proven(case, basis.organization)
     settings = environment.settings.authorization
     activity = _new_activity(submission, caller, case, environment)
     authorized = await environment.long_work.run_decision(

@@ -14,7 +14,6 @@ from typing import Final
 import msgspec
 
 from keystead.api.public_schema import ACTIVITY_TYPES
-from keystead.chains.ethereum.transaction import FIELDS_OF_SOME_KINDS
 from keystead.policies.namespaces import PARAMS
 from keystead.policies.resources import attributes_of
 
@@ -50,21 +49,6 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "DELETE_WALLETS": ("wallets",),
 }
 """For some kinds: the keywords that every activity of the kind fills."""
-
-OPTIONAL = frozenset(
-    {
-        "eth.tx.function_name",
-        "eth.tx.function_signature",
-        "eth.tx.contract_call_args",
-        *(f"eth.tx.{field}" for field in FIELDS_OF_SOME_KINDS),
-        "eth.eip_712.domain.name",
-        "eth.eip_712.domain.version",
-        "eth.eip_712.domain.verifying_contract",
-        "eth.eip_712.domain.chain_id",
-    }
-)
-"""Fields that may be absent although their keyword is present: without an uploaded interface, in older kinds of
-transactions, or left out."""
 
 
 class ActivityShape(msgspec.Struct, frozen=True):

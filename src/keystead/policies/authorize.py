@@ -5,7 +5,8 @@ The order of the rules:
  1. enough members of the root quorum approve: allowed, no policy is evaluated;
  2. only the root quorum may do this: the activity waits if the submitter or an approver is a member of it;
     otherwise it is denied;
- 3. a DENY policy applies, or a raw payload is refused: denied, even if another policy allows it;
+ 3. a DENY policy applies or may apply, because something is unknown, or a raw payload is refused: denied, even if
+    another policy allows it;
  4. an ALLOW policy applies: allowed;
  5. an ALLOW policy could apply with more approvals, and counts the submitter's approval: the activity waits;
  6. the submitter changes only his or her own credentials or sessions: allowed;
@@ -132,7 +133,7 @@ def _decide(request: AuthorizationRequest, policies: PolicySet) -> Decision:
 
 
 def is_in_scope(request: AuthorizationRequest) -> bool:
-    """Whether the scope of the session is true for the activity. A scope that fails to evaluate is not true."""
+    """Whether the scope of the session is true for the activity. A scope that is unknown is not true."""
     if request.scope is None:
         return True
     return request.scope.evaluate(EvaluationContext(condition_values(request.activity, request.resources))) is True

@@ -17,13 +17,15 @@ from keystead.policies.syntax import (
     ExpressionRefused,
     Node,
 )
+from keystead.primitives.unreadable import Unreadable
 
 SHOWN_MAX: Final = 20
 """The most values of one field that are shown. A list may have more."""
 
 
 def compared_values(condition: str, values: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """The values of each compared field, by its path: several for the items of a list, none if the field is absent.
+    """The values of each compared field, by its path: several for the items of a list, none if the field is absent,
+    an Unreadable if they cannot be known.
 
     `values`: the keywords of the request, as an evaluation reads them. Empty for a condition that does not compile.
     """
@@ -47,6 +49,9 @@ def _paths(node: Node, scope: Mapping[str, str]) -> Iterator[str]:
 
 
 def _values(value: Any, steps: list[str]) -> Iterator[Any]:
+    if isinstance(value, Unreadable):
+        yield value
+        return
     if not steps:
         yield from value[:SHOWN_MAX] if isinstance(value, list | tuple) else (value,)
         return

@@ -1,21 +1,22 @@
 """From a checked expression to closures that evaluate it over the values of a request, at a bounded cost.
 
-Here: one closure for each node, without side effects. Every operand of && and || is evaluated, and every item of a
-list. Not here: the effect of an operand that fails (`evaluation_context`), single values (`values`).
+Here: one closure for each node, without side effects. Not here: what an unknown operand makes of a junction or a
+list (`three_valued`), single values (`operators`, `values`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
-from keystead.policies.evaluation_context import EvaluationContext, Run
+from keystead.policies.evaluation_context import EvaluationContext, Run, ValueUnknown
 from keystead.policies.operators import (
     at_name,
     at_path,
     at_position,
     comparer,
-    fail_unreadable,
+    equals_literal,
+    fail,
     field_of,
     literal_comparer,
     reader,
@@ -43,9 +44,18 @@ from keystead.policies.syntax import (
     parts,
     spelled,
 )
+from keystead.policies.three_valued import (
+    CountBetween,
+    compare_counts,
+    count,
+    each_item,
+    filtered,
+    junction,
+)
 from keystead.policies.type_checker import NodeTypes
-from keystead.policies.types import TEXTS, ComparisonKind, ListOf, Scalar, Type, comparison
+from keystead.policies.types import TEXTS, ComparisonKind, ListOf, Scalar, StructOf, Type, comparison
 from keystead.policies.values import FORMS, OPERATORS, fits, is_list
+from keystead.primitives.unreadable import Unreadable
 
 
 def steps_of(node: Node) -> int:
@@ -64,13 +74,15 @@ class Compiler:
     """Makes a closure of each node. A `scope` maps the variables in scope to their slots in the context.
 
     `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind if that
-    makes the expression true for more activities, else for itself.
+    makes the expression true for more activities, else for itself. `keywords`: those that the compiled nodes name,
+    each with the place of its first use.
     """
 
     def __init__(self, node_types: NodeTypes, *, all_versions: bool = False) -> None:
         self._node_types = node_types
         self._all_versions = all_versions
         self._negated = _negated_nodes(node_types.tree) if all_versions else frozenset[int]()
+        self.keywords: dict[str, Place] = {}
 
     def expression(self) -> Run:
         """The whole tree. It also charges for its own steps."""
@@ -95,7 +107,7 @@ class Compiler:
         def dynamic(context: EvaluationContext) -> bool:
             value = run(context)
             if not isinstance(value, bool):
-                fail_unreadable(f"{spelled(node)} is not a boolean", node.at)
+                fail(f"{spelled(node)} is not a boolean", node.at)
             return value
 
         return dynamic
@@ -104,9 +116,8 @@ class Compiler:
         match node:
             case Literal(value=value):
                 return lambda _: value
-            case ListLiteral(items=items):
-                runs = tuple(self._run(item, scope) for item in items)
-                return lambda context: [run(context) for run in runs]
+            case ListLiteral():
+                return self._list_literal(node, scope)
             case Name():
                 return self._name(node, scope)
             case Field():
@@ -119,9 +130,8 @@ class Compiler:
                 return self._list_function(node, scope)
             case Contains(of=of, value=sought):
                 return self._membership(node, sought, of, scope)
-            case Count(of=of):
-                items_of = self.items(of, scope)
-                return lambda context: len(items_of(context))
+            case Count():
+                return self._count(node, scope)
             case TimeFunction():
                 return time_function(node)
             case Not(of=of):
@@ -136,21 +146,45 @@ class Compiler:
             case unknown:
                 assert_never(unknown)
 
+    def _list_literal(self, node: ListLiteral, scope: Mapping[str, int]) -> Run:
+        runs = tuple((item, self._run(item, scope)) for item in node.items)
+        if all(isinstance(item, Literal) for item in node.items):
+            values = [item.value for item in node.items if isinstance(item, Literal)]
+            return lambda _: values
+
+        def item_of(item: Node, run: Run, context: EvaluationContext) -> Any:
+            try:
+                return run(context)
+            except ValueUnknown as failed:
+                return Unreadable(failed.reason, failed.literal if failed.node is item else None)
+
+        return lambda context: [item_of(item, run, context) for item, run in runs]
+
     def _name(self, node: Name, scope: Mapping[str, int]) -> Run:
         name, read = node.name, reader(node, self._node_types.of(node))
         if name in scope:
             slot = scope[name]
             return lambda context: read(context.variables[slot])
+        self._note_keyword((node,))
         return lambda context: read(context.values.get(name))
 
     def _field(self, node: Field, scope: Mapping[str, int]) -> Run:
         read = reader(node, self._node_types.of(node))
         path = keyword_path(node, scope)
         if path:
+            self._note_keyword(path)
             return at_path(path, fits(self._node_types.of(node)), read)
         of = self._run(node.of, scope)
 
         return lambda context: read(field_of(node, of(context)))
+
+    def _note_keyword(self, path: tuple[Name | Field, ...]) -> None:
+        """Add the keyword at which this path begins: its first step that is no namespace."""
+        for length, step in enumerate(path, 1):
+            kind = self._node_types.of(step)
+            if not (isinstance(kind, StructOf) and kind.is_namespace):
+                self.keywords.setdefault(".".join(step.name for step in path[:length]), step.at)
+                return
 
     def _index(self, node: Index, scope: Mapping[str, int]) -> Run:
         of, index_of = self._run(node.of, scope), self._run(node.index, scope)
@@ -175,10 +209,29 @@ class Compiler:
         def dynamic(context: EvaluationContext) -> Any:
             value = run(context)
             if not is_list(value):
-                fail_unreadable(f"{spelled(of)} is not a list", of.at)
+                fail(f"{spelled(of)} is not a list", of.at)
             return value
 
         return dynamic
+
+    def _count(self, node: Count, scope: Mapping[str, int]) -> Run:
+        number_of = self._number(node, scope)
+
+        def counted(context: EvaluationContext) -> int:
+            number = number_of(context)
+            if isinstance(number, CountBetween):
+                raise number.why
+            return int(number)
+
+        return counted if _is_filtered(node.of) else number_of
+
+    def _number(self, node: Node, scope: Mapping[str, int]) -> Run:
+        """As `_run`, but the count of a filtered list may be a CountBetween."""
+        if not isinstance(node, Count):
+            return self._run(node, scope)
+        items_of = self.items(node.of, scope)
+        number = count if _is_filtered(node.of) else len
+        return lambda context: number(items_of(context))
 
     def _list_function(self, node: ListFunction, scope: Mapping[str, int]) -> Run:
         items_of, slot, at = self.items(node.of, scope), free_slot(scope), node.at
@@ -186,33 +239,54 @@ class Compiler:
         steps = steps_of(node.predicate)
         deciding = node.function == "any"
 
-        def filtered(context: EvaluationContext) -> Any:
+        def filter_of(context: EvaluationContext) -> list[Any]:
             items = items_of(context)
             context.charge(steps * len(items), at)
-            return [item for context.variables[slot], item in zip(items, items, strict=True) if predicate(context)]
+            return filtered(context, slot, items, predicate)
 
         def quantified(context: EvaluationContext) -> bool:
             items = items_of(context)
             context.charge(steps * len(items), at)
             # The variable is set anew before each run of the predicate.
-            return context.junction(context, (predicate for context.variables[slot] in items), deciding)
+            return junction(context, (predicate for context.variables[slot] in items), deciding)
 
-        return filtered if node.function == "filter" else quantified
+        def quantified_perhaps(context: EvaluationContext) -> bool:
+            items = items_of(context)
+            context.charge(steps * len(items), at)
+            return junction(context, each_item(context, slot, items, predicate, deciding), deciding)
+
+        if node.function == "filter":
+            return filter_of
+        return quantified_perhaps if _is_filtered(node.of) else quantified
 
     def _junction(self, node: Junction, scope: Mapping[str, int]) -> Run:
         runs = tuple(self.condition(operand, scope) for operand in node.operands)
         deciding = node.operator == "||"
-        return lambda context: context.junction(context, runs, deciding)
+        return lambda context: junction(context, runs, deciding)
 
     def _comparison(self, node: Comparison, scope: Mapping[str, int]) -> Run:
-        left_type = self._node_types.of(node.left)
-        how = self._how(node, left_type, self._node_types.of(node.right), widens=node.operator == "==")
+        left, right, operator = node.left, node.right, OPERATORS[node.operator]
+        how = self._how(node, self._node_types.of(left), self._node_types.of(right), widens=node.operator == "==")
+        if how is ComparisonKind.EXACT and any(
+            isinstance(side, Count) and _is_filtered(side.of) for side in (left, right)
+        ):
+            low_of, high_of = self._number(left, scope), self._number(right, scope)
+            return lambda context: compare_counts(operator, low_of(context), high_of(context))
+        compared = self._compared(node, how, scope)
+        if node.operator in ("==", "!=") and isinstance(right, Literal):
+            return _or_literal(compared, left, right, if_equal=node.operator == "==")
+        if node.operator in ("==", "!=") and isinstance(left, Literal):
+            return _or_literal(compared, right, left, if_equal=node.operator == "==")
+        return compared
+
+    def _compared(self, node: Comparison, how: ComparisonKind, scope: Mapping[str, int]) -> Run:
         left_of, right_of = self._run(node.left, scope), self._run(node.right, scope)
-        if how is ComparisonKind.EXACT and (left_type not in TEXTS or isinstance(node.right, Literal)):
+        has_literal = isinstance(node.right, Literal)
+        if how is ComparisonKind.EXACT and (has_literal or self._node_types.of(node.left) not in TEXTS):
             # The cost does not grow with the request: a literal bounds the text that can equal it.
             operator = OPERATORS[node.operator]
             return lambda context: operator(left_of(context), right_of(context))
-        if how is not ComparisonKind.DYNAMIC and isinstance(node.right, Literal):
+        if how in FORMS and isinstance(node.right, Literal):
             matches = literal_comparer(how, node.operator, node.right.value, node.at)
             return lambda context: matches(context, left_of(context))
         compare = comparer(how, node.operator, node.at)
@@ -233,24 +307,59 @@ class Compiler:
         item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
         how = self._how(node, self._node_types.of(sought), item_type, widens=True)
         sought_of, items_of = self._run(sought, scope), self.items(among, scope)
-        if how is not ComparisonKind.DYNAMIC and isinstance(among, ListLiteral):
+        if how in FORMS and isinstance(among, ListLiteral) and among.items:
             literals = [item.value for item in among.items if isinstance(item, Literal)]
             if len(literals) == len(among.items):
-                return _among_literals(sought_of, frozenset(map(FORMS[how], literals)), FORMS[how], at)
-        if how is ComparisonKind.EXACT and item_type in TEXTS:
-            return _among_texts(sought_of, items_of, at)
-        equal, read = comparer(how, "==", at), reader(among, item_type)
+                return _among_literals(sought, sought_of, literals, FORMS[how], at)
+        item_node = Index(among.at, among, Literal(among.at, 0))
+        equal, read = comparer(how, "==", at), reader(item_node, item_type)
+        sought_literals = (sought.value,) if isinstance(sought, Literal) else ()
+        item_slot = free_slot(scope)
+        sought_slot = item_slot + 1
+
+        def equals_item(context: EvaluationContext) -> bool:
+            try:
+                return equal(context, context.variables[sought_slot], read(context.variables[item_slot]))
+            except ValueUnknown as failed:
+                return equals_literal(failed, item_node, sought_literals)
+
+        def contains(context: EvaluationContext, value: Any, items: Sequence[Any]) -> bool:
+            context.charge(len(items), at)
+            context.variables[sought_slot] = value
+            return junction(
+                context, each_item(context, item_slot, items, equals_item, deciding=True), deciding=True
+            )
 
         def contained(context: EvaluationContext) -> bool:
-            value, items = sought_of(context), items_of(context)
-            context.charge(len(items), at)
-            is_contained = False
-            for item in items:  # to the end, so that every item is read and compared
-                if equal(context, value, read(item)):
-                    is_contained = True
-            return is_contained
+            items = items_of(context)
+            return bool(items) and contains(context, sought_of(context), items)
 
+        if how is ComparisonKind.EXACT and item_type in TEXTS:
+            return _text_search(sought_of, items_of, contains, at)
         return contained
+
+
+def _text_search(
+    sought_of: Run, items_of: Run, contains: Callable[[EvaluationContext, Any, Sequence[Any]], bool], at: Place
+) -> Run:
+    """A search in a list of texts, by Python's own `in`, which is fast: consensus expressions search for every
+    user. `contains` is for lists with other items."""
+
+    def contained(context: EvaluationContext) -> bool:
+        items = items_of(context)
+        if not items:
+            return False
+        value = sought_of(context)
+        context.charge(len(items) * (1 + (len(value) >> 6)), at)
+        if value in items:
+            return True
+        return not all(map(_is_text, items)) and contains(context, value, items)
+
+    return contained
+
+
+def _is_text(item: Any) -> bool:
+    return isinstance(item, str)
 
 
 def _negated_nodes(tree: Node) -> frozenset[int]:
@@ -278,22 +387,35 @@ def _negates(node: Node) -> bool:
     return False
 
 
-def _among_literals(sought_of: Run, literals: frozenset[Any], form: Run, at: Place) -> Run:
+def _is_filtered(node: Node) -> bool:
+    """Whether a list may have items as Perhaps."""
+    return isinstance(node, ListFunction) and node.function == "filter"
+
+
+def _or_literal(compared: Run, read: Node, literal: Literal, *, if_equal: bool) -> Run:
+    """A comparison with a literal, in which an unreadable value equals the literal that it has."""
+    literals = (literal.value,)
+
+    def compared_or_literal(context: EvaluationContext) -> bool:
+        try:
+            return bool(compared(context))
+        except ValueUnknown as failed:
+            return equals_literal(failed, read, literals) is if_equal
+
+    return compared_or_literal
+
+
+def _among_literals(
+    sought: Node, sought_of: Run, literals: Sequence[Any], form: Callable[[Any], Any], at: Place
+) -> Run:
+    forms = frozenset(map(form, literals))
+
     def among_literals(context: EvaluationContext) -> bool:
-        value = sought_of(context)
+        try:
+            value = sought_of(context)
+        except ValueUnknown as failed:
+            return equals_literal(failed, sought, literals)
         context.charge(text_steps(value), at)
-        return form(value) in literals
+        return form(value) in forms
 
     return among_literals
-
-
-def _among_texts(sought_of: Run, items_of: Run, at: Place) -> Run:
-    """A search in a list of texts, by Python's own `in`, which is fast: consensus expressions search for every
-    user."""
-
-    def among_texts(context: EvaluationContext) -> bool:
-        value, items = sought_of(context), items_of(context)
-        context.charge(len(items) * (1 + (len(value) >> 6)), at)
-        return value in items
-
-    return among_texts

@@ -14,13 +14,14 @@ from typing import Any
 from keystead.policies.compiler import Compiler, free_slot, steps_of
 from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.syntax import ListFunction, Name, Node, Slice, parts
+from keystead.policies.three_valued import Perhaps
 
 UserValue = Mapping[str, Any]
 CredentialValue = Mapping[str, Any]
 
 Counter = Callable[[EvaluationContext, UserValue, Sequence[CredentialValue]], bool]
 """Whether one part of a consensus counts this user, who owns these credentials. In the context all users are
-approvers. Raises EvaluationFailed."""
+approvers. Raises ValueUnknown, StepsExceeded."""
 
 
 def counters_of(compiler: Compiler, tree: Node) -> tuple[Counter, ...]:
@@ -74,7 +75,8 @@ class _CounterFinder:
         items_of, slot = self._compiler.items(of, scope), free_slot(scope)
 
         def counted(context: EvaluationContext, user: UserValue, credentials: Sequence[CredentialValue]) -> bool:
-            return any(counter(context, user, credentials) for context.variables[slot] in items_of(context))
+            items = [item.item if isinstance(item, Perhaps) else item for item in items_of(context)]
+            return any(counter(context, user, credentials) for context.variables[slot] in items)
 
         return counted
 

@@ -1,16 +1,18 @@
-"""The context of an evaluation: the values of a request, the steps that are left, the errors.
+"""The context of an evaluation: the values of a request and the steps that are left; and why an expression may have
+no value.
 
-Not here: the functions that run on a context (`compiler`, `operators`).
+Not here: the functions that run on a context (`compiler`, `operators`, `three_valued`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from keystead.policies.syntax import Place
+from keystead.policies.namespaces import keywords_in
+from keystead.policies.syntax import Node, Place
 
 STEPS_MAX = 100_000
 """The most steps that one expression may take. Evaluating a node takes one step, for each item of a list function
@@ -18,96 +20,82 @@ again. Each item that `in` or `contains` compares or a slice copies takes one st
 characters of a string that is compared or copied."""
 
 
-class EvaluationError(msgspec.Struct, frozen=True):
-    """Why an expression has no value for this request, and which part of it failed.
+class NotApplicable(msgspec.Struct, frozen=True):
+    """The expression names a keyword that the activity does not have, such as `eth.tx` for a Solana transaction."""
 
-    `unreadable`: the value is present, and the language cannot read it: it has the wrong type, is not comparable or
-    costs too much. Otherwise the value is absent.
-    """
+    keyword: str
+    at: Place
+
+    @property
+    def reason(self) -> str:
+        return f"{self.keyword} is absent"
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.at})"
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """Whether the expression is true for this request is not known. `reason` names what is unknown, and why."""
 
     reason: str
     at: Place
-    unreadable: bool = False
 
     def __str__(self) -> str:
-        line, column = self.at
-        return f"{self.reason} (line {line}, column {column})"
+        return f"{self.reason} ({self.at})"
 
 
-class EvaluationFailed(Exception):
-    """Carries an EvaluationError out of a compiled expression."""
-
-    def __init__(self, error: EvaluationError) -> None:
-        super().__init__(error)
-        self.error = error
+Value = bool | Unknown | NotApplicable
+"""The value of an expression for a request. In which policy it means what: `evaluator`."""
 
 
-class StepsExceeded(EvaluationFailed):
-    """The expression takes more steps than it may. The whole expression fails, even if another operand would decide
-    it."""
+class ValueUnknown(Exception):
+    """The value of a node is unknown.
+
+    `node`, `literal`: the node whose value is an Unreadable, and the literal of that; None for any other reason.
+    """
+
+    def __init__(self, reason: str, at: Place, node: Node | None = None, literal: str | int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+        self.node = node
+        self.literal = literal
+
+
+class StepsExceeded(Exception):
+    """The expression takes more steps than it may. The whole expression is unknown, even if another operand would
+    decide it."""
+
+    def __init__(self, at: Place) -> None:
+        super().__init__(at)
+        self.at = at
 
 
 Run = Callable[["EvaluationContext"], Any]
-"""A compiled node: its value in a context. Raises EvaluationFailed."""
-
-
-def strict_junction(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
-    """`&&` (`deciding`: False) or `||` (`deciding`: True). Every operand is evaluated. If one fails, the junction
-    fails."""
-    decided = False
-    for operand in operands:
-        if operand(context) is deciding:
-            decided = True
-    return deciding if decided else not deciding
-
-
-def three_valued_junction(context: EvaluationContext, operands: Iterable[Run], deciding: bool) -> bool:
-    """As `strict_junction`, in Kleene's logic: an operand that fails is unknown, and another operand may decide the
-    value.
-
-    Of several failures, one that is unreadable is reported before one that is absent. The context records an
-    unreadable operand of a junction that another operand made true.
-    """
-    decided, failed = False, None
-    for operand in operands:
-        try:
-            if operand(context) is deciding:
-                decided = True
-        except StepsExceeded:
-            raise
-        except EvaluationFailed as failure:
-            if failed is None or (failure.error.unreadable and not failed.error.unreadable):
-                failed = failure
-    if failed is not None:
-        if not decided:
-            raise failed
-        if deciding and failed.error.unreadable:
-            context.outweighed_unreadable = True
-    return deciding if decided else not deciding
+"""A compiled node: its value in a context. Raises ValueUnknown, StepsExceeded."""
 
 
 class EvaluationContext:
-    """The values of a request by keyword, the variables of the enclosing list functions, the steps left.
+    """The values of a request, the keywords that they fill, the variables of the enclosing list functions, and the
+    steps that are left.
 
-    One context serves several expressions in turn; each starts with the steps that it is given. `junction`
-    evaluates `&&` and `||`: `strict_junction` or `three_valued_junction`.
+    One context serves several expressions in turn; each starts with the steps that it is given.
     """
 
-    __slots__ = ("junction", "outweighed_unreadable", "steps", "values", "variables")
+    __slots__ = ("keywords", "steps", "values", "variables")
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any], keywords: frozenset[str] | None = None) -> None:
+        """`keywords`: those of the request; None for those that the values fill."""
         self.values = values
+        self.keywords = keywords_in(values) if keywords is None else keywords
         self.steps = STEPS_MAX
         self.variables: dict[int, Any] = {}
-        self.junction = strict_junction
-        self.outweighed_unreadable = False
 
     def charge(self, steps: int, at: Place) -> None:
         """Take steps for the node at this place. Raises StepsExceeded."""
         self.steps -= steps
         if self.steps < 0:
-            reason = "the evaluation takes more steps than it may"
-            raise StepsExceeded(EvaluationError(reason, at, unreadable=True))
+            raise StepsExceeded(at)
 
 
 def steps_taken(context: EvaluationContext, given: int) -> int:

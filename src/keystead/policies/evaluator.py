@@ -11,12 +11,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from keystead.api.enums import Effect
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, EvaluationError, steps_taken
-from keystead.policies.expression import CompiledExpression, Value
+from keystead.policies.evaluation_context import (
+    STEPS_MAX,
+    EvaluationContext,
+    NotApplicable,
+    Unknown,
+    Value,
+    steps_taken,
+)
+from keystead.policies.expression import CompiledExpression
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
-from keystead.policies.policy_set import PolicySet, shape_of
+from keystead.policies.policy_set import PolicySet, RequestShape
 from keystead.policies.request import (
     AuthorizationRequest,
     condition_values,
@@ -25,7 +32,6 @@ from keystead.policies.request import (
     time_values,
     user_value,
 )
-from keystead.policies.syntax import Place
 
 DECISION_STEPS_MAX: Final = 300_000
 """The most steps of all policies of an organization in one decision. If they take more, only the root quorum can
@@ -36,9 +42,7 @@ _COUNTING_STEPS_PER_USER: Final = 30
 """Further steps of all consensuses for each user, to find out whom they count. A consensus that needs more does not
 make an activity wait."""
 
-_NOT_EVALUATED: Final = EvaluationError(
-    "not evaluated: the policies before this one took all the steps of a decision", Place(1, 1)
-)
+_NOT_EVALUATED: Final = "not evaluated: the policies before this one took all the steps of a decision"
 
 
 class _AllUsersValues(Mapping[str, Any]):
@@ -85,18 +89,14 @@ class PolicyEvaluator:
         # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
         self._values: dict[CompiledExpression, Value] = {}
         self._attainable: dict[CompiledExpression, bool] = {}
-        slice_ = policies.slice(shape_of(request))
+        slice_ = policies.slice(RequestShape(request.activity.type, self._condition.keywords))
         self._open = [policies.policies[position] for position in slice_.open]
         self._open_evaluations = [self._evaluate(policy) for policy in self._open]
         evaluations = list(slice_.settled)
         for position, evaluation in zip(slice_.open, self._open_evaluations, strict=True):
             evaluations[position] = evaluation
         self.evaluations = tuple(evaluations)
-        self.denying = [
-            evaluation.policy_id
-            for evaluation in self._open_evaluations
-            if evaluation.outcome is EvaluationOutcome.DENY_EXPLICIT or evaluation.failed_closed
-        ]
+        self.denying = self.policies_with(EvaluationOutcome.DENY_EXPLICIT)
 
     @property
     def costs_too_much(self) -> bool:
@@ -114,30 +114,39 @@ class PolicyEvaluator:
 
     def _evaluate(self, policy: CompiledPolicy) -> PolicyEvaluation:
         if self._steps_left < 0:
-            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, None, str(_NOT_EVALUATED))
-        condition = self._value(policy.condition, self._condition)
-        if isinstance(condition, EvaluationError):
-            return self._evaluation_of_failure(policy, Clause.CONDITION, condition)
-        if condition or policy.consensus_may_fail:
-            consensus = self._value(policy.consensus, self._consensus)
-            if isinstance(consensus, EvaluationError):
-                return self._evaluation_of_failure(policy, Clause.CONSENSUS, consensus)
-        if not condition:
-            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
-        if not consensus and not self._may_wait(policy):
-            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONSENSUS)
+            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, None, _NOT_EVALUATED)
+        is_allow = policy.effect is Effect.ALLOW
+        doubt = None
+        for clause, expression, context in (
+            (Clause.CONDITION, policy.condition, self._condition),
+            (Clause.CONSENSUS, policy.consensus, self._consensus),
+            (Clause.TIME, policy.time, self._time),
+        ):
+            value = self._value(expression, context)
+            if value is False:
+                if clause is Clause.CONSENSUS and doubt is None and self._may_wait(policy):
+                    return self._evaluation_of_waiting(policy)
+                outcome = (
+                    EvaluationOutcome.TIME_INACTIVE if clause is Clause.TIME else EvaluationOutcome.DENY_IMPLICIT
+                )
+                return PolicyEvaluation(policy.id, policy.effect, outcome, clause)
+            if isinstance(value, NotApplicable) or (isinstance(value, Unknown) and is_allow):
+                return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, clause, str(value))
+            if isinstance(value, Unknown):
+                doubt = doubt or (clause, str(value))
+        applies = EvaluationOutcome.ALLOW if is_allow else EvaluationOutcome.DENY_EXPLICIT
+        return PolicyEvaluation(policy.id, policy.effect, applies, *(doubt or ()))
+
+    def _evaluation_of_waiting(self, policy: CompiledPolicy) -> PolicyEvaluation:
+        """The evaluation of an ALLOW policy whose consensus needs more approvals."""
         time = self._value(policy.time, self._time)
-        if isinstance(time, EvaluationError):
-            return self._evaluation_of_failure(policy, Clause.TIME, time)
-        if not time:
-            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.TIME_INACTIVE, Clause.TIME)
-        if not consensus:
+        if time is True:
             return PolicyEvaluation(
                 policy.id, policy.effect, EvaluationOutcome.REQUIRES_CONSENSUS, Clause.CONSENSUS
             )
-        is_allow = policy.effect is Effect.ALLOW
-        applies = EvaluationOutcome.ALLOW if is_allow else EvaluationOutcome.DENY_EXPLICIT
-        return PolicyEvaluation(policy.id, policy.effect, applies)
+        if time is False:
+            return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.TIME_INACTIVE, Clause.TIME)
+        return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.TIME, str(time))
 
     def _value(self, expression: CompiledExpression | None, context: EvaluationContext) -> Value:
         if expression is None:
@@ -147,32 +156,6 @@ class PolicyEvaluator:
             known = self._values[expression] = expression.evaluate(context)
             self._steps_left -= steps_taken(context, STEPS_MAX)
         return known
-
-    def _evaluation_of_failure(
-        self, policy: CompiledPolicy, clause: Clause, error: EvaluationError
-    ) -> PolicyEvaluation:
-        """A policy that fails contributes nothing, except a DENY policy that fails closed."""
-        failed_closed = policy.effect is not Effect.ALLOW and self._fails_closed(policy)
-        return PolicyEvaluation(
-            policy.id, policy.effect, EvaluationOutcome.ERROR, clause, str(error), failed_closed
-        )
-
-    def _fails_closed(self, policy: CompiledPolicy) -> bool:
-        """Whether every clause might be true, and either some part is unreadable or the request fails closed."""
-        closes = self._request.fails_closed
-        clauses = (
-            (policy.condition, self._condition),
-            (policy.consensus, self._consensus),
-            (policy.time, self._time),
-        )
-        for expression, context in clauses:
-            if expression is not None:
-                possible = expression.evaluate_three_valued(context)
-                self._steps_left -= steps_taken(context, STEPS_MAX)
-                if possible.value is False:
-                    return False
-                closes = closes or possible.unreadable
-        return closes
 
     def _may_wait(self, policy: CompiledPolicy) -> bool:
         """Whether the consensus of this ALLOW policy could be met by more approvals, and counts the submitter."""

@@ -1,4 +1,4 @@
-"""Why an expression is true, false or fails: the value of each part of it, with what the part read.
+"""Why an expression is true, false or unknown: the value of each part of it, with what the part read.
 
 Here: the parts that `&&`, `||` and `!` join, evaluated one by one. Not here: the value that decides (`expression`),
 the words for people (the console).
@@ -17,11 +17,14 @@ from keystead.policies.compiler import Compiler
 from keystead.policies.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
-    EvaluationError,
-    EvaluationFailed,
+    NotApplicable,
+    StepsExceeded,
+    Unknown,
+    Value,
+    ValueUnknown,
     steps_taken,
 )
-from keystead.policies.expression import ExpressionSource
+from keystead.policies.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
 from keystead.policies.grammar import parse
 from keystead.policies.source_text import text_of
 from keystead.policies.syntax import (
@@ -38,8 +41,10 @@ from keystead.policies.syntax import (
     TimeFunction,
     parts,
 )
+from keystead.policies.three_valued import Perhaps
 from keystead.policies.type_checker import NodeTypes, check_types
 from keystead.policies.types import Scalar
+from keystead.primitives.unreadable import Unreadable
 
 PARTS_MAX: Final = 200
 """The most parts of one explanation, with the whole expression."""
@@ -50,8 +55,9 @@ EXPLANATION_STEPS_MAX: Final = 300_000
 VALUE_CHARACTERS_MAX: Final = 200
 """The most characters of a value. A longer text is cut."""
 _ITEMS_SHOWN: Final = 10
+_NO_VALUE: Final = (Unknown, NotApplicable)
 
-_NO_STEPS: Final = EvaluationError("not evaluated: the parts before this one took all the steps", Place(1, 1))
+_NO_STEPS: Final = Unknown("not evaluated: the parts before this one took all the steps", Place(1, 1))
 
 
 class ReadValue(msgspec.Struct, frozen=True):
@@ -66,14 +72,13 @@ class Part(msgspec.Struct, frozen=True):
     """One part of an expression. `depth`: 0 for the whole; the operands of a part follow it, with a depth of one
     more.
 
-    `operator`: `&&`, `||` or `!` of a part whose operands follow, otherwise "". `value`: true, false, or why it
-    failed.
+    `operator`: `&&`, `||` or `!` of a part whose operands follow, otherwise "".
     """
 
     depth: int
     text: str
     operator: str
-    value: bool | EvaluationError
+    value: Value
     values: tuple[ReadValue, ...]
 
 
@@ -81,14 +86,13 @@ def explain(source: ExpressionSource, values: Mapping[str, Any]) -> tuple[Part, 
     """The parts of an expression for a request with these values, the whole first.
 
     Each part is evaluated by itself, and every operand of a part as well: no part is skipped because of another.
-    An expression that no longer compiles is one part, which failed.
+    An expression that no longer compiles is one part, which is unknown.
     """
     try:
         tree = parse(source.text)
         node_types = check_types(tree, source.clause)
     except ExpressionRefused as refused:
-        error = EvaluationError(refused.reason, refused.place, unreadable=True)
-        return (Part(0, source.text, "", error, ()),)
+        return (Part(0, source.text, "", Unknown(refused.reason, refused.place), ()),)
     evaluation = _PartEvaluator(node_types, Compiler(node_types, all_versions=source.all_versions), values)
     return tuple(evaluation.part(depth, node) for depth, node in islice(_parts_with_depth(tree), PARTS_MAX))
 
@@ -122,19 +126,23 @@ class _PartEvaluator:
             operator = node.operator if isinstance(node, Junction) else "!"
         value = self._value(node, is_condition=True)
         read = () if operator else tuple(self._read(node))
-        return Part(
-            depth, text_of(node), operator, value if isinstance(value, EvaluationError) else bool(value), read
-        )
+        return Part(depth, text_of(node), operator, value if isinstance(value, _NO_VALUE) else bool(value), read)
 
     def _value(self, node: Node, *, is_condition: bool = False) -> Any:
         if self._steps_left <= 0:
             return _NO_STEPS
+        keywords = self._compiler.keywords
+        keywords.clear()
         run = self._compiler.condition(node, {}) if is_condition else self._compiler.value(node)
         given = self._context.steps = min(STEPS_MAX, self._steps_left)
+        if not keywords.keys() <= self._context.keywords:
+            return not_applicable(keywords, self._context)
         try:
             return run(self._context)
-        except EvaluationFailed as failed:
-            return failed.error
+        except ValueUnknown as failed:
+            return Unknown(failed.reason, failed.at)
+        except StepsExceeded as exceeded:
+            return Unknown(TOO_MANY_STEPS, exceeded.at)
         finally:
             self._steps_left -= 1 + steps_taken(self._context, given)
 
@@ -146,7 +154,7 @@ class _PartEvaluator:
         for operand in compared:
             if not isinstance(operand, Literal | ListLiteral | TimeFunction):
                 value = self._value(operand)
-                if not isinstance(value, EvaluationError):  # then the reason of the part says it
+                if not isinstance(value, _NO_VALUE):  # then the reason of the part says it
                     is_time = self._node_types.of(operand) is Scalar.TIMESTAMP
                     yield ReadValue(text_of(operand), _time_text(value) if is_time else _value_text(value))
 
@@ -164,6 +172,10 @@ def _value_text(value: Any) -> str:
         case list():
             more = [f"and {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else []
             text = ", ".join([*map(_value_text, value[:_ITEMS_SHOWN]), *more]) or "none"
+        case Unreadable():
+            text = f"unknown: {value.reason}"
+        case Perhaps():
+            text = f"perhaps {_value_text(value.item)}"
         case Mapping():
             text = str(value.get("alias") or value.get("id") or f"{len(value)} fields")
         case _:

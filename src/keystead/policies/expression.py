@@ -8,42 +8,31 @@ not depend on requests. Not here: the clauses of a policy (`policy`), the compil
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from keystead.policies.compiler import Compiler
 from keystead.policies.consensus import Counter, counters_of
 from keystead.policies.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
-    EvaluationError,
-    EvaluationFailed,
-    strict_junction,
-    three_valued_junction,
+    NotApplicable,
+    StepsExceeded,
+    Unknown,
+    Value,
+    ValueUnknown,
 )
 from keystead.policies.grammar import parse
 from keystead.policies.namespaces import TRANSACTION_KEYWORDS, Clause
 from keystead.policies.syntax import (
     ExpressionRefused,
     Field,
-    Index,
     Literal,
     Name,
-    Slice,
+    Place,
     UnknownFunction,
     walk,
 )
 from keystead.policies.type_checker import check_types, unknown_function_error
-
-Value = bool | EvaluationError
-"""True, false, or the reason why the expression has no value."""
-
-
-class ThreeValued(NamedTuple):
-    """A value in Kleene's logic; None is unknown. `unreadable`: some part that counts is present and cannot be
-    read."""
-
-    value: bool | None
-    unreadable: bool
 
 
 class ExpressionSource(NamedTuple):
@@ -56,6 +45,15 @@ class ExpressionSource(NamedTuple):
     text: str
     clause: Clause
     all_versions: bool = False
+
+
+TOO_MANY_STEPS: Final = "the evaluation takes more steps than it may"
+
+
+def not_applicable(places: Mapping[str, Place], context: EvaluationContext) -> NotApplicable:
+    """The first of these keywords that the request does not have. There must be one."""
+    keyword = next(keyword for keyword in places if keyword not in context.keywords)
+    return NotApplicable(keyword, places[keyword])
 
 
 def names_transaction(names: Collection[str]) -> bool:
@@ -73,12 +71,12 @@ class Expression:
     """A checked expression. Several evaluations may use it at the same time.
 
     - `names`: the keywords, fields and variables that it names.
-    - `may_lack_items`: it reads items by position, which a request may not have.
+    - `keywords`: the keywords that it names. It applies to activities that have all of them.
     - `names_transactions`: it names a field of a transaction. Or it is meant to deny (`all_versions`), and a
       literal in it names an activity that signs transactions.
     """
 
-    __slots__ = ("_counters", "_run", "may_lack_items", "names", "names_transactions", "source")
+    __slots__ = ("_counters", "_places", "_run", "keywords", "names", "names_transactions", "source")
 
     def __init__(self, source: ExpressionSource) -> None:
         """Raises ExpressionRefused if the text does not compile."""
@@ -91,75 +89,63 @@ class Expression:
         compiler = Compiler(node_types, all_versions=source.all_versions)
         nodes = list(walk(tree))
         self.names = frozenset([node.name for node in nodes if isinstance(node, Name | Field)])
-        self.may_lack_items = any(isinstance(node, Index | Slice) for node in nodes)
         self.names_transactions = names_transaction(self.names) or (
             source.all_versions and any(isinstance(node, Literal) and _names_signing(node) for node in nodes)
         )
         self._run = compiler.expression()
         is_consensus = source.clause is Clause.CONSENSUS
         self._counters: tuple[Counter, ...] = counters_of(compiler, tree) if is_consensus else ()
+        self._places = compiler.keywords
+        self.keywords = frozenset(compiler.keywords)
 
     def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
-        """The value in this context. Every operand of `&&` and `||` is evaluated; if one fails, the whole fails."""
-        context.junction = strict_junction
-        return self._value(context, steps)
+        """The value in this context.
 
-    def evaluate_three_valued(self, context: EvaluationContext, steps: int = STEPS_MAX) -> ThreeValued:
-        """The value in Kleene's logic: an operand that fails is unknown, and the whole too unless others decide it.
-
-        So `activity.action == 'SIGN' && eth.tx.value > 5` is false for an activity that does not sign.
+        NotApplicable if the expression names a keyword that the request does not have, whatever else it says.
+        Otherwise its value in Kleene's logic.
         """
-        context.junction, context.outweighed_unreadable = three_valued_junction, False
-        value = self._value(context, steps)
-        if isinstance(value, EvaluationError):
-            return ThreeValued(None, value.unreadable or context.outweighed_unreadable)
-        return ThreeValued(value, context.outweighed_unreadable)
-
-    def _value(self, context: EvaluationContext, steps: int) -> Value:
         context.steps = steps
+        if not self.keywords <= context.keywords:
+            return not_applicable(self._places, context)
         try:
             return bool(self._run(context))
-        except EvaluationFailed as failed:
-            return failed.error
+        except ValueUnknown as failed:
+            return Unknown(failed.reason, failed.at)
+        except StepsExceeded as exceeded:
+            return Unknown(TOO_MANY_STEPS, exceeded.at)
 
     def counts(
         self, everybody: EvaluationContext, user: Mapping[str, Any], credentials: Sequence[Mapping[str, Any]]
     ) -> bool:
         """Whether this consensus counts the user, who owns these credentials. In `everybody` all users are
         approvers."""
-        everybody.junction, everybody.steps = strict_junction, STEPS_MAX
+        everybody.steps = STEPS_MAX
         for counter in self._counters:
             try:
                 if counter(everybody, user, credentials):
                     return True
-            except EvaluationFailed:
-                continue  # A predicate that has no value for this user does not match.
+            except (ValueUnknown, StepsExceeded):
+                continue  # A predicate that is unknown for this user does not match.
         return False
 
 
 class UncompilableExpression:
-    """Replaces an expression that was accepted before and no longer compiles: it always fails, as unreadable.
+    """Replaces an expression that was accepted before and no longer compiles: its value is always unknown.
 
     A time zone may disappear from the host, and a later version may check more.
     """
 
-    __slots__ = ("_error", "names", "names_transactions", "source")
-
-    may_lack_items = True
+    __slots__ = ("_unknown", "keywords", "names", "names_transactions", "source")
 
     def __init__(self, source: ExpressionSource, refused: ExpressionRefused) -> None:
         self.source = source
-        self.names: frozenset[str] = frozenset()
+        self.names = self.keywords = frozenset[str]()
         self.names_transactions = True
-        self._error = EvaluationError(refused.reason, refused.place, unreadable=True)
+        self._unknown = Unknown(refused.reason, refused.place)
 
     def evaluate(self, context: EvaluationContext, steps: int = STEPS_MAX) -> Value:
         context.steps = steps
-        return self._error
-
-    def evaluate_three_valued(self, context: EvaluationContext, steps: int = STEPS_MAX) -> ThreeValued:
-        context.steps = steps
-        return ThreeValued(None, unreadable=True)
+        return self._unknown
 
     def counts(self, *_: Any) -> bool:
         return False
@@ -169,7 +155,7 @@ CompiledExpression = Expression | UncompilableExpression
 
 
 def compile_stored(source: ExpressionSource) -> CompiledExpression:
-    """The expression of a record. If it no longer compiles, it fails in every decision instead of here."""
+    """The expression of a record. If it no longer compiles, it is unknown in every decision."""
     try:
         return Expression(source)
     except ExpressionRefused as refused:

@@ -1,14 +1,20 @@
 """What an expression can name: the keywords of each clause, their fields, and the type of each. Data only.
 
-Not here: the values (`request`, `operations`), and how a path is checked (`type_checker`).
+Not here: the fields of transactions, which each chain declares (`chains.<chain>.facts`), the values (`request`,
+`operations`), and how a path is checked (`type_checker`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
+from keystead.chains.bitcoin.facts import BitcoinTransaction
+from keystead.chains.ethereum.facts import AuthorizationFacts, EthereumTransaction, TempoTransaction, TypedDataFacts
+from keystead.chains.solana.facts import SolanaTransaction
+from keystead.chains.tron.facts import TronTransaction
+from keystead.policies.fact_types import type_of_fact
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 
 
@@ -20,15 +26,16 @@ class Clause(StrEnum):
     TIME = "time"
 
 
-_BOOL, _INT = Scalar.BOOL, Scalar.INT
-_STRING, _HEX, _ADDRESS = Scalar.STRING, Scalar.HEX, Scalar.ADDRESS
-_NUMERAL, _DYNAMIC = Scalar.NUMERAL, Scalar.DYNAMIC
+_BOOL, _INT, _STRING, _HEX, _ADDRESS = Scalar.BOOL, Scalar.INT, Scalar.STRING, Scalar.HEX, Scalar.ADDRESS
 _STRINGS, _INTS = ListOf(_STRING), ListOf(_INT)
 
 
 def _struct(**fields: Type) -> StructOf:
-    """A struct; a trailing underscore is dropped from a name that Python reserves."""
-    return StructOf({name.rstrip("_"): kind for name, kind in fields.items()})
+    return StructOf(fields)
+
+
+def _namespace(**fields: Type) -> StructOf:
+    return StructOf(fields, is_namespace=True)
 
 
 # Consensus
@@ -42,125 +49,6 @@ _WALLET = _struct(id=_STRING, label=_STRING, imported=_BOOL, exported=_BOOL)
 _WALLET_ACCOUNT = _struct(address=_ADDRESS, path_indexes=_INTS, path_hardened=ListOf(_BOOL))
 _PRIVATE_KEY = _struct(id=_STRING, label=_STRING, tags=_STRINGS, imported=_BOOL, exported=_BOOL)
 _SECRET = _struct(static_properties=MapOf(_STRING), request_context=MapOf(_STRING))
-
-# Transactions
-
-_ETH_TX = _struct(
-    from_=_HEX,
-    to=_HEX,
-    data=_HEX,
-    value=_INT,
-    gas=_INT,
-    gas_price=_INT,
-    chain_id=_INT,
-    nonce=_INT,
-    max_fee_per_gas=_INT,
-    max_priority_fee_per_gas=_INT,
-    max_fee_per_blob_gas=_INT,
-    type=_STRING,
-    function_name=_STRING,
-    function_signature=_HEX,
-    contract_call_args=MapOf(_DYNAMIC),
-)
-_EIP_712 = _struct(
-    primary_type=_STRING,
-    domain=_struct(name=_STRING, version=_STRING, verifying_contract=_HEX, chain_id=_INT),
-    message=MapOf(_DYNAMIC),
-)
-_EIP_7702 = _struct(address=_HEX, chain_id=_NUMERAL, nonce=_NUMERAL)
-
-_ADDRESS_TABLE_LOOKUPS = ListOf(_struct(address_table_key=_STRING, writable_indexes=_INTS, readonly_indexes=_INTS))
-_PARSED_INSTRUCTION = _struct(
-    instruction_name=_STRING,
-    discriminator=_HEX,
-    # The documentation spells it both ways.
-    named_account=MapOf(_STRING),
-    named_accounts=MapOf(_STRING),
-    program_call_args=MapOf(_DYNAMIC),
-)
-_SOLANA_TX = _struct(
-    account_keys=_STRINGS,
-    program_keys=_STRINGS,
-    recent_blockhash=_STRING,
-    instructions=ListOf(
-        _struct(
-            program_key=_STRING,
-            accounts=ListOf(_struct(account_key=_STRING, signer=_BOOL, writable=_BOOL)),
-            instruction_data_hex=_HEX,
-            address_table_lookups=_ADDRESS_TABLE_LOOKUPS,
-            parsed_instruction_data=_PARSED_INSTRUCTION,
-        )
-    ),
-    transfers=ListOf(_struct(from_=_STRING, to=_STRING, amount=_INT)),
-    spl_transfers=ListOf(
-        _struct(from_=_STRING, to=_STRING, owner=_STRING, token_mint=_STRING, amount=_INT, signers=_STRINGS)
-    ),
-    address_table_lookups=_ADDRESS_TABLE_LOOKUPS,
-)
-
-_TRON_PERMISSION = _struct(
-    type=_STRING,
-    id=_INT,
-    permission_name=_STRING,
-    threshold=_INT,
-    parent_id=_INT,
-    operations=_HEX,
-    keys=ListOf(_struct(address=_STRING, weight=_INT)),
-)
-_TRON_TX = _struct(
-    ref_block_bytes=_HEX,
-    ref_block_hash=_HEX,
-    data=_HEX,
-    expiration=_INT,
-    timestamp=_INT,
-    fee_limit=_INT,
-    # The fields of every contract type together: those of another type are absent at evaluation.
-    contract=ListOf(
-        _struct(
-            type=_STRING,
-            permission_id=_INT,
-            owner_address=_STRING,
-            to_address=_STRING,
-            amount=_INT,
-            contract_address=_STRING,
-            call_value=_INT,
-            data=_HEX,
-            call_token_value=_INT,
-            token_id=_INT,
-            resource=_STRING,
-            balance=_INT,
-            receiver_address=_STRING,
-            lock=_BOOL,
-            lock_period=_INT,
-            frozen_balance=_INT,
-            unfreeze_balance=_INT,
-            owner=_TRON_PERMISSION,
-            witness=_TRON_PERMISSION,
-            actives=ListOf(_TRON_PERMISSION),
-        )
-    ),
-)
-
-_BITCOIN_TX = _struct(
-    version=_STRING,
-    inputs=ListOf(_struct(tx_id=_HEX, vout=_INT, sequence=_INT)),
-    outputs=ListOf(_struct(value=_INT, script_pubkey=_HEX, address=_ADDRESS, address_type=_STRING)),
-    locktime=_struct(amount=_INT, type=_STRING),
-    fee=_INT,
-)
-
-_TEMPO_TX = _struct(
-    chain_id=_INT,
-    nonce=_INT,
-    gas_limit=_INT,
-    max_fee_per_gas=_INT,
-    max_priority_fee_per_gas=_INT,
-    valid_before=_INT,
-    valid_after=_INT,
-    from_=_HEX,
-    fee_token=_HEX,
-    calls=ListOf(_struct(to=_HEX, input=_HEX, function_signature=_HEX)),
-)
 
 # The activity and its parameters
 
@@ -230,13 +118,13 @@ PARAMS: Mapping[str, Mapping[str, Type]] = {
 """What `activity.params` holds, by kind of activity: the parameters of every version, as the current version names
 them. Nothing else in a request can be named."""
 
-_ACTIVITY = _struct(
+_ACTIVITY = _namespace(
     type=Scalar.ACTIVITY_TYPE,
     kind=_STRING,
     resource=_STRING,
     action=_STRING,
     # A policy is written before any activity: at creation, the parameters of every type can be named.
-    params=StructOf({name: kind for params in PARAMS.values() for name, kind in params.items()}),
+    params=_namespace(**{name: kind for params in PARAMS.values() for name, kind in params.items()}),
 )
 
 KEYWORDS: Mapping[Clause, Mapping[str, Type]] = {
@@ -248,15 +136,37 @@ KEYWORDS: Mapping[Clause, Mapping[str, Type]] = {
         "wallet_account": _WALLET_ACCOUNT,
         "private_key": _PRIVATE_KEY,
         "secret": _SECRET,
-        "eth": _struct(tx=_ETH_TX, eip_712=_EIP_712, eip_7702_authorization=_EIP_7702),
-        "solana": _struct(tx=_SOLANA_TX),
-        "tron": _struct(tx=_TRON_TX),
-        "bitcoin": _struct(tx=_BITCOIN_TX),
-        "tempo": _struct(tx=_TEMPO_TX),
+        "eth": _namespace(
+            tx=type_of_fact(EthereumTransaction),
+            eip_712=type_of_fact(TypedDataFacts),
+            eip_7702_authorization=type_of_fact(AuthorizationFacts),
+        ),
+        "solana": _namespace(tx=type_of_fact(SolanaTransaction)),
+        "tron": _namespace(tx=type_of_fact(TronTransaction)),
+        "bitcoin": _namespace(tx=type_of_fact(BitcoinTransaction)),
+        "tempo": _namespace(tx=type_of_fact(TempoTransaction)),
     },
     Clause.TIME: {"time": _struct(now=Scalar.TIMESTAMP)},
 }
-"""The keywords of each clause. One that is absent from a request fails the expression that names it."""
+"""The names at which expressions of each clause begin. A keyword, such as `wallet` or `eth.tx`, is a name that is
+no namespace, or a field of a namespace. An activity fills some of the keywords."""
 
 TRANSACTION_KEYWORDS: Final = frozenset({"eth", "solana", "tron", "bitcoin", "tempo"})
-"""Keywords whose field `tx` is a transaction."""
+"""Namespaces whose field `tx` is a transaction."""
+
+
+def keywords_in(values: Mapping[str, Any]) -> frozenset[str]:
+    """The keywords that these values of a request fill, such as `activity.kind`, `wallet` and `eth.tx`."""
+    return frozenset(_keywords(values, _NAMES, ""))
+
+
+_NAMES: Final = {name: kind for names in KEYWORDS.values() for name, kind in names.items()}
+
+
+def _keywords(values: Mapping[str, Any], names: Mapping[str, Type], prefix: str) -> Iterator[str]:
+    for name in values:
+        kind = names.get(name)
+        if isinstance(kind, StructOf) and kind.is_namespace:
+            yield from _keywords(values[name], kind.fields, f"{prefix}{name}.")
+        elif kind is not None:
+            yield prefix + name

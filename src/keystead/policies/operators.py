@@ -1,47 +1,62 @@
 """The operators of the language, on the values of their operands.
 
-Here: members and items, equality and order, all and any. Not here: in which order a tree is evaluated (`compiler`).
+Here: members and items, equality and order, and which of their results are unknown. Not here: in which order a tree
+is evaluated (`compiler`), all and any (`three_valued`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
-from keystead.policies.evaluation_context import EvaluationContext, EvaluationError, EvaluationFailed, Run
+from keystead.policies.evaluation_context import EvaluationContext, Run, ValueUnknown
 from keystead.policies.syntax import Field, Index, Name, Node, Place, Slice, TimeFunction, spelled
+from keystead.policies.three_valued import require_certain
 from keystead.policies.time import cron_span, timestamp
 from keystead.policies.types import ComparisonKind, Type, type_name
-from keystead.policies.values import FORMS, OPERATORS, Incomparable, dynamic_pair, fits, is_integer, is_list
+from keystead.policies.values import (
+    FORMS,
+    OPERATORS,
+    Incomparable,
+    dynamic_pair,
+    fits,
+    is_integer,
+    is_list,
+    numeral_pair,
+)
+from keystead.primitives.unreadable import Unreadable
 
 _CRON_STEPS = 100
 
 
-def fail_absent(reason: str, at: Place) -> NoReturn:
-    """Fail because the request has no such value."""
-    raise EvaluationFailed(EvaluationError(reason, at))
-
-
-def fail_unreadable(reason: str, at: Place) -> NoReturn:
-    """Fail because the value is present and cannot be read as the expression requires."""
-    raise EvaluationFailed(EvaluationError(reason, at, unreadable=True))
+def fail(reason: str, at: Place) -> NoReturn:
+    """Fail because the value is absent, or cannot be read as the expression requires."""
+    raise ValueUnknown(reason, at)
 
 
 def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
-    """A function from the value that a request has for a node to the same value. It fails if the value is absent or
-    of another type."""
-    fitting = fits(kind)
-    absent = EvaluationError(f"{spelled(node)} is absent", node.at)
+    """A function from the value that a request has for a node to the same value. It fails if the value is
+    unreadable, absent or of another type."""
+    fitting, path = fits(kind), spelled(node)
 
     def read(value: Any) -> Any:
         if fitting(value):
             return value
-        # Policies about transactions call this for every other activity, so it must be cheap.
+        if isinstance(value, Unreadable):
+            raise ValueUnknown(f"{path} is unknown: {value.reason}", node.at, node, value.literal)
         if value is None:
-            raise EvaluationFailed(absent)
-        fail_unreadable(f"{spelled(node)} is not {type_name(kind)}", node.at)
+            fail(f"{path} is absent", node.at)
+        fail(f"{path} is not {type_name(kind)}", node.at)
 
     return read
+
+
+def equals_literal(failed: ValueUnknown, node: Node, literals: Collection[Any]) -> bool:
+    """Whether the unreadable value of `node` equals one of these literals: True if its own is among them. Otherwise
+    that is unknown, and the failure is raised again."""
+    if failed.node is node and failed.literal is not None and failed.literal in literals:
+        return True
+    raise failed
 
 
 def text_steps(value: Any) -> int:
@@ -57,7 +72,6 @@ def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: 
     """The value at the end of a path from a keyword. Most values that policies read are read this way, so it must
     be fast."""
     names = tuple(step.name for step in path)
-    absent = [EvaluationError(f"{spelled(step)} is absent", step.at) for step in path]
 
     def at_end(context: EvaluationContext) -> Any:
         value: Any = context.values
@@ -67,38 +81,47 @@ def at_path(path: Sequence[Name | Field], fitting: Callable[[Any], bool], read: 
                 value = value[name]
                 reached += 1
         except (KeyError, TypeError):
-            if value is None or isinstance(value, Mapping):
-                raise EvaluationFailed(absent[reached]) from None
-            fail_unreadable(f"{spelled(path[reached - 1])} has no fields", path[reached].at)
+            _fail_inside(path[reached - 1], value, path[reached])
         return value if fitting(value) else read(value)
 
     return at_end
 
 
+def _fail_inside(of: Node, holder: Any, field: Name | Field) -> NoReturn:
+    """Fail to read a field of a value, because the value is unreadable, lacks the field or has no fields."""
+    if isinstance(holder, Unreadable):
+        fail(f"{spelled(of)} is unknown: {holder.reason}", of.at)
+    if holder is None or isinstance(holder, Mapping):
+        fail(f"{spelled(of if holder is None else field)} is absent", field.at)
+    fail(f"{spelled(of)} has no fields", field.at)
+
+
 def field_of(node: Field, holder: Any) -> Any:
     """The value of a struct's field; None if it lacks the field."""
     if not isinstance(holder, Mapping):
-        fail_unreadable(f"{spelled(node.of)} has no fields", node.at)
+        fail(f"{spelled(node.of)} has no fields", node.at)
     return holder.get(node.name)
 
 
 def at_name(node: Index, holder: Any, name: str) -> Any:
     """The value of a map under a key."""
     if not isinstance(holder, Mapping):
-        fail_unreadable(f"{spelled(node.of)} is not a map", node.at)
+        fail(f"{spelled(node.of)} is not a map", node.at)
     if name not in holder:
-        fail_absent(f"{spelled(node.of)}['{name[:80]}'] is absent", node.at)
+        fail(f"{spelled(node.of)}['{name[:80]}'] is absent", node.at)
     return holder[name]
 
 
 def at_position(node: Index, holder: Any, index: Any) -> Any:
     """An item of a list, or a character of a string."""
     if not (is_list(holder) or isinstance(holder, str)):
-        fail_unreadable(f"{spelled(node.of)} is neither a list nor a string", node.at)
+        fail(f"{spelled(node.of)} is neither a list nor a string", node.at)
     if not is_integer(index):
-        fail_unreadable(f"{spelled(node.index)} is not an integer", node.index.at)
+        fail(f"{spelled(node.index)} is not an integer", node.index.at)
     if not 0 <= index < len(holder):
-        fail_absent(f"{spelled(node.of)}[{_position(index)}] is out of range: its length is {len(holder)}", node.at)
+        fail(f"{spelled(node.of)}[{_position(index)}] is out of range: its length is {len(holder)}", node.at)
+    if is_list(holder):
+        require_certain(holder, index + 1)
     return holder[index]
 
 
@@ -110,37 +133,52 @@ def _position(index: int) -> str:
 def slice_of(node: Slice, context: EvaluationContext, holder: Any, start: Any, end: Any) -> Any:
     """A part of a list or a string, which must lie within it."""
     if not (is_list(holder) or isinstance(holder, str)):
-        fail_unreadable(f"{spelled(node.of)} is neither a list nor a string", node.at)
+        fail(f"{spelled(node.of)} is neither a list nor a string", node.at)
     if not (is_integer(start) and is_integer(end)):
-        fail_unreadable("the bounds of a slice are not integers", node.at)
+        fail("the bounds of a slice are not integers", node.at)
     if not 0 <= start <= end <= len(holder):
         bounds = f"{_position(start)}..{_position(end)}"
-        fail_absent(f"{spelled(node.of)}[{bounds}] is out of range: its length is {len(holder)}", node.at)
-    context.charge(end - start if is_list(holder) else (end - start) >> 6, node.at)
+        fail(f"{spelled(node.of)}[{bounds}] is out of range: its length is {len(holder)}", node.at)
+    if is_list(holder):
+        context.charge(end - start, node.at)
+        require_certain(holder, end)
+    else:
+        context.charge((end - start) >> 6, node.at)
     return holder[start:end]
 
 
 def comparer(how: ComparisonKind, operator: str, at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
     """A comparison of two values, charged for the texts among them."""
     compare = OPERATORS[operator]
-    if how is ComparisonKind.DYNAMIC:
-        ordered = operator not in ("==", "!=")
-
-        def dynamic(context: EvaluationContext, left: Any, right: Any) -> bool:
-            charge_texts(context, at, left, right)
-            try:
-                return compare(*dynamic_pair(left, right, ordered=ordered))
-            except Incomparable as refused:
-                fail_unreadable(str(refused), at)
-
-        return dynamic
-    form = FORMS[how]
+    match how:
+        case ComparisonKind.DYNAMIC:
+            ordered = operator not in ("==", "!=")
+            return _pair_comparer(compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at)
+        case ComparisonKind.NUMERAL:
+            return _pair_comparer(compare, numeral_pair, at)
+        case _:
+            form = FORMS[how]
 
     def static(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)
         return compare(form(left), form(right))
 
     return static
+
+
+def _pair_comparer(
+    compare: Callable[[Any, Any], bool], pair: Callable[[Any, Any], tuple[Any, Any]], at: Place
+) -> Callable[[EvaluationContext, Any, Any], bool]:
+    """A comparison of values whose types the request decides. It fails if they do not compare."""
+
+    def compared(context: EvaluationContext, left: Any, right: Any) -> bool:
+        charge_texts(context, at, left, right)
+        try:
+            return compare(*pair(left, right))
+        except Incomparable as refused:
+            fail(str(refused), at)
+
+    return compared
 
 
 def literal_comparer(

@@ -25,11 +25,6 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     condition: CompiledExpression | None = None
     time: CompiledExpression | None = None
 
-    @property
-    def consensus_may_fail(self) -> bool:
-        """Whether the consensus can fail. If it fails, the policy fails even if the condition is false."""
-        return self.consensus is not None and self.consensus.may_lack_items
-
 
 def characters_of(policy: Policy) -> int:
     """The characters of its expressions."""

@@ -28,10 +28,10 @@ class EvaluationOutcome(StrEnum):
 
 
 class PolicyEvaluation(msgspec.Struct, frozen=True):
-    """The evaluation of one policy. `clause`: the clause that is false, failed, or waits for approvals; None if all
-    are true.
+    """The evaluation of one policy. `clause`: the clause that is false, unknown or not applicable, or waits for
+    approvals; None if all are true.
 
-    `reason`: why the clause failed. `failed_closed`: the clause failed, and the policy denies nevertheless.
+    `reason`: what the clause names that is unknown, or that the activity does not have; None for any other clause.
     """
 
     policy_id: str
@@ -39,4 +39,3 @@ class PolicyEvaluation(msgspec.Struct, frozen=True):
     outcome: EvaluationOutcome
     clause: Clause | None = None
     reason: str | None = None
-    failed_closed: bool = False

@@ -11,14 +11,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from keystead.api.enums import Effect
 from keystead.api.records import Policy
-from keystead.policies.evaluation_context import EvaluationContext, EvaluationError, steps_taken
+from keystead.policies.evaluation_context import EvaluationContext, NotApplicable, Value, steps_taken
 from keystead.policies.expression import CompiledExpression, ExpressionSource
 from keystead.policies.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy, sources_of
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
-from keystead.policies.request import AuthorizationRequest, RequestedActivity, condition_values
+from keystead.policies.request import RequestedActivity, condition_values
 
 SLICES_MAX: Final = 64
 """The most shapes whose slices one set keeps. The requests of an organization have some ten shapes."""
@@ -33,24 +32,15 @@ it."""
 class RequestShape(NamedTuple):
     """The properties of a request that determine which policies can apply to it.
 
-    `keywords`: the keywords that the request has besides `activity`. `has_params`: whether `activity.params` has
-    any field. For conditions, two requests of one shape differ only in the values of these. `fails_closed`: as in
-    the request.
+    `keywords`: those that a condition of the request has. For conditions, two requests of one shape differ only in
+    the values of keywords that the activity type does not settle.
     """
 
     activity_type: str
     keywords: frozenset[str]
-    has_params: bool
-    fails_closed: bool
 
 
-def shape_of(request: AuthorizationRequest) -> RequestShape:
-    return RequestShape(
-        request.activity.type,
-        frozenset(request.resources),
-        bool(request.activity.params),
-        request.fails_closed,
-    )
+_SETTLED_BY_TYPE: Final = frozenset({"activity.type", "activity.kind", "activity.resource", "activity.action"})
 
 
 class PolicySlice(msgspec.Struct, frozen=True):
@@ -90,17 +80,17 @@ class PolicySet:
         return policy_slice
 
     def _make_slice(self, shape: RequestShape) -> PolicySlice:
-        varying = shape.keywords | ({"params"} if shape.has_params else frozenset[str]())
-        context = EvaluationContext(condition_values(RequestedActivity(type=shape.activity_type), {}))
+        values = condition_values(RequestedActivity(type=shape.activity_type), {})
+        context = EvaluationContext(values, shape.keywords)
         settled: list[PolicyEvaluation] = []
         left_open: list[int] = []
         steps_left = SLICE_STEPS_MAX
         for position, policy in enumerate(self.policies):
             evaluation = None
             condition = policy.condition
-            if condition is not None and condition.names.isdisjoint(varying) and steps_left > 0:
-                evaluation, steps = _settle(policy, condition, context, fails_closed=shape.fails_closed)
-                steps_left -= steps
+            if condition is not None and steps_left > 0 and _is_settled(condition, shape):
+                evaluation = _settle(policy, condition.evaluate(context, _SETTLING_STEPS_MAX))
+                steps_left -= steps_taken(context, _SETTLING_STEPS_MAX)
             if evaluation is None:
                 left_open.append(position)
                 evaluation = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT)
@@ -108,29 +98,19 @@ class PolicySet:
         return PolicySlice(tuple(settled), tuple(left_open))
 
 
-def _settle(
-    policy: CompiledPolicy, condition: CompiledExpression, context: EvaluationContext, *, fails_closed: bool
-) -> tuple[PolicyEvaluation | None, int]:
-    """The policy's evaluation if its condition alone settles it, and the steps that this took.
+def _is_settled(condition: CompiledExpression, shape: RequestShape) -> bool:
+    """Whether a condition has one value for all requests of this shape, because it names a keyword that they do not
+    have, or only what the activity type settles."""
+    return not condition.keywords <= shape.keywords or condition.keywords <= _SETTLED_BY_TYPE
 
-    None if the policy might contribute something, or if it takes too many steps to tell.
-    """
-    value = condition.evaluate(context, _SETTLING_STEPS_MAX)
-    steps = steps_taken(context, _SETTLING_STEPS_MAX)
-    if context.steps < 0:
-        return None, steps
-    if isinstance(value, EvaluationError):
-        if policy.effect is not Effect.ALLOW:
-            possible = condition.evaluate_three_valued(context, _SETTLING_STEPS_MAX)
-            steps += steps_taken(context, _SETTLING_STEPS_MAX)
-            if possible.value is not False and (fails_closed or possible.unreadable):
-                return None, steps
-        failed = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.CONDITION, str(value))
-        return failed, steps
-    if value or policy.consensus_may_fail:
-        return None, steps
-    denied = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
-    return denied, steps
+
+def _settle(policy: CompiledPolicy, condition: Value) -> PolicyEvaluation | None:
+    """The evaluation of a policy whose condition has this value; None if it depends on the other clauses."""
+    if isinstance(condition, NotApplicable):
+        return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.CONDITION, str(condition))
+    if condition is False:
+        return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, Clause.CONDITION)
+    return None
 
 
 def policy_set(

@@ -19,6 +19,8 @@ from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.namespaces import PARAMS
 from keystead.policies.resources import attributes_of
+from keystead.primitives.unreadable import Unreadable
+from keystead.sessions.one_time_codes import LENGTH_DEFAULT
 
 
 class CredentialUsed(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,12 +47,11 @@ class RequestedActivity(msgspec.Struct, frozen=True, kw_only=True):
 class ResourceKeywords(msgspec.Struct, frozen=True):
     """The keywords that an activity fills besides `activity`.
 
-    `others`: the values for the further items of a batch. Each item is decided on its own.
-    `unreadable_call`: why a contract call in it does not decode, so that `values` lack its arguments.
+    `others`: the values for the further items of a batch. Each item is decided on its own. A field whose value
+    cannot be known is an Unreadable.
     """
 
     values: Mapping[str, Any] = {}
-    unreadable_call: str | None = None
     others: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -68,9 +69,6 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     - `resources`: the keywords that this activity has besides `activity`: wallet, private_key, eth, …
     - `others`: the resources of the further items of a batch. `batch_size`: the number of items that share the
       steps of a decision.
-    - `unreadable_call`: why a contract call in the activity does not decode. Policies then do not see its
-      arguments.
-    - `deny_policies_fail_closed`: a DENY policy that fails denies, unless it is certain not to apply.
     - `refuses_raw_payload`: only the root quorum may have this payload signed.
     - `scope`: the scope of the session that submits it; None for a credential without limits.
     """
@@ -83,8 +81,6 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     owner_id: str | None = None
     resources: Mapping[str, Any] = {}
-    unreadable_call: str | None = None
-    deny_policies_fail_closed: bool = False
     refuses_raw_payload: bool = False
     scope: CompiledExpression | None = None
     others: tuple[Mapping[str, Any], ...] = ()
@@ -96,12 +92,6 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
             return [self]
         keywords = (self.resources, *self.others)
         return [replace(self, resources=item, others=(), batch_size=len(keywords)) for item in keywords]
-
-    @property
-    def fails_closed(self) -> bool:
-        """Whether every DENY policy that fails denies. If a call does not decode, any failure may be a result of
-        that."""
-        return self.deny_policies_fail_closed or self.unreadable_call is not None
 
 
 RAW_PAYLOAD_KINDS: Final = ("SIGN_RAW_PAYLOAD", "SIGN_RAW_PAYLOADS")
@@ -116,14 +106,16 @@ def may_sign_transaction_unseen(activity: RequestedActivity) -> bool:
     return is_raw and activity.params.get("encoding") in RAW_ENCODINGS
 
 
-_PARAM_DEFAULTS = {"session_profile_id": ""}
+_PARAM_DEFAULTS: Final = {"session_profile_id": "", "otp_length": LENGTH_DEFAULT}
+_LEFT_OUT: Final = Unreadable("the request leaves it out")
 
 
 def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of an activity that policies may see, by their names in its current version."""
-    named = PARAMS.get(activity_kind(activity_type), {})
+    """The parameters of an activity that policies may see, by their names in its current version. One that is left
+    out has its default, or is unreadable."""
     given = {name: value for name, value in parameters.items() if value is not None}
-    return {name: value for name, value in (_PARAM_DEFAULTS | given).items() if name in named}
+    named = PARAMS.get(activity_kind(activity_type), {})
+    return {name: given.get(name, _PARAM_DEFAULTS.get(name, _LEFT_OUT)) for name in named}
 
 
 def condition_values(activity: RequestedActivity, resources: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +132,7 @@ def time_values(now_ms: int) -> dict[str, Any]:
 
 
 def user_value(user: User) -> dict[str, Any]:
-    """A user as an approver. An absent field is "", so that policies that read it do not fail."""
+    """A user as an approver. A user without an e-mail address has the address ""."""
     return {
         "id": user.user_id,
         "tags": user.user_tags,

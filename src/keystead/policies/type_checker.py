@@ -35,6 +35,7 @@ from keystead.policies.syntax import (
 from keystead.policies.time import TimeRefused, cron_span, timestamp
 from keystead.policies.types import (
     TEXTS,
+    ComparisonKind,
     ListOf,
     MapOf,
     Scalar,
@@ -99,6 +100,13 @@ def _refuse(reason: str, at: Place) -> NoReturn:
     raise ExpressionRefused(f"Expression cannot be evaluated: {reason}", at)
 
 
+def _compare(how: ComparisonKind | None, left: Node, right: Node) -> bool:
+    """Whether two operands compare in this way. A number compares with a quoted number, but with no other text."""
+    if how is ComparisonKind.NUMERAL:
+        return isinstance(left, Literal | ListLiteral) or isinstance(right, Literal | ListLiteral)
+    return how is not None
+
+
 def _part_of(kind: Type) -> Type:
     """The type of a part of a list or string: a part of an activity type is a plain string."""
     return Scalar.STRING if kind is Scalar.ACTIVITY_TYPE else kind
@@ -136,7 +144,7 @@ class _Checker:
             case ListFunction():
                 return self._list_function(node, variables)
             case Contains(of=of, value=value):
-                self._membership(value, self.items(of, variables, "contains"), variables, node.at)
+                self._membership(value, of, self.items(of, variables, "contains"), variables, node.at)
                 return Scalar.BOOL
             case Count(of=of):
                 self.items(of, variables, "count")
@@ -242,18 +250,19 @@ class _Checker:
         self.condition(node.predicate, inner, f"the predicate of `{node.function}`")
         return self._node_types.of(node.of) if node.function == "filter" else Scalar.BOOL
 
-    def _membership(self, value: Node, item: Type, variables: Mapping[str, Type], at: Place) -> None:
+    def _membership(self, value: Node, among: Node, item: Type, variables: Mapping[str, Type], at: Place) -> None:
         kind = self.type(value, variables)
-        if comparison(kind, item) is None:
+        if not _compare(comparison(kind, item), value, among):
             _refuse(f"{type_name(kind)} cannot be in a list whose items are each {type_name(item)}", at)
 
     def _comparison(self, node: Comparison, variables: Mapping[str, Type]) -> Type:
         if node.operator == "in":
-            self._membership(node.left, self.items(node.right, variables, "in"), variables, node.at)
+            items = self.items(node.right, variables, "in")
+            self._membership(node.left, node.right, items, variables, node.at)
             return Scalar.BOOL
         left, right = self.type(node.left, variables), self.type(node.right, variables)
         how = (comparison if node.operator in ("==", "!=") else ordering)(left, right)
-        if how is None:
+        if not _compare(how, node.left, node.right):
             _refuse(f"`{node.operator}` cannot compare {type_name(left)} with {type_name(right)}", node.at)
         return Scalar.BOOL
 

@@ -23,8 +23,7 @@ class Scalar(Enum):
     """Compared without regard to letter case."""
     ADDRESS = "an address"
     """Compared by the destination that it names (`chains.addresses.comparison`)."""
-    NUMERAL = "an integer or its decimal digits as a string"
-    """An integer that a literal may quote."""
+    NUMERAL = "an integer, which a literal may quote"
     TIMESTAMP = "a timestamp"
     DYNAMIC = "a value known at evaluation only"
     """An argument of a contract call or a member of typed data: string, number, boolean, list or struct."""
@@ -42,7 +41,10 @@ class MapOf(msgspec.Struct, frozen=True):
 
 
 class StructOf(msgspec.Struct, frozen=True, eq=False):
+    """`is_namespace`: its fields are keywords, which an activity has or has not. A struct has all of its fields."""
+
     fields: Mapping[str, Type]
+    is_namespace: bool = False
 
 
 Type = Scalar | ListOf | MapOf | StructOf
@@ -57,6 +59,7 @@ class ComparisonKind(Enum):
     HEX = "as hexadecimal digits in either case"
     ADDRESS = "as addresses: by the destination that they name"
     ACTIVITY_TYPE = "as activity types: exactly, or as versions of one kind"
+    NUMERAL = "as integers, of which one may be the decimal digits of a literal"
     DYNAMIC = "by what they turn out to be"
 
 
@@ -69,8 +72,8 @@ def comparison(left: Type, right: Type) -> ComparisonKind | None:
         return ComparisonKind.EXACT
     if Scalar.DYNAMIC in pair:
         return None if Scalar.TIMESTAMP in pair else ComparisonKind.DYNAMIC
-    if Scalar.NUMERAL in pair:
-        return ComparisonKind.DYNAMIC if pair <= TEXTS | {Scalar.INT, Scalar.NUMERAL} else None
+    if Scalar.NUMERAL in pair and pair <= TEXTS | {Scalar.INT, Scalar.NUMERAL}:
+        return ComparisonKind.EXACT if pair <= {Scalar.INT, Scalar.NUMERAL} else ComparisonKind.NUMERAL
     if pair <= TEXTS:
         if Scalar.HEX in pair:
             return ComparisonKind.HEX
@@ -93,7 +96,7 @@ def common_type(left: Scalar, right: Scalar) -> Scalar | None:
     if Scalar.NOTHING in (left, right):
         return right if left is Scalar.NOTHING else left
     match comparison(left, right):
-        case None:
+        case None | ComparisonKind.NUMERAL:
             return None
         case ComparisonKind.HEX:
             return Scalar.HEX
@@ -104,7 +107,7 @@ def common_type(left: Scalar, right: Scalar) -> Scalar | None:
         case ComparisonKind.DYNAMIC:
             return Scalar.DYNAMIC
         case ComparisonKind.EXACT:
-            return left
+            return Scalar.INT if Scalar.NUMERAL in (left, right) else left
         case unknown:
             assert_never(unknown)
 

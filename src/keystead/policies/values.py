@@ -1,6 +1,7 @@
 """The values of a request as values of the language: which values fit a type, and how two of them are compared.
 
-Here: letter case, quoted numbers, values of no fixed type. Not here: which types can be compared (`types`).
+Here: letter case, quoted numbers, values of no fixed type. Not here: which types can be compared (`types`), what a
+comparison with an unreadable value gives (`operators`).
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from typing import Any, assert_never
 from keystead.api.catalogue import activity_kind
 from keystead.chains.addresses.comparison import address_key
 from keystead.policies.types import ComparisonKind, ListOf, MapOf, Scalar, StructOf, Type
+from keystead.primitives.unreadable import Unreadable
 
-DIGITS_MAX = 600
-"""The most digits of a string that is compared as a number. Reading a number takes quadratic time."""
 _WITH_0X = re.compile(r"0[xX][0-9a-fA-F]*")
-_DECIMAL = re.compile(rf"-?[0-9]{{1,{DIGITS_MAX}}}")
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,77}")
 
 
 class Incomparable(Exception):
@@ -36,8 +36,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_present(value: Any) -> bool:
-    return value is not None
+def _is_readable(value: Any) -> bool:
+    return value is not None and not isinstance(value, Unreadable)
 
 
 def _is_nothing(_: Any) -> bool:
@@ -51,15 +51,16 @@ _FITS: dict[Scalar, Callable[[Any], bool]] = {
     Scalar.ACTIVITY_TYPE: _is_text,
     Scalar.HEX: _is_text,
     Scalar.ADDRESS: _is_text,
-    Scalar.NUMERAL: lambda value: isinstance(value, int | str) and not isinstance(value, bool),
+    Scalar.NUMERAL: is_integer,
     Scalar.TIMESTAMP: is_integer,
-    Scalar.DYNAMIC: _is_present,
+    Scalar.DYNAMIC: _is_readable,
     Scalar.NOTHING: _is_nothing,
 }
 
 
 def fits(kind: Type) -> Callable[[Any], bool]:
-    """A function that says whether a value of the request is of this type. An absent value, None, is of no type.
+    """A function that says whether a value of the request is of this type. An absent value (None) and an Unreadable
+    are of no type.
 
     The items of a list, map or struct are not checked here. They are checked when they are read.
     """
@@ -69,7 +70,7 @@ def fits(kind: Type) -> Callable[[Any], bool]:
         case ListOf():
             return is_list
         case MapOf() | StructOf():
-            return _is_present
+            return _is_readable
         case unknown:
             assert_never(unknown)
 
@@ -106,25 +107,29 @@ FORMS: dict[ComparisonKind, Callable[[Any], Any]] = {
 
 
 def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, Any]:
-    """Two values of dynamic type, converted so that Python compares them as the language does. Raises Incomparable.
+    """Two values of dynamic type in the forms that Python compares as the language does. Raises Incomparable unless
+    both are integers, both are strings or both are booleans.
 
-    Two strings of 0x and hex digits are equal in either case. A number compares with a number, or with a string
-    of its decimal digits. With `ordered`, every string must be decimal digits.
+    Two strings of 0x and hex digits are equal in either case. With `ordered`, both must be integers.
     """
-    if isinstance(left, bool) or isinstance(right, bool):
-        if isinstance(left, bool) and isinstance(right, bool) and not ordered:
-            return left, right
-        raise Incomparable(f"{_kind_text(left)} does not compare with {_kind_text(right)}")
-    if isinstance(left, str) and isinstance(right, str) and not ordered:
+    if is_integer(left) and is_integer(right):
+        return left, right
+    if not ordered and isinstance(left, str) and isinstance(right, str):
         return _hexadecimal(left), _hexadecimal(right)
-    return _number(left, right), _number(right, left)
+    if not ordered and isinstance(left, bool) and isinstance(right, bool):
+        return left, right
+    raise Incomparable(f"{_kind_text(left)} does not compare with {_kind_text(right)}")
 
 
-def _number(value: Any, other: Any) -> int:
-    if isinstance(value, str) and _DECIMAL.fullmatch(value):
-        value = int(value)
-    elif not isinstance(value, int):
-        raise Incomparable(f"{_kind_text(value)} does not compare with {_kind_text(other)}")
+def numeral_pair(left: Any, right: Any) -> tuple[int, int]:
+    """Two integers, of which one may be quoted. Raises Incomparable for a string that is not the decimal digits of
+    an integer."""
+    return _numeral(left), _numeral(right)
+
+
+def _numeral(value: int | str) -> int:
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+        raise Incomparable(f"a number does not compare with the string '{value[:80]}'")
     return int(value)
 
 

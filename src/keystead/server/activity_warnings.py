@@ -16,11 +16,9 @@ import msgspec
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
-from keystead.api.errors import PermissionDenied
 from keystead.failures.defects import log_failure
 from keystead.operations.policy_warnings import warnings_of
-from keystead.organizations.ip_allowlists import SourceAddress, check_source
-from keystead.organizations.organization import Organization
+from keystead.organizations.ip_allowlists import SourceAddress, refusal_of
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.environment import Environment
@@ -56,11 +54,11 @@ async def log_activity_warnings(
         if kind in _POLICY_KINDS:
             for warning in await warnings_of(organization, environment, _policy_ids(activity)):
                 logger.warning(warning.message, extra={**extra, "code": warning.code})
-        elif (refusal := _refusal(organization, caller, source)) is not None:
+        elif (refusal := refusal_of(organization, caller.proven.public_key, source)) is not None:
             logger.warning(
-                "an activity changed an IP allow-list so that its own caller is refused from now on (%s); "
-                "KEYSTEAD_IP_ALLOWLISTS=false lets the organization in again",
-                refusal.message,
+                "an activity changed an IP allow-list so that its own caller is refused from now on: %s. If nobody "
+                "can change the list, keystead recover ip-allowlist lifts it",
+                refusal,
                 extra=extra,
             )
     except Exception as error:  # noqa: BLE001 - the activity is committed: its request has succeeded
@@ -75,12 +73,3 @@ def _policy_ids(activity: RecordedActivity) -> list[str]:
         for policy_id in (result.policy_id, result.mfa_policy_id, *result.policy_ids)
         if policy_id
     ]
-
-
-def _refusal(organization: Organization, caller: Principal, source: SourceAddress) -> PermissionDenied | None:
-    """Why the organization now refuses this caller; None if it does not."""
-    try:
-        check_source(organization, caller.proven.public_key, source)
-    except PermissionDenied as refused:
-        return refused
-    return None

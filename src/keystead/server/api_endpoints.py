@@ -54,7 +54,7 @@ class ApiEndpoints:
 
     async def answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         """The encoded answer to a query. Sets fields of the log line. Raises ServiceError."""
-        service, body, form = self._service, request.body, self._form(request)
+        service, body, form, source = self._service, request.body, self._form(request), self._source(request)
         async with self._large_requests.turn(body, request.client.limit_key):
             proven = await authenticate(_stamps(request), body, operation, service.verifiers)
             query = operation.decoder.decode_request(body)
@@ -68,7 +68,7 @@ class ApiEndpoints:
                 service.clock.now_ms(),
                 before_session=operation.before_session,
                 of_caller=operation.of_caller,
-                source=self._source(request),
+                source=source,
             )
 
         organization, caller = await find_caller()
@@ -86,7 +86,7 @@ class ApiEndpoints:
                 cached_answers = service.store.cached_answers(organization) if operation.of_version else None
                 answer_body = cached_answers.get(key) if cached_answers is not None else None
             if answer_body is None:
-                reading = service.reading(organization, caller)
+                reading = service.reading(organization, caller, source)
                 response = await _await_if_needed(operation.answer(reading, query))
                 if is_large(response):
                     answer_body = await large_answer(organization.id, response, form, self._rendering)
@@ -146,7 +146,7 @@ class ApiEndpoints:
         if service.measurements is not None:
             service.measurements.count_submission(activity.type, activity.status)
         await log_activity_warnings(activity, caller, source, line.request_id, service.environment)
-        return activity, submission, service.reading(organization, caller)
+        return activity, submission, service.reading(organization, caller, source)
 
     async def _submit_for_proxy(
         self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine

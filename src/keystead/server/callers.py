@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.organizations.ip_allowlists import SourceAddress, check_source
-from keystead.organizations.lookups import Lookup
+from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import (
     KEY_NOT_FOUND,
@@ -106,11 +106,13 @@ async def submitter(
     raise unknown_key_error(organization_id, proven)
 
 
-async def _organization_of_user(store: Store, organization: Organization, lookup: Lookup | None) -> Organization:
+async def _organization_of_user(
+    store: Store, organization: Organization, lookup: AccountValue | None
+) -> Organization:
     """The one sub-organization that the look-up finds, otherwise the organization itself."""
     if lookup is None:
         return organization
-    suborganization_id = await suborganization_with(store, organization.id, lookup.kind, lookup.value)
+    suborganization_id = await suborganization_with(store, organization.id, *lookup)
     return organization if suborganization_id is None else await existing_organization(store, suborganization_id)
 
 

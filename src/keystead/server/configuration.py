@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import typing
 from pathlib import Path
 
 import msgspec
 
-from keystead.server.settings import CLIENT_VARIABLES, PREFIX, AllSettings
+from keystead.server.setting_values import shown_value
+from keystead.server.settings import CLIENT_VARIABLES, OF_DATA, AllSettings, variable_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
 
-_BEGINNING = """# Configuration
+_OF_DATA = textwrap.fill(", ".join(f"`{name}`" for name in sorted(OF_DATA)), 116)
+
+_BEGINNING = f"""# Configuration
 
 Generated from the settings (`make generate`); a test fails when it is not current.
 
-`keystead serve` reads the environment variables below. Its flags set the same settings and take precedence. The
-server does not start with an unknown variable that begins with `KEYSTEAD_`, so that a misspelt setting is not
-silently ignored.
-Variables that Kubernetes sets for a Service named keystead (`KEYSTEAD_SERVICE_HOST`, `KEYSTEAD_PORT=tcp://…`) are
-ignored. `keystead dev` takes flags (`keystead dev --help`) and ignores these variables, except
-`KEYSTEAD_OIDC_KEYS_FILE`.
+`keystead serve` and `keystead dev` read the environment variables below. Their flags set the same settings and
+take precedence. A server does not start with an unknown variable that begins with `KEYSTEAD_`, so that a misspelt
+setting is not silently ignored. Variables that Kubernetes sets for a Service named keystead
+(`KEYSTEAD_SERVICE_HOST`, `KEYSTEAD_PORT=tcp://…`) are ignored.
+
+`keystead dev` prints the settings that differ from its defaults, which are those below with four exceptions: it
+listens on both loopback addresses, logs from level `warning` on, logs for people if it runs in a terminal, and
+keeps messages for a day. Its folder has its database and its master key, so it refuses the variables that would
+name others:
+{_OF_DATA}.
 
 Every worker process has its own cache, its own limits of requests and connections, and its own connections to the
 database. [limits.md](limits.md) says what happens beyond each limit.
@@ -48,14 +56,10 @@ def configuration_page() -> str:
     rows = []
     for field in msgspec.structs.fields(AllSettings):
         (meta,) = (extra for extra in hints[field.name].__metadata__ if isinstance(extra, msgspec.Meta))
-        default = "needed" if field.required else f"`{_default_text(field.default)}`"
-        rows.append(f"| `{PREFIX}{field.name.upper()}` | {default} | {meta.description} |")
+        default = "needed" if field.required else f"`{shown_value(field.default) or ' '}`"
+        rows.append(f"| `{variable_of(field.name)}` | {default} | {meta.description} |")
     client = "".join(f"| `{variable}` | {meaning} |\n" for variable, meaning in sorted(CLIENT_VARIABLES.items()))
     return _BEGINNING + "\n".join(rows) + "\n" + _CLIENT + client
-
-
-def _default_text(default: object) -> str:
-    return str(default).lower() if isinstance(default, bool) else str(default) or " "
 
 
 def main(arguments: list[str]) -> int:

@@ -15,14 +15,16 @@ from keystead.api.records import Timestamp, User, Wallet, WalletAccount
 from keystead.chains.paths import comparison_form
 from keystead.operations.auth_proxies import new_auth_proxy
 from keystead.operations.derived_accounts import account_record
+from keystead.organizations.account_contacts import contact_changes
 from keystead.organizations.api_keys import new_api_key
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
-from keystead.organizations.contacts import check_email
+from keystead.organizations.contact_evidence import of_operator
+from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxySettings
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import Lookup
-from keystead.organizations.organization import Organization, Record, Version, from_records
+from keystead.organizations.organization import Organization, Record, Version, apply, from_records
 from keystead.pipeline.effects import lookups_of
 from keystead.pipeline.signer_values import AccountRequest
 from keystead.signer.local import LocalSigner
@@ -34,13 +36,17 @@ DEVELOPMENT_ACCOUNTS = 5
 
 
 class OrganizationParams(msgspec.Struct, frozen=True, kw_only=True):
-    """A new organization and its root user. `api_public_key`: P-256, compressed, hex."""
+    """A new organization and its root user. The operator is responsible for the user's contacts.
+
+    `api_public_key`: P-256, compressed, hex.
+    """
 
     organization_id: str
     organization_name: str
     user_id: str
     user_name: str
     user_email: str | None
+    user_phone_number: str | None = None
     api_key_name: str
     api_public_key: str
     parent_id: str | None = None
@@ -106,6 +112,7 @@ async def new_organization(
     if has_proxy:
         records += await _development_proxy(signer, params, data_key.sealed, now, new_id)
     organization = from_records(params.organization_id, Version(1, new_id()), records)
+    organization = apply(organization, contact_changes(organization, user, of_operator(user)), organization.version)
     return UnstoredOrganization(
         organization=organization,
         user=user,
@@ -138,6 +145,9 @@ def _root_user(params: OrganizationParams, now: Timestamp, new_id: Callable[[], 
         created_at=now,
         updated_at=now,
         user_email=check_email(params.user_email, "user email") if params.user_email else None,
+        user_phone_number=check_phone_number(params.user_phone_number, "user phone number")
+        if params.user_phone_number
+        else None,
     )
 
 

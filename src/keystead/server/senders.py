@@ -25,9 +25,12 @@ from keystead.storage.base import DatabaseStore
 
 HOOK_SECRET_BYTES_MIN = 32
 
+_SENDER_IN_DEVELOPMENT = "dev@localhost"
+
 
 class Senders(msgspec.Struct, frozen=True):
-    """`keeps_text`: a development server keeps messages in place of sending them. `sender_address`: the sender of
+    """`keeps_text`: a development server keeps the text of every message, and does not send those for whose channel
+    no sender is set. `sender_address`: the sender of
     e-mails; "" if there is none."""
 
     by_channel: Mapping[MessageChannel, Sender]
@@ -38,9 +41,6 @@ class Senders(msgspec.Struct, frozen=True):
 def senders_of(settings: Settings, clock: Clock) -> Senders:
     """The senders that the settings name. Messages of a channel without a sender are refused. Raises
     SettingsError."""
-    if settings.mode == "dev":
-        keeping = KeepingSender()
-        return Senders({"email": keeping, "sms": keeping}, keeps_text=True, sender_address="dev@localhost")
     by_channel: dict[MessageChannel, Sender] = {}
     if settings.message_hook_url:
         from keystead.delivery.hook import HookSender  # slow to import, and few servers need it
@@ -78,6 +78,12 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
             by_channel["email"] = SmtpSender(server)
         except OSError as refused:
             raise SettingsError(f"setting KEYSTEAD_SMTP_CA_FILE: cannot be read: {refused}") from None
+    if settings.mode == "dev":
+        keeping = KeepingSender()
+        kept: dict[MessageChannel, Sender] = {"email": keeping, "sms": keeping}
+        return Senders(
+            kept | by_channel, keeps_text=True, sender_address=settings.smtp_sender or _SENDER_IN_DEVELOPMENT
+        )
     return Senders(by_channel, sender_address=settings.smtp_sender)
 
 

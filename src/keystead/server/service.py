@@ -22,6 +22,7 @@ from keystead.console import CONSOLE_PATH
 from keystead.delivery.kept import KeptMessages
 from keystead.delivery.webhooks.attempts import SeenWebhook
 from keystead.operations import CATALOGUE, Reading
+from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
@@ -77,10 +78,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         ),
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
-        authorization=AuthorizationSettings(
-            deny_policies_fail_closed=settings.deny_policies_fail_closed,
-            refuse_raw_payloads=settings.refuse_raw_payloads,
-        ),
+        authorization=AuthorizationSettings(refuse_raw_payloads=settings.refuse_raw_payloads),
     )
 
 
@@ -221,12 +219,13 @@ class Service:
         await withdraw(self.store, self._process)
         await self._opened.close()
 
-    def reading(self, organization: Organization, caller: Principal) -> Reading:
+    def reading(self, organization: Organization, caller: Principal, source: SourceAddress) -> Reading:
         """What a query of this caller may read."""
         return Reading(
             now_ms=self.clock.now_ms(),
             organization=organization,
             caller=caller,
+            source=source,
             store=self.store,
             identities=self.identities,
             environment=self.environment,

@@ -1,6 +1,6 @@
-"""The text "expected …" at the end of an error about the value of a setting.
+"""The values of settings as text: a value as a variable has it, and "expected …" at the end of an error.
 
-It depends only on the type of the setting. No error repeats the value, which may be a secret.
+The text of an error depends only on the type of the setting. No error repeats the value, which may be a secret.
 """
 
 from __future__ import annotations
@@ -9,6 +9,11 @@ import typing
 from typing import Any
 
 import msgspec
+
+
+def shown_value(value: object) -> str:
+    """The value in the form in which a variable sets it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def expected_value(settings: type[msgspec.Struct], name: str) -> str:

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from keystead.api.spelling import nearest
 from keystead.organizations.record_kinds import RECORD_KINDS
-from keystead.server.setting_values import expected_value
+from keystead.server.setting_values import expected_value, shown_value
 
 PREFIX = "KEYSTEAD_"
 
@@ -25,6 +25,7 @@ CLIENT_VARIABLES: Final[Mapping[str, str]] = {
         ("API_PUBLIC_KEY", "Public half of the client's API key, compressed hex."),
         ("AUTH_PROXY_ID", "Id of the authentication proxy that the examples for browsers use."),
         ("BASE_URL", "Address of the server; set alone, it replaces the address in a credentials file."),
+        ("COMMAND", "The command with which the test kit for Node starts `keystead`."),
         ("CREDENTIALS", "The credentials file of commands such as `keystead request`."),
         ("ORGANIZATION_ID", "Organization of requests that name none."),
         ("ORGANIZATION_NAME", "Name of the organization that `keystead init` makes."),
@@ -199,9 +200,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     approvals_last_s: Annotated[
         int, Meta(description="Seconds after which approvals lapse and must be given again.", ge=1)
     ] = 86_400
-    deny_policies_fail_closed: Annotated[
-        bool, Meta(description="A DENY policy that fails to evaluate denies (security.md).")
-    ] = False
     refuse_raw_payloads: Annotated[
         bool,
         Meta(description="Refuse raw payloads of organizations with policies about transactions (policies.md)."),
@@ -357,6 +355,36 @@ SECRET_NAMES = frozenset({f"{PREFIX}MASTER_KEY", f"{PREFIX}PKCS11_PIN"})
 """Variables whose values are for the signer alone."""
 
 NAMES = frozenset(PREFIX + field.name.upper() for field in msgspec.structs.fields(AllSettings))
+
+OF_DATA: Final = frozenset(
+    PREFIX + name
+    for name in (
+        "DATABASE_URL",
+        "DATABASE_URL_FILE",
+        "MODE",
+        "MASTER_KEY_FILE",
+        "OTHER_MASTER_KEY_FILE",
+        "MASTER_KEY",
+        "PKCS11_PIN",
+    )
+)
+"""The settings that name an installation's data. For a development server, its folder sets them."""
+
+
+def as_variables(options: Mapping[str, object]) -> dict[str, str]:
+    """The variables that set these settings, which are named by their fields. None and "" set nothing."""
+    return {variable_of(name): shown_value(value) for name, value in options.items() if value not in (None, "")}
+
+
+def variable_of(field: str) -> str:
+    """The variable that sets this field of the settings."""
+    return PREFIX + field.upper()
+
+
+def differences(settings: Settings, usual: Settings) -> dict[str, str]:
+    """The variables whose settings differ from the usual ones, with their values."""
+    values, usual_values = msgspec.structs.asdict(settings), msgspec.structs.asdict(usual)
+    return {variable_of(name): shown_value(value) for name, value in values.items() if value != usual_values[name]}
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:

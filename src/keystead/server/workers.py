@@ -42,8 +42,8 @@ def check_workers(settings: Settings) -> None:
     if settings.workers > 1 and sqlite_path(settings.database_url) is not None:
         raise SettingsError(
             f"--workers (KEYSTEAD_WORKERS) is {settings.workers}, but only one process can serve a SQLite file: "
-            "only one at a time can write to it. Set it to 1, or --database-url (KEYSTEAD_DATABASE_URL) to a "
-            "PostgreSQL database"
+            "only one at a time can write to it. Set it to 1, or use keystead serve with a PostgreSQL database "
+            "(--database-url, KEYSTEAD_DATABASE_URL)"
         )
 
 

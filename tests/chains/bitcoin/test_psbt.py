@@ -198,6 +198,7 @@ def test_facts_of_a_vector() -> None:
         ],
         "locktime": {"amount": 0, "type": "Blocks"},
         "fee": 10_000,
+        "movements": [],
     }
 
 

@@ -83,7 +83,8 @@ def test_the_contract_called() -> None:
 
 LEGACY = [b"", b"\x01", b"\x52\x08", TO, b"", b""]
 MARKET_1559 = [b"\x01", b"", b"\x01", b"\x02", b"\x52\x08", TO, b"", b"", []]
-BLOB = [*MARKET_1559, b"\x01", [b"\x01" * 32]]
+BLOB = [*MARKET_1559, b"\x01", [b"\x01" + b"b" * 31]]
+EIP_2930 = [b"\x01", *LEGACY, []]
 AUTHORIZATION = [b"\x01", TO, b"", b"", b"\x01", b"\x01"]
 
 
@@ -103,7 +104,7 @@ def test_what_the_refused_differ_from() -> None:
     for unsigned in (
         legacy(LEGACY),
         legacy([*LEGACY, b"\x01", b"", b""]),
-        typed(1, [b"\x01", *LEGACY, []]),
+        typed(1, EIP_2930),
         typed(2, MARKET_1559),
         typed(3, BLOB),
         typed(4, [*MARKET_1559, [AUTHORIZATION]]),
@@ -143,6 +144,13 @@ REFUSED = [
     ("a storage key of 31 bytes", typed(2, changed(MARKET_1559, 8, [[TO, [b"a" * 31]]])), "storage_keys[0]"),
     ("a blob transaction that creates a contract", typed(3, changed(BLOB, 5, b"")), "to"),
     ("a blob hash of 31 bytes", typed(3, changed(BLOB, 10, [b"a" * 31])), "blob_versioned_hashes[0]"),
+    ("a blob transaction without a blob", typed(3, changed(BLOB, 10, [])), "blob_versioned_hashes`: it is empty"),
+    (
+        "a blob hash of version 0",
+        typed(3, changed(BLOB, 10, [BLOB[10][0], b"\0" * 32])),
+        "blob_versioned_hashes[1]`: a versioned hash begins with 01",
+    ),
+    ("a blob hash of version 2", typed(3, changed(BLOB, 10, [b"\2" * 32])), "not with 02"),
     ("a blob transaction with its sidecar", typed(3, [BLOB, [b"blob"], [b"c"], [b"p"]]), "4"),
     ("a delegation that creates a contract", typed(4, [*changed(MARKET_1559, 5, b""), [AUTHORIZATION]]), "to"),
     (
@@ -150,7 +158,22 @@ REFUSED = [
         typed(4, [*MARKET_1559, [AUTHORIZATION[:3]]]),
         "authorization_list[0]",
     ),
+    ("no authorization", typed(4, [*MARKET_1559, []]), "authorization_list`: it is empty"),
     ("an authorization list that is a string", typed(4, [*MARKET_1559, b""]), "authorization_list"),
+]
+
+
+OF_EACH_TYPE = {
+    1: (EIP_2930, 0, 3),
+    2: (MARKET_1559, 0, 4),
+    3: (BLOB, 0, 4),
+    4: ([*MARKET_1559, [AUTHORIZATION]], 0, 4),
+}
+"""A transaction of each type, and where its chain id and its gas are."""
+REFUSED += [
+    (f"{field} zero, type {kind}", typed(kind, changed(items, at, b"")), f"`{field}`: it is zero")
+    for kind, (items, *places) in OF_EACH_TYPE.items()
+    for field, at in zip(("chain_id", "gas"), places, strict=True)
 ]
 
 
@@ -176,7 +199,12 @@ KEYS = st.lists(st.binary(min_size=32, max_size=32).map(lambda key: "0x" + key.h
 ACCESS = st.lists(
     st.fixed_dictionaries({"address": BYTES20.map(to_checksum_address), "storageKeys": KEYS}), max_size=3
 )
-COMMON: dict[str, Any] = {"nonce": SMALL, "gas": SMALL, "value": NUMBER, "data": st.binary(max_size=300)}
+COMMON: dict[str, Any] = {
+    "nonce": SMALL,
+    "gas": SMALL.map(lambda gas: gas or 1),
+    "value": NUMBER,
+    "data": st.binary(max_size=300),
+}
 DESTINATION = BYTES20 | st.just(b"")
 CHAIN = {"chainId": st.integers(1, 2**53)}
 FEES = {"maxFeePerGas": NUMBER, "maxPriorityFeePerGas": NUMBER}

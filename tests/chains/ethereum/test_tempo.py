@@ -12,6 +12,7 @@ from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.tempo import parse_tempo
 from keystead.keys.signatures import sign
+from keystead.primitives.unreadable import Unreadable
 from tests.chains.ethereum.test_ethereum import changed, mutated, typed
 from tests.chains.signing_vectors import SIGNING, account, party
 from tests.support import independent_ethereum
@@ -55,6 +56,27 @@ def test_facts() -> None:
                     {"to": "0x" + TO.hex(), "input": "0x01", "function_signature": ""},
                     {"to": "0x20c0000000000000000000000000000000000000", "input": "0x", "function_signature": ""},
                 ],
+                "fee": 4_000,
+                "movements": [
+                    {
+                        "kind": "UNKNOWN",
+                        "name": "0x01",
+                        "contract": "0x" + TO.hex(),
+                        "asset": "0x" + TO.hex(),
+                        "from": ADDRESS.lower(),
+                        "to": Unreadable("the code of the contract decides"),
+                        "amount": Unreadable("the code of the contract decides"),
+                    },
+                    {
+                        "kind": "TRANSFER",
+                        "name": "value",
+                        "contract": "",
+                        "asset": "NATIVE",
+                        "from": ADDRESS.lower(),
+                        "to": "0x20c0000000000000000000000000000000000000",
+                        "amount": 5,
+                    },
+                ],
             }
         }
     }
@@ -93,7 +115,9 @@ REFUSED = [
     ("a byte behind", typed(KIND, PLAIN) + b"\0", "follow"),
     ("signed already", typed(KIND, [*PLAIN, SIGNATURE]), "14"),
     ("an item short", typed(KIND, PLAIN[:-1]), "12"),
-    ("no call", typed(KIND, changed(PLAIN, 4, [])), "calls"),
+    ("no call", typed(KIND, changed(PLAIN, 4, [])), "`calls`: it is empty"),
+    ("chain 0", typed(KIND, changed(PLAIN, 0, b"")), "`chain_id`: it is zero"),
+    ("no gas", typed(KIND, changed(PLAIN, 3, b"")), "`gas_limit`: it is zero"),
     ("a call of two items", typed(KIND, changed(PLAIN, 4, [[TO, b""]])), "calls[0]"),
     ("a call to 19 bytes", typed(KIND, changed(PLAIN, 4, [[TO[1:], b"", b""]])), "calls[0].to"),
     ("the fee payer has signed", typed(KIND, changed(PLAIN, 11, [b"", b"\1", b"\1"])), "fee_payer_signature"),

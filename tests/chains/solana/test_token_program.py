@@ -110,12 +110,13 @@ def test_refused(program: Pubkey, data: bytes, accounts: int, why: str) -> None:
     assert refused.value.machine_code == "INVALID_TRANSACTION"
 
 
-def test_what_else_the_programs_have_is_signed_and_is_no_transfer() -> None:
-    others = {3, 12, 38, 45, 255}
+def test_what_else_the_programs_have_is_signed() -> None:
+    refused = {38, 255}
     both = [(TOKEN, number) for number in range(25)] + [(TOKEN_2022, number) for number in range(47)]
     for program, number in both:
-        if number not in others:
-            assert facts(legacy(Instruction(program, bytes([number, 0]), read(A, B))))["spl_transfers"] == []
+        if number not in refused:
+            data = bytes([number, 1]) + bytes(66)
+            assert facts(legacy(Instruction(program, data, read(A, B, C, D))))["movements"] is not None
 
 
 def test_metadata_and_groups_of_token_2022() -> None:

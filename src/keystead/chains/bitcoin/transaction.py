@@ -6,16 +6,24 @@ Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, assert_never
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final, assert_never
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.addresses.bitcoin import AddressPrefixes, ScriptKind, hash160, single_key_script
+from keystead.chains.addresses.bitcoin import (
+    AddressPrefixes,
+    ScriptKind,
+    hash160,
+    network_of,
+    single_key_script,
+)
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
+from keystead.chains.bitcoin.facts import BitcoinTransaction
+from keystead.chains.bitcoin.movements import movements
 from keystead.chains.bitcoin.psbt import InputKeyType, Psbt, PsbtInput, read_psbt
 from keystead.chains.bitcoin.scripts import (
     OP_CODESEPARATOR,
@@ -31,6 +39,7 @@ from keystead.chains.bitcoin.scripts import (
 )
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.curves import GROUP_ORDERS
+from keystead.chains.movements import Movement, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -40,6 +49,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
+from keystead.primitives.unreadable import Unreadable
 
 _LOCKTIME_SECONDS_FROM: Final = 500_000_000
 """A locktime below this is a block height, else seconds since the epoch."""
@@ -126,7 +136,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
             "to sign at once: spend fewer, or receive at a SegWit address"
         )
-    view = _view(psbt, account.network)
+    view = _view(psbt, {psbt.spent[psbt_input.number].script for psbt_input in own}, account.network)
     digests = Digests(psbt.transaction, psbt.spent)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
@@ -140,17 +150,20 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind is ScriptKind.P2TR else SignatureScheme.ECDSA,
         messages=tuple(_digest(account, psbt_input, psbt, digests) for psbt_input in own),
+        movements=view.movements,
         describe=view.describe,
         assemble=assemble,
     )
 
 
-def view_bitcoin(unsigned: bytes, network: AddressPrefixes) -> TransactionView:
-    """What a PSBT says, its addresses as this network writes them.
+def view_bitcoin(unsigned: bytes, sign_with: str) -> TransactionView:
+    """What a PSBT says, its addresses as the network of the address `sign_with` writes them.
 
     Raises InvalidRequest as `parse_bitcoin` does.
     """
-    return _view(_read(unsigned), network)
+    psbt, network = _read(unsigned), network_of(sign_with)
+    own = {spent.script for spent in psbt.spent if address_of(spent.script, network) == sign_with}
+    return _view(psbt, own, network)
 
 
 def _read(unsigned: bytes) -> Psbt:
@@ -159,17 +172,20 @@ def _read(unsigned: bytes) -> Psbt:
     return read_psbt(unsigned)
 
 
-def _view(psbt: Psbt, network: AddressPrefixes) -> TransactionView:
+def _view(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes) -> TransactionView:
+    """`own`: the scripts of the inputs that the account signs."""
     fee = sum(output.satoshis for output in psbt.spent) - sum(
         output.satoshis for output in psbt.transaction.outputs
     )
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
-    def describe(_: Mapping[str, ParsedInterface]) -> Description:
-        return Description({"bitcoin": {"tx": _keywords(psbt, network, fee)}})
+    moved = movements(psbt, own, network, fee)
 
-    return TransactionView(describe=describe)
+    def describe(_: Mapping[str, ParsedInterface]) -> Description:
+        return Description({"bitcoin": {"tx": _facts(psbt, network, moved)}})
+
+    return TransactionView(movements=moved, describe=describe)
 
 
 def _account(party: Party) -> _SigningAccount:
@@ -284,7 +300,11 @@ def _record(account: _SigningAccount, signature: Signature) -> tuple[bytes, byte
     return bytes([InputKeyType.PARTIAL_SIG]) + account.party.compressed, der + bytes([SIGHASH_ALL])
 
 
-def _keywords(psbt: Psbt, network: AddressPrefixes, fee: int) -> dict[str, Any]:
+_NO_ADDRESS: Final = Unreadable("the script of the output has no address")
+_NO_KIND: Final = Unreadable("the script of the output is of no kind that has a name")
+
+
+def _facts(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> BitcoinTransaction:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
     return {
@@ -297,11 +317,17 @@ def _keywords(psbt: Psbt, network: AddressPrefixes, fee: int) -> dict[str, Any]:
             {
                 "value": output.satoshis,
                 "script_pubkey": output.script.hex(),
-                "address": address_of(output.script, network),
-                "address_type": (kind_of(output.script) or "").lower(),
+                "address": address_of(output.script, network) or _NO_ADDRESS,
+                "address_type": _address_type(output.script),
             }
             for output in transaction.outputs
         ],
         "locktime": {"amount": transaction.locktime, "type": "Seconds" if seconds else "Blocks"},
-        "fee": fee,
+        "fee": fee_of(moved),
+        "movements": movement_facts(moved),
     }
+
+
+def _address_type(script: bytes) -> str | Unreadable:
+    kind = kind_of(script)
+    return _NO_KIND if kind is None else kind.lower()

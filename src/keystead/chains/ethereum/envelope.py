@@ -12,8 +12,10 @@ from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.formats import address as address_of
 from keystead.chains.curves import PublicKey
 from keystead.chains.ethereum import rlp
+from keystead.chains.ethereum.facts import CREATES_A_CONTRACT
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.transaction import Party, unparsable
+from keystead.primitives.unreadable import Unreadable
 
 TRANSACTION_BYTES_MAX: Final = 131_072
 """Nodes accept at most 128 KiB for a transaction without its blobs."""
@@ -58,6 +60,19 @@ def integer(bits: int) -> ReadItem:
     return read
 
 
+def positive(bits: int) -> ReadItem:
+    """Reads an integer of at most `bits` bits that is not zero."""
+    read_integer = integer(bits)
+
+    def read(item: Item, name: str) -> int:
+        value: int = read_integer(item, name)
+        if not value:
+            raise unparsable(f"`{name}`: it is zero, and no node takes such a transaction")
+        return value
+
+    return read
+
+
 def octets(size: int) -> ReadItem:
     """Reads exactly this number of bytes."""
 
@@ -94,6 +109,18 @@ def list_of(read_item: ReadItem) -> ReadItem:
     return read
 
 
+def filled(read_list: ReadItem) -> ReadItem:
+    """Reads a list with `read_list`, and refuses an empty one."""
+
+    def read(item: Item, name: str) -> list[Any]:
+        values: list[Any] = read_list(item, name)
+        if not values:
+            raise unparsable(f"`{name}`: it is empty, and no node takes such a transaction")
+        return values
+
+    return read
+
+
 def record(**fields: ReadItem) -> ReadItem:
     """Reads a list with one item for each field."""
 
@@ -125,3 +152,8 @@ def hex_text(value: bytes) -> str:
 def address_text(value: bytes) -> str:
     """An address as 0x and lower-case hex; "" for b""."""
     return hex_text(value) if value else ""
+
+
+def recipient(value: bytes) -> str | Unreadable:
+    """The recipient of a transaction or call, as policies see it. b"" creates a contract."""
+    return hex_text(value) if value else CREATES_A_CONTRACT

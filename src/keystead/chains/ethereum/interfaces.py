@@ -6,7 +6,7 @@ Here: the entries of an ABI, selectors, the keywords of a call. Not here: how ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -22,8 +22,10 @@ from keystead.chains.ethereum.abi import (
     split_dimensions,
     tuple_of,
 )
+from keystead.chains.ethereum.facts import ContractCall
 from keystead.chains.interface_text import invalid_interface, read_json
 from keystead.primitives.keccak import keccak256
+from keystead.primitives.unreadable import Unreadable
 
 ENTRIES_MAX: Final = 5_000
 """The most entries (functions, events and so on) of one ABI. Compiled contracts have at most some hundreds."""
@@ -108,36 +110,46 @@ class ContractAbi(msgspec.Struct, frozen=True):
                     functions[selector] = None
         return ContractAbi(functions)
 
-    def call(self, calldata: bytes) -> Mapping[str, Any] | None:
-        """The keywords function_name, function_signature and contract_call_args of eth.tx.
+    def call(self, calldata: bytes) -> ContractCall:
+        """The function that the calldata names, with its arguments by name.
 
-        Empty if the calldata names no function of the ABI. None if it names one and does not decode in exactly one
-        way: the selector is ambiguous, two arguments have the same name, or the arguments do not fit the ABI or
-        cost too much. Bytes behind the arguments are ignored, as contracts do. Arguments without a name are left
-        out.
+        All of it is unreadable if the ABI has no such function, or two with this selector, if two arguments have
+        the same name, or if the arguments do not fit the ABI or cost too much. Bytes behind the arguments are
+        ignored, as contracts do. Arguments without a name are left out.
         """
         selector = calldata[:SELECTOR_BYTES]
+        signature = "0x" + selector.hex()
         if selector not in self.functions:
-            return {}
+            return unreadable_call(f"the uploaded interface has no function {signature}")
         function = self.functions[selector]
         if function is None:
-            return None
+            return unreadable_call(f"the uploaded interface has two functions {signature}")
         names = [parameter.name for parameter in function.inputs if parameter.name]
         if len(set(names)) != len(names):
-            return None
+            return unreadable_call(f"in the uploaded interface, two arguments of {function.name} have one name")
         try:
             values = decode(_arguments(function), calldata[SELECTOR_BYTES:])
-        except NotDecodable:
-            return None
+        except NotDecodable as refused:
+            return unreadable_call(f"the call does not fit the uploaded interface: {refused}")
         return {
             "function_name": function.name,
-            "function_signature": "0x" + selector.hex(),
+            "function_signature": signature,
             "contract_call_args": {
                 parameter.name: value
                 for parameter, value in zip(function.inputs, values, strict=True)
                 if parameter.name
             },
         }
+
+
+def unreadable_call(reason: str) -> ContractCall:
+    """A call of which nothing can be read."""
+    unreadable = Unreadable(reason)
+    return {
+        "function_name": unreadable,
+        "function_signature": unreadable,
+        "contract_call_args": unreadable,
+    }
 
 
 def _arguments(function: AbiEntry) -> Tuple:

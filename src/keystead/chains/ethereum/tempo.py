@@ -13,8 +13,11 @@ from typing import Any, Final
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
+from keystead.chains.ethereum.facts import TempoTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
+from keystead.chains.ethereum.movements import call_movements
 from keystead.chains.ethereum.rlp import Item
+from keystead.chains.movements import NOBODY, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -25,6 +28,7 @@ from keystead.chains.transaction import (
     unparsable,
 )
 from keystead.primitives.keccak import keccak256
+from keystead.primitives.unreadable import Unreadable
 
 TYPE_BYTE: Final = 0x76
 
@@ -43,12 +47,13 @@ def _nothing(item: Item, name: str) -> None:
         raise unparsable(f"`{name}`: only an empty list is supported")
 
 
+_CALL: Final = envelope.record(to=envelope.destination, value=_UINT256, input=envelope.data)
 _FIELDS: Final[envelope.Fields] = (
-    ("chain_id", _UINT64),
+    ("chain_id", envelope.positive(64)),
     ("max_priority_fee_per_gas", _UINT256),
     ("max_fee_per_gas", _UINT256),
-    ("gas_limit", _UINT64),
-    ("calls", envelope.list_of(envelope.record(to=envelope.destination, value=_UINT256, input=envelope.data))),
+    ("gas_limit", envelope.positive(64)),
+    ("calls", envelope.filled(envelope.list_of(_CALL))),
     ("access_list", envelope.access_list),
     ("nonce_key", _UINT256),
     ("nonce", _UINT64),
@@ -57,15 +62,6 @@ _FIELDS: Final[envelope.Fields] = (
     ("fee_token", envelope.destination),
     ("fee_payer_signature", _fee_payer),
     ("authorization_list", _nothing),
-)
-_NUMBERS = (
-    "chain_id",
-    "nonce",
-    "gas_limit",
-    "max_fee_per_gas",
-    "max_priority_fee_per_gas",
-    "valid_before",
-    "valid_after",
 )
 
 
@@ -77,6 +73,7 @@ def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(keccak256(unsigned),),
+        movements=view.movements,
         describe=view.describe,
         assemble=partial(_assemble, items),
     )
@@ -101,34 +98,65 @@ def _items(unsigned: bytes) -> list[Item]:
 
 def _view(items: Sequence[Item], sender: str) -> TransactionView:
     fields = envelope.read_fields(items, _FIELDS)
-    if not fields["calls"]:
-        raise unparsable("`calls`: a Tempo transaction makes at least one call")
-    return TransactionView(
-        describe=partial(_describe, fields, sender),
-        unseen=tuple(
-            f"call {number} carries a value of {call['value']}"
-            for number, call in enumerate(fields["calls"], 1)
-            if call["value"]
-        ),
+    calls = [
+        movement
+        for call in fields["calls"]
+        for movement in call_movements(envelope.address_text(call["to"]), sender, call["value"], call["input"])
+    ]
+    movements = (*calls, _fee(fields, sender))
+    return TransactionView(movements=movements, describe=partial(_describe, fields, sender, movements))
+
+
+def _fee(fields: Mapping[str, Any], sender: str) -> Movement:
+    """The most that the network takes, in units of the fee token. They are 10^-6 dollars; prices are in 10^-18."""
+    return Movement(
+        kind=MovementKind.FEE,
+        name="gas",
+        asset=_fee_token(fields["fee_token"]),
+        from_=Unreadable("the account that pays the fee") if fields["fee_payer_signature"] else sender,
+        to=NOBODY,
+        amount=-(-fields["gas_limit"] * fields["max_fee_per_gas"] // 10**12),
     )
 
 
-def _describe(fields: Mapping[str, Any], sender: str, _: Mapping[str, ParsedInterface]) -> Description:
-    calls = [
-        {
-            "to": envelope.address_text(call["to"]),
-            "input": envelope.hex_text(call["input"]),
-            "function_signature": _selector(call["input"]),
-        }
-        for call in fields["calls"]
-    ]
-    numbers = {name: fields[name] for name in _NUMBERS}
-    fee_token = envelope.address_text(fields["fee_token"])
-    return Description({"tempo": {"tx": {**numbers, "from": sender, "fee_token": fee_token, "calls": calls}}})
+def _describe(
+    fields: Mapping[str, Any], sender: str, movements: Sequence[Movement], _: Mapping[str, ParsedInterface]
+) -> Description:
+    tx: TempoTransaction = {
+        "chain_id": fields["chain_id"],
+        "nonce": fields["nonce"],
+        "gas_limit": fields["gas_limit"],
+        "max_fee_per_gas": fields["max_fee_per_gas"],
+        "max_priority_fee_per_gas": fields["max_priority_fee_per_gas"],
+        "valid_before": fields["valid_before"] or _NO_BOUND,
+        "valid_after": fields["valid_after"] or _NO_BOUND,
+        "from": sender,
+        "fee_token": _fee_token(fields["fee_token"]),
+        "calls": [
+            {
+                "to": envelope.recipient(call["to"]),
+                "input": envelope.hex_text(call["input"]),
+                "function_signature": _selector(call["input"]),
+            }
+            for call in fields["calls"]
+        ],
+        "fee": fee_of(movements),
+        "movements": movement_facts(movements),
+    }
+    return Description({"tempo": {"tx": tx}})
 
 
-def _selector(data: bytes) -> str:
-    return envelope.hex_text(data[:SELECTOR_BYTES]) if len(data) >= SELECTOR_BYTES else ""
+_NO_BOUND: Final = Unreadable("the transaction sets no such time", literal=0)
+_CHOSEN_BY_THE_NETWORK: Final = Unreadable("the transaction names no token, so the network chooses it", literal="")
+_NO_SELECTOR: Final = Unreadable("the input is shorter than a selector", literal="")
+
+
+def _fee_token(token: bytes) -> str | Unreadable:
+    return envelope.hex_text(token) if token else _CHOSEN_BY_THE_NETWORK
+
+
+def _selector(data: bytes) -> str | Unreadable:
+    return envelope.hex_text(data[:SELECTOR_BYTES]) if len(data) >= SELECTOR_BYTES else _NO_SELECTOR
 
 
 def _assemble(items: Sequence[Item], signatures: Sequence[Signature]) -> bytes:

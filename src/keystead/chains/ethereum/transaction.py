@@ -15,8 +15,12 @@ import msgspec
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
-from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi
+from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
+from keystead.chains.ethereum.facts import ContractCall, EthereumTransaction
+from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi, unreadable_call
+from keystead.chains.ethereum.movements import call_movements
 from keystead.chains.ethereum.rlp import Item
+from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -27,28 +31,39 @@ from keystead.chains.transaction import (
     unparsable,
 )
 from keystead.primitives.keccak import keccak256
+from keystead.primitives.unreadable import Unreadable
 
 _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
+_CHAIN_ID = _GAS = envelope.positive(64)
 
-_LEGACY: Final[envelope.Fields] = (
-    ("nonce", _UINT64),
-    ("gas_price", _UINT256),
-    ("gas", _UINT64),
-    ("to", envelope.destination),
-    ("value", _UINT256),
-    ("data", envelope.data),
+
+def _before_the_fee_market(gas: envelope.ReadItem) -> envelope.Fields:
+    return (
+        ("nonce", _UINT64),
+        ("gas_price", _UINT256),
+        ("gas", gas),
+        ("to", envelope.destination),
+        ("value", _UINT256),
+        ("data", envelope.data),
+    )
+
+
+_LEGACY: Final = _before_the_fee_market(_UINT64)
+_EIP_2930: Final[envelope.Fields] = (
+    ("chain_id", _CHAIN_ID),
+    *_before_the_fee_market(_GAS),
+    ("access_list", envelope.access_list),
 )
-_EIP_2930: Final[envelope.Fields] = (("chain_id", _UINT64), *_LEGACY, ("access_list", envelope.access_list))
 
 
 def _fee_market(to: envelope.ReadItem) -> envelope.Fields:
     """The nine items of EIP-1559. The transactions of later EIPs begin with the same items."""
     return (
-        ("chain_id", _UINT64),
+        ("chain_id", _CHAIN_ID),
         ("nonce", _UINT64),
         ("max_priority_fee_per_gas", _UINT256),
         ("max_fee_per_gas", _UINT256),
-        ("gas", _UINT64),
+        ("gas", _GAS),
         ("to", to),
         ("value", _UINT256),
         ("data", envelope.data),
@@ -56,11 +71,22 @@ def _fee_market(to: envelope.ReadItem) -> envelope.Fields:
     )
 
 
+_BLOB_HASH_VERSION = b"\x01"
+
+
+def _versioned_hash(item: Item, name: str) -> bytes:
+    """The hash of a blob's commitment (EIP-4844), the first byte of which is its version."""
+    read: bytes = envelope.octets(32)(item, name)
+    if read[:1] != _BLOB_HASH_VERSION:
+        raise unparsable(f"`{name}`: a versioned hash begins with 01, the only version, not with {read[:1].hex()}")
+    return read
+
+
 _EIP_1559: Final = _fee_market(envelope.destination)
 _EIP_4844: Final[envelope.Fields] = (
     *_fee_market(envelope.address),
     ("max_fee_per_blob_gas", _UINT256),
-    ("blob_versioned_hashes", envelope.list_of(envelope.octets(32))),
+    ("blob_versioned_hashes", envelope.filled(envelope.list_of(_versioned_hash))),
 )
 _AUTHORIZATION: Final = envelope.record(
     chain_id=_UINT256,
@@ -72,11 +98,11 @@ _AUTHORIZATION: Final = envelope.record(
 )
 _EIP_7702: Final[envelope.Fields] = (
     *_fee_market(envelope.address),
-    ("authorization_list", envelope.list_of(_AUTHORIZATION)),
+    ("authorization_list", envelope.filled(envelope.list_of(_AUTHORIZATION))),
 )
 
-FIELDS_OF_SOME_KINDS: Final = frozenset({"max_fee_per_gas", "max_priority_fee_per_gas", "max_fee_per_blob_gas"})
-"""Keywords of eth.tx that transactions of older kinds do not have."""
+BLOB_GAS: Final = 131_072
+"""The gas of a blob (EIP-4844)."""
 
 _TYPED: Final[Mapping[int, tuple[str, envelope.Fields]]] = {
     1: ("TYPE_1", _EIP_2930),
@@ -107,6 +133,7 @@ def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(keccak256(unsigned),),
+        movements=view.movements,
         contracts=view.contracts,
         describe=view.describe,
         assemble=partial(_assemble, parsed),
@@ -122,23 +149,34 @@ def view_ethereum(unsigned: bytes, sender: str) -> TransactionView:
 def _view(parsed: _ParsedTransaction, sender: str) -> TransactionView:
     to = envelope.address_text(parsed.fields["to"])
     calls = bool(to) and len(parsed.fields["data"]) >= SELECTOR_BYTES
+    movements = _movements(parsed.fields, sender, to)
     return TransactionView(
+        movements=movements,
         contracts=(to,) if calls else (),
-        describe=partial(_describe, parsed, sender),
+        describe=partial(_describe, parsed, sender, movements),
         valid_on_every_chain="chain_id" not in parsed.fields,
-        unseen=tuple(
-            _authorization_text(authorization["address"], authorization["chain_id"])
-            for authorization in parsed.fields.get("authorization_list", ())
+    )
+
+
+def _movements(fields: Mapping[str, Any], sender: str, to: str) -> Sequence[Movement]:
+    authorizations = fields.get("authorization_list", ())
+    return (
+        *call_movements(to, sender, fields["value"], fields["data"]),
+        *(authorization_movement(envelope.address_text(each["address"])) for each in authorizations),
+        Movement(
+            kind=MovementKind.FEE,
+            name="gas",
+            asset=NATIVE,
+            from_=sender,
+            to=NOBODY,
+            amount=fields["gas"] * _gas_price(fields)
+            + BLOB_GAS * len(fields.get("blob_versioned_hashes", ())) * fields.get("max_fee_per_blob_gas", 0),
         ),
     )
 
 
-def _authorization_text(address: bytes, chain_id: int) -> str:
-    chain = f"chain {chain_id}" if chain_id else "every chain"
-    return (
-        f"it carries an authorization (EIP-7702), which gives the account that signed it the code of "
-        f"{envelope.address_text(address)}, on {chain}"
-    )
+def _gas_price(fields: Mapping[str, Any]) -> int:
+    return int(fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"])
 
 
 def _read(unsigned: bytes) -> _ParsedTransaction:
@@ -183,26 +221,52 @@ def _read_typed(unsigned: bytes) -> _ParsedTransaction:
     return _ParsedTransaction(kind, name, items, envelope.read_fields(items, fields))
 
 
-def _describe(parsed: _ParsedTransaction, sender: str, interfaces: Mapping[str, ParsedInterface]) -> Description:
-    """The documented fields of eth.tx; fields that this kind of transaction does not have are absent."""
+def _describe(
+    parsed: _ParsedTransaction,
+    sender: str,
+    movements: Sequence[Movement],
+    interfaces: Mapping[str, ParsedInterface],
+) -> Description:
     fields = parsed.fields
-    numbers = ("value", "gas", "chain_id", "nonce", "max_fee_per_gas", "max_priority_fee_per_gas")
-    tx = {name: fields[name] for name in (*numbers, "max_fee_per_blob_gas") if name in fields}
-    to = envelope.address_text(fields["to"])
-    tx |= {
-        "type": parsed.name,
+    call = _call(envelope.address_text(fields["to"]), fields["data"], interfaces)
+    tx: EthereumTransaction = {
         "from": sender,
-        "to": to,
+        "to": envelope.recipient(fields["to"]),
         "data": envelope.hex_text(fields["data"]),
-        "gas_price": fields["gas_price"] if "gas_price" in fields else fields["max_fee_per_gas"],
+        "value": fields["value"],
+        "gas": fields["gas"],
+        "gas_price": _gas_price(fields),
+        "chain_id": fields.get("chain_id", _VALID_ON_EVERY_CHAIN),
+        "nonce": fields["nonce"],
+        "max_fee_per_gas": fields.get("max_fee_per_gas", _NOT_OF_THIS_TYPE),
+        "max_priority_fee_per_gas": fields.get("max_priority_fee_per_gas", _NOT_OF_THIS_TYPE),
+        "max_fee_per_blob_gas": fields.get("max_fee_per_blob_gas", _NOT_OF_THIS_TYPE),
+        "type": parsed.name,
+        **call,
+        "authorization_list": [
+            authorization_facts(envelope.address_text(each["address"]), each["chain_id"], each["nonce"])
+            for each in fields.get("authorization_list", ())
+        ],
+        "fee": fee_of(movements),
+        "movements": movement_facts(movements),
     }
+    return Description({"eth": {"tx": tx}})
+
+
+_VALID_ON_EVERY_CHAIN: Final = Unreadable("the transaction names no chain, and is valid on every chain")
+_NOT_OF_THIS_TYPE: Final = Unreadable("transactions of this type do not have it")
+
+
+def _call(to: str, calldata: bytes, interfaces: Mapping[str, ParsedInterface]) -> ContractCall:
+    """The function that the calldata calls, by the uploaded interface of the recipient."""
     abi = interfaces.get(to)
+    if not to:
+        return unreadable_call("a transaction that creates a contract calls no function")
+    if len(calldata) < SELECTOR_BYTES:
+        return unreadable_call("the transaction calls no function")
     if not isinstance(abi, ContractAbi):
-        return Description({"eth": {"tx": tx}})
-    call = abi.call(fields["data"])
-    if call is None:
-        return Description({"eth": {"tx": tx}}, f"the call to {to} does not fit the uploaded interface")
-    return Description({"eth": {"tx": {**tx, **call}}})
+        return unreadable_call(f"no interface of {to} is uploaded")
+    return abi.call(calldata)
 
 
 def _assemble(parsed: _ParsedTransaction, signatures: Sequence[Signature]) -> bytes:

@@ -51,12 +51,14 @@ Encode = Callable[[Any], tuple[bytes, Any]]
 
 
 class TypedData(msgspec.Struct, frozen=True):
-    """`digest`: the 32 bytes that are signed. In `domain` and `message`, integers are int and hex is lower case."""
+    """`digest`: the 32 bytes that are signed. `type_text`: the type of the message as it is hashed. In `domain` and
+    `message`, integers are int and hex is lower case."""
 
     digest: bytes
     primary_type: str
+    type_text: str
     domain: Mapping[str, Any]
-    message: Mapping[str, Any]
+    message: dict[str, Any]
 
 
 class _Member(msgspec.Struct, frozen=True):
@@ -94,7 +96,13 @@ def _read(document: _Document) -> TypedData:
     types = _Types(declared)
     domain_hash, domain = _encode_at(".domain", types.struct(DOMAIN), document.domain)
     message_hash, message = _encode_at(".message", types.struct(document.primary_type), document.message)
-    return TypedData(keccak256(b"\x19\x01" + domain_hash + message_hash), document.primary_type, domain, message)
+    return TypedData(
+        digest=keccak256(b"\x19\x01" + domain_hash + message_hash),
+        primary_type=document.primary_type,
+        type_text=types.text(document.primary_type),
+        domain=domain,
+        message=message,
+    )
 
 
 def _domain_members(domain: Mapping[str, Any]) -> tuple[_Member, ...]:
@@ -209,7 +217,7 @@ class _Types:
         known = self._structs.get(name)
         if known is None:
             # Stored before its members are read, because a member may be of this type again.
-            text = self._text(name)
+            text = self.text(name)
             self._text_left -= len(text)
             if self._text_left < 0:
                 raise _Malformed(f"`types`: more than {TYPE_TEXT_CHARACTERS_MAX} characters to hash")
@@ -225,7 +233,7 @@ class _Types:
             return functools.partial(_array, self._encode(array["item"]), array["size"])
         return _elementary(kind) or self.struct(kind)
 
-    def _text(self, name: str) -> str:
+    def text(self, name: str) -> str:
         """The type as it is hashed: itself, then the structs that it refers to, in order of their names."""
         structs: set[str] = set()
         self._collect_structs(name, structs)

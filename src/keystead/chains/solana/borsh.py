@@ -15,6 +15,7 @@ import msgspec
 
 from keystead.chains.addresses.text import base58
 from keystead.chains.solana.idl import IdlGeneric, IdlType
+from keystead.primitives.unreadable import Unreadable
 
 VALUES_MAX: Final = 8_192
 """Values read from one transaction. Its size does not bound values without bytes, such as empty structs."""
@@ -44,6 +45,9 @@ _OPTION_LAYOUTS: Final = (
     _OptionLayout(4, padded=True),  # accounts of SPL Token: `pack_coption_key`; for Codama, any `coption`
 )
 """The layouts that programs use. An IDL does not say which of them its program reads."""
+
+
+ABSENT: Final = Unreadable("the option is absent")
 
 
 class ValueMeter:
@@ -176,7 +180,7 @@ class _BorshReader:
             case {"array": [inner, length]}:
                 return [self.read(inner, scope, depth + 1) for _ in range(_length(length, scope))]
             case {"option": inner}:
-                return self.read(inner, scope, depth + 1) if self._flag() else None
+                return self.read(inner, scope, depth + 1) if self._flag() else ABSENT
             case {"coption": inner}:
                 return self._coption(inner, scope, depth)
             case {"generic": str(name)} if name in scope and scope[name].constant is None:
@@ -197,7 +201,7 @@ class _BorshReader:
             self.read(inner, scope, depth + 1)
             if any(self._data[begin : self._at]):
                 raise _Undecodable
-        return None
+        return ABSENT
 
     def _read_defined(self, name: str, arguments: Any, scope: _Scope, depth: int) -> Any:
         kind = self._types.get(name)

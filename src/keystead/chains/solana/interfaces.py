@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from keystead.chains.solana.borsh import ValueMeter, read_arguments
+from keystead.chains.solana.facts import AccountKey, ParsedInstruction
 from keystead.chains.solana.idl import DISCRIMINATOR_BYTES_MAX, IdlAccount, IdlInstruction, IdlType, read_idl
+from keystead.primitives.unreadable import Unreadable
 
 
 class _DeclaredInstruction(msgspec.Struct, frozen=True):
@@ -47,25 +49,28 @@ class ProgramIdl(msgspec.Struct, frozen=True):
         definitions = Counter(kind.name for kind in idl.types)
         return ProgramIdl(instructions, {kind.name: kind for kind in idl.types if definitions[kind.name] == 1})
 
-    def parse_instruction(self, data: bytes, accounts: Sequence[str], meter: ValueMeter) -> dict[str, Any] | None:
-        """The keyword `parsed_instruction_data` of an instruction. Empty if the data names no instruction of the
-        IDL. None if it names one and there is not exactly one reading of it by the IDL.
+    def parse_instruction(
+        self, data: bytes, accounts: Sequence[AccountKey], meter: ValueMeter
+    ) -> ParsedInstruction | Unreadable:
+        """The fact `parsed_instruction_data` of an instruction. Unreadable unless the data names one instruction of
+        the IDL and there is exactly one reading of it by the IDL.
 
         `accounts` are the keys that the instruction names, in its order. Integers become int; public keys base 58;
-        bytes hexadecimal digits; floats their decimal text; an absent option None; a struct a map; a variant of an
-        enum a map of its name to its fields, or to an empty map.
+        bytes hexadecimal digits; floats their decimal text; an absent option an Unreadable; a struct a map; a
+        variant of an enum a map of its name to its fields, or to an empty map.
         """
         lengths = range(min(len(data), DISCRIMINATOR_BYTES_MAX) + 1)
-        matching = (known for length in lengths for known in self.instructions.get(data[:length], ()))
-        instruction = next(matching, None)
-        if instruction is None:
-            return {}
-        if next(matching, None) is not None:
-            return None
+        matching = [known for length in lengths for known in self.instructions.get(data[:length], ())]
+        if not matching:
+            return Unreadable("the uploaded interface has no such instruction")
+        if len(matching) > 1:
+            names = ", ".join(instruction.name for instruction in matching[:2])
+            return Unreadable(f"the data fits several instructions of the uploaded interface: {names}")
+        (instruction,) = matching
         start = len(instruction.discriminator)
         arguments = read_arguments(instruction.arguments, data, start, self.types, meter)
         if arguments is None or len(accounts) < len(instruction.accounts):
-            return None
+            return Unreadable(f"the data or the accounts do not fit {instruction.name} of the uploaded interface")
         named = dict(zip(instruction.accounts, accounts, strict=False))
         return {
             "instruction_name": instruction.name,

@@ -11,13 +11,18 @@ from typing import Final
 import msgspec
 
 from keystead.chains.addresses.text import base58
+from keystead.chains.solana.facts import AccountKey
 from keystead.chains.transaction import unparsable
+from keystead.primitives.unreadable import Unreadable
 
 TRANSACTION_BYTES_MAX: Final = 1232
 """The size of a packet of the network: IPv6's minimum of 1,280 bytes without the headers."""
 
-LOOKED_UP: Final = "ADDRESS_TABLE_LOOKUP"
-"""Policies see this in place of the key of an account that an address lookup table on the chain names."""
+LOOKED_UP: Final = Unreadable(
+    "an address lookup table, which is on the chain, has the key of this account", literal="ADDRESS_TABLE_LOOKUP"
+)
+"""Stands for the key of an account that an address lookup table names. The documentation writes it as this
+literal."""
 
 SIGNATURE_BYTES: Final = 64
 KEY_BYTES: Final = 32
@@ -30,7 +35,7 @@ class Account(msgspec.Struct, frozen=True):
     """An account of an instruction. `table`: the lookup table that has it, and its index there; None if the
     transaction has its key."""
 
-    key: str
+    key: AccountKey
     signer: bool
     writable: bool
     table: tuple[str, int] | None = None
@@ -43,7 +48,7 @@ class Instruction(msgspec.Struct, frozen=True):
     accounts: tuple[Account, ...]
     data: bytes
 
-    def keys(self) -> list[str]:
+    def keys(self) -> list[AccountKey]:
         return [account.key for account in self.accounts]
 
 
@@ -145,7 +150,8 @@ def read_message(unsigned: bytes) -> SolanaMessage:
     tables = tuple(_table(reader) for _ in range(reader.count())) if versioned else ()
     reader.finish()
     _check(header, keys, calls, tables, signature_count)
-    accounts = _accounts(header, [base58(key) for key in keys], calls, tables)
+    written_keys = [base58(key) for key in keys]
+    accounts = _accounts(header, written_keys, calls, tables)
     return SolanaMessage(
         signed=unsigned[begin:],
         signers=header.signers,
@@ -153,7 +159,7 @@ def read_message(unsigned: bytes) -> SolanaMessage:
         accounts=tuple(accounts),
         recent_blockhash=base58(blockhash),
         instructions=tuple(
-            Instruction(accounts[call.program].key, tuple(accounts[index] for index in call.accounts), call.data)
+            Instruction(written_keys[call.program], tuple(accounts[index] for index in call.accounts), call.data)
             for call in calls
         ),
         tables=tables,

@@ -1,14 +1,13 @@
-"""Instructions of the token programs, SPL Token and Token-2022: their batches and transfers.
+"""Instructions of the token programs, SPL Token and Token-2022: which there are, and their batches.
 
-Here: the list of instructions, and the value that each moves if its data says so. Not here: instructions that they
-call inside; the System Program (`transaction`).
+Not here: what each moves (`movements`).
 
 Source: `TokenInstruction` in the programs' public sources (solana-program/token and token-2022) of August 2026.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from keystead.chains.solana.message import Instruction
 from keystead.chains.transaction import unparsable
@@ -21,9 +20,7 @@ NATIVE_MINTS: Final = {
 }
 """The mint of wrapped lamports, by program."""
 
-_TRANSFER, _TRANSFER_CHECKED, _TRANSFER_FEE_EXTENSION = 3, 12, 26
 _CONFIDENTIAL_TRANSFER_EXTENSION, _WITHDRAW_EXCESS_LAMPORTS, _UNWRAP_LAMPORTS, _BATCH = 27, 38, 45, 255
-_TRANSFER_CHECKED_WITH_FEE = 1
 
 _KNOWN: Final = {
     SPL: frozenset({*range(25), _WITHDRAW_EXCESS_LAMPORTS, _UNWRAP_LAMPORTS, _BATCH}),
@@ -79,59 +76,30 @@ def expand_batch(instruction: Instruction) -> tuple[Instruction, ...]:
     return tuple(inner)
 
 
-def token_transfer(instruction: Instruction) -> dict[str, Any] | None:
-    """An entry of `spl_transfers`; None for an instruction that is not a transfer.
+def is_known_by_hash(data: bytes) -> bool:
+    """Whether an instruction of Token-2022 is one of those that move no value and begin with a hash."""
+    return data[:8] in _KNOWN_BY_HASH
 
-    Transfers are Transfer, TransferChecked, TransferCheckedWithFee, and UnwrapLamports of a stated amount, which
-    moves lamports out of a wrapped account. The signers follow the owner, if the owner is a multisig account.
 
-    Raises InvalidRequest for a transfer that is cut short, for an instruction that moves an amount which its data
-    does not say (WithdrawExcessLamports, UnwrapLamports of everything, confidential transfers), and for an
-    instruction that the program does not have.
-    """
-    if instruction.program not in _KNOWN:
-        return None
+def check_token_instruction(instruction: Instruction) -> None:
+    """Raise InvalidRequest for an instruction that the token program does not have, and for one that moves an
+    amount which its data does not say: WithdrawExcessLamports, UnwrapLamports of everything, confidential
+    transfers."""
+    known = _KNOWN.get(instruction.program)
+    if known is None:
+        return
     data = instruction.data
-    _require_known(instruction.program, data)
+    if not (data and data[0] in known) and not (instruction.program == SPL_2022 and is_known_by_hash(data)):
+        raise unparsable(
+            f"the token program {instruction.program} has no instruction {data[:8].hex() or 'without data'}"
+        )
     first, second = data[0], data[1:2]
-    if first == _TRANSFER:
-        return _transfer(instruction, ["from", "to", "owner"], 1, 9)
-    if first == _TRANSFER_CHECKED:
-        return _transfer(instruction, ["from", "token_mint", "to", "owner"], 1, 10)
-    if first == _TRANSFER_FEE_EXTENSION and second == bytes([_TRANSFER_CHECKED_WITH_FEE]):
-        return _transfer(instruction, ["from", "token_mint", "to", "owner"], 2, 19)
-    if first == _UNWRAP_LAMPORTS:
-        if second != b"\x01":
-            raise unparsable(
-                "UnwrapLamports without an amount: policies cannot see how much it moves; state the amount"
-            )
-        native = {"token_mint": NATIVE_MINTS[instruction.program]}
-        return {**_transfer(instruction, ["from", "to", "owner"], 2, 10), **native}
+    if first == _UNWRAP_LAMPORTS and second != b"\x01":
+        raise unparsable(
+            "UnwrapLamports without an amount: policies cannot see how much it moves; state the amount"
+        )
     if first == _WITHDRAW_EXCESS_LAMPORTS:
         raise unparsable("WithdrawExcessLamports is not signed: policies cannot see how much it moves")
     if first == _CONFIDENTIAL_TRANSFER_EXTENSION and second and second[0] in _HIDDEN_AMOUNTS:
         name = _HIDDEN_AMOUNTS[second[0]]
         raise unparsable(f"a confidential {name} is not signed: policies cannot see how much it moves")
-    return None
-
-
-def _require_known(program: str, data: bytes) -> None:
-    if data and data[0] in _KNOWN[program]:
-        return
-    if program == SPL_2022 and data[:8] in _KNOWN_BY_HASH:
-        return
-    raise unparsable(f"the token program {program} has no instruction {data[:8].hex() or 'without data'}")
-
-
-def _transfer(instruction: Instruction, names: list[str], amount_at: int, size: int) -> dict[str, Any]:
-    """The entry of a transfer. `names`: the names of its accounts, in order. `amount_at`: the position of the
-    amount, 8 bytes, little-endian. `size`: the least bytes of data."""
-    data, keys = instruction.data, instruction.keys()
-    if len(data) < size or len(keys) < len(names):
-        raise unparsable(f"a token transfer of this kind needs {size} bytes of data and {len(names)} accounts")
-    return {
-        "token_mint": "",
-        **dict(zip(names, keys, strict=False)),
-        "amount": int.from_bytes(data[amount_at : amount_at + 8], "little"),
-        "signers": keys[len(names) :],
-    }

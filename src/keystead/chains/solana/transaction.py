@@ -1,22 +1,30 @@
 """Solana transactions: the whole wire form, legacy or version 0, signed over the message bytes as received.
 
-Here: what policies see of a transaction, the signer's slot. Not here: the wire form (`message`), the token programs
-(`token_program`), instruction data by an IDL (`interfaces`); instructions that programs run inside others, which a
-transaction does not show.
+Here: what policies see of a transaction, the signer's slot. Not here: the wire form (`message`), what instructions
+move (`movements`), the token programs (`token_program`), instruction data by an IDL (`interfaces`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
 
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
+from keystead.chains.movements import NATIVE, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
+from keystead.chains.solana.facts import (
+    AddressTableLookup,
+    InstructionFacts,
+    ParsedInstruction,
+    SolanaTransaction,
+    SplTransfer,
+    Transfer,
+)
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.message import LOOKED_UP, SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
-from keystead.chains.solana.token_program import expand_batch, token_transfer
+from keystead.chains.solana.message import SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
+from keystead.chains.solana.movements import OWNER_AT, fee_movement, instruction_movements
+from keystead.chains.solana.token_program import NATIVE_MINTS, check_token_instruction, expand_batch
 from keystead.chains.transaction import (
     Description,
     Party,
@@ -25,9 +33,7 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
-
-_SYSTEM_PROGRAM: Final = "11111111111111111111111111111111"
-_SYSTEM_TRANSFER: Final = b"\x02\0\0\0"
+from keystead.primitives.unreadable import Unreadable
 
 
 def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
@@ -50,6 +56,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ED25519,
         messages=(message.signed,),
+        movements=view.movements,
         contracts=view.contracts,
         describe=view.describe,
         assemble=assemble,
@@ -63,60 +70,79 @@ def view_solana(unsigned: bytes) -> TransactionView:
 
 def _view(message: SolanaMessage) -> TransactionView:
     instructions = [inner for outer in message.instructions for inner in expand_batch(outer)]
-    programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
-    transfers = [_transfer(instruction) for instruction in instructions if _is_transfer(instruction)]
-    spl_transfers = [
-        transfer for instruction in instructions if (transfer := token_transfer(instruction)) is not None
+    for instruction in instructions:
+        check_token_instruction(instruction)
+    moved = [
+        (instruction, movement) for instruction in instructions for movement in instruction_movements(instruction)
     ]
-    keys = [account.key for account in message.accounts if account.key != LOOKED_UP]
+    movements = (*(movement for _, movement in moved), fee_movement(message, instructions))
+    programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
+    called = [account.key for account in message.accounts if account.key in programs]
 
     def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
         meter = ValueMeter()
-        idls = {program: idl for program, idl in interfaces.items() if isinstance(idl, ProgramIdl)}
-        calls = [
-            idls[instruction.program].parse_instruction(instruction.data, instruction.keys(), meter)
-            if instruction.program in idls
-            else {}
-            for instruction in instructions
-        ]
-        tx = {
-            "account_keys": keys,
-            "program_keys": [key for key in keys if key in programs],
+        transfers, spl_transfers = _transfers(moved)
+        tx: SolanaTransaction = {
+            "account_keys": [account.key for account in message.accounts],
+            "program_keys": [key for key in called if isinstance(key, str)],
             "recent_blockhash": message.recent_blockhash,
-            "instructions": [
-                _instruction_keywords(instruction, call)
-                for instruction, call in zip(instructions, calls, strict=True)
-            ],
+            "instructions": [_instruction_facts(instruction, interfaces, meter) for instruction in instructions],
             "transfers": transfers,
             "spl_transfers": spl_transfers,
             "address_table_lookups": [
-                _lookup_keywords(table.key, table.writable, table.readonly) for table in message.tables
+                _lookup_facts(table.key, table.writable, table.readonly) for table in message.tables
             ],
+            "fee": fee_of(movements),
+            "movements": movement_facts(movements),
         }
-        unreadable = None
-        if None in calls:
-            unreadable = f"instruction {calls.index(None)} does not fit the uploaded interface of its program"
-        return Description({"solana": {"tx": tx}}, unreadable)
+        return Description({"solana": {"tx": tx}})
 
-    return TransactionView(contracts=programs, describe=describe)
+    return TransactionView(movements=movements, contracts=programs, describe=describe)
 
 
-def _is_transfer(instruction: Instruction) -> bool:
-    return instruction.program == _SYSTEM_PROGRAM and instruction.data[:4] == _SYSTEM_TRANSFER
+def _transfers(
+    moved: Sequence[tuple[Instruction, Movement]],
+) -> tuple[list[Transfer] | Unreadable, list[SplTransfer] | Unreadable]:
+    """The facts `transfers` and `spl_transfers`.
+
+    A policy that says where transfers may go relies on these lists to be complete. So if anything else moves value,
+    or gives power over it, both are unreadable.
+    """
+    coins: list[Transfer] = []
+    tokens: list[SplTransfer] = []
+    for instruction, movement in moved:
+        is_transfer = movement.kind is MovementKind.TRANSFER
+        if is_transfer and movement.asset == NATIVE:
+            coins.append({"from": movement.from_, "to": movement.to, "amount": movement.amount})
+        elif is_transfer and instruction.program in NATIVE_MINTS:
+            keys, owner = instruction.keys(), OWNER_AT[movement.name]
+            tokens.append(
+                {
+                    "from": movement.from_,
+                    "to": movement.to,
+                    "owner": keys[owner],
+                    "token_mint": movement.asset,
+                    "amount": movement.amount,
+                    "signers": keys[owner + 1 :],
+                }
+            )
+        else:
+            incomplete = Unreadable(_why_incomplete(movement))
+            return incomplete, incomplete
+    return coins, tokens
 
 
-def _transfer(instruction: Instruction) -> dict[str, Any]:
-    """The System Program's Transfer: from, to. The program ignores further accounts."""
-    keys = instruction.keys()
-    if len(instruction.data) < 12 or len(keys) < 2:
-        raise unparsable("a transfer of the System Program needs an amount of 8 bytes and two accounts")
-    return {"from": keys[0], "to": keys[1], "amount": int.from_bytes(instruction.data[4:12], "little")}
+def _why_incomplete(movement: Movement) -> str:
+    if movement.kind is MovementKind.UNKNOWN:
+        return f"the program {movement.contract} may move more than the transaction says"
+    return f"{movement.name} of the program {movement.contract} moves value, or gives power over it, otherwise"
 
 
-def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The keywords of one instruction. `call`: its `parsed_instruction_data`, if it could be parsed."""
+def _instruction_facts(
+    instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
+) -> InstructionFacts:
     looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
-    keywords: dict[str, Any] = {
+    return {
         "program_key": instruction.program,
         "accounts": [
             {"account_key": account.key, "signer": account.signer, "writable": account.writable}
@@ -124,18 +150,25 @@ def _instruction_keywords(instruction: Instruction, call: Mapping[str, Any] | No
         ],
         "instruction_data_hex": instruction.data.hex(),
         "address_table_lookups": [
-            _lookup_keywords(
+            _lookup_facts(
                 key,
                 [at for (table, at), writable in looked_up if table == key and writable],
                 [at for (table, at), writable in looked_up if table == key and not writable],
             )
             for key in dict.fromkeys(table for (table, _), _ in looked_up)
         ],
+        "parsed_instruction_data": _parsed(instruction, interfaces, meter),
     }
-    if call:
-        keywords["parsed_instruction_data"] = call
-    return keywords
 
 
-def _lookup_keywords(key: str, writable: Sequence[int], readonly: Sequence[int]) -> dict[str, Any]:
+def _parsed(
+    instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
+) -> ParsedInstruction | Unreadable:
+    idl = interfaces.get(instruction.program)
+    if not isinstance(idl, ProgramIdl):
+        return Unreadable(f"no interface of the program {instruction.program} is uploaded")
+    return idl.parse_instruction(instruction.data, instruction.keys(), meter)
+
+
+def _lookup_facts(key: str, writable: Sequence[int], readonly: Sequence[int]) -> AddressTableLookup:
     return {"address_table_key": key, "writable_indexes": list(writable), "readonly_indexes": list(readonly)}

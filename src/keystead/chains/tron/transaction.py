@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from keystead.api.enums import Curve
 from keystead.chains.addresses.text import base58check
+from keystead.chains.movements import movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -21,7 +22,10 @@ from keystead.chains.transaction import (
     require_curve,
     unparsable,
 )
+from keystead.chains.tron.facts import ContractFields, TronContract, TronPermission, TronTransaction
 from keystead.chains.tron.messages import MessageFields, read, signed_transaction
+from keystead.chains.tron.movements import contract_movements, fee_movement
+from keystead.primitives.unreadable import Unreadable
 
 RAW_DATA_BYTES_MAX: Final = 65_536
 """The most bytes of `raw_data`. A node accepts 500 KiB, but only deployments of contracts need that, and they are
@@ -52,6 +56,7 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     return UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(hashlib.sha256(unsigned).digest(),),
+        movements=view.movements,
         describe=view.describe,
         assemble=assemble,
     )
@@ -64,23 +69,22 @@ def view_tron(unsigned: bytes) -> TransactionView:
     raw = read("raw", unsigned)
     if len(raw["contract"]) != 1:
         raise unparsable(f"it has {len(raw['contract'])} contracts; a Tron transaction has exactly one")
-    keywords = {
-        "tron": {
-            "tx": {
-                "ref_block_bytes": raw["ref_block_bytes"].hex(),
-                "ref_block_hash": raw["ref_block_hash"].hex(),
-                "expiration": raw["expiration"],
-                "timestamp": raw["timestamp"],
-                "fee_limit": raw["fee_limit"],
-                "data": raw["data"].hex(),
-                "contract": [_contract(raw["contract"][0])],
-            }
-        }
+    contract = _contract(raw["contract"][0])
+    movements = (*contract_movements(contract), fee_movement(contract["owner_address"], raw["fee_limit"]))
+    tx: TronTransaction = {
+        "ref_block_bytes": raw["ref_block_bytes"].hex(),
+        "ref_block_hash": raw["ref_block_hash"].hex(),
+        "expiration": raw["expiration"],
+        "timestamp": raw["timestamp"],
+        "fee_limit": raw["fee_limit"],
+        "data": raw["data"].hex(),
+        "contract": [contract],
+        "movements": movement_facts(movements),
     }
-    return TransactionView(describe=lambda _: Description(keywords))
+    return TransactionView(movements=movements, describe=lambda _: Description({"tron": {"tx": tx}}))
 
 
-def _contract(contract: MessageFields) -> dict[str, Any]:
+def _contract(contract: MessageFields) -> TronContract:
     kind = _CONTRACT_TYPES.get(contract["type"])
     if kind is None:
         expected = ", ".join(_CONTRACT_TYPES.values())
@@ -91,56 +95,84 @@ def _contract(contract: MessageFields) -> dict[str, Any]:
     if contract["parameter"]["type_url"] != f"type.googleapis.com/protocol.{kind}":
         raise unparsable(f"the parameter of the {kind} is of type {contract['parameter']['type_url'][:100]!r}")
     parameter = read(kind, contract["parameter"]["value"])
+    fields = _without_fields(kind)
+    _CONTRACTS[kind](parameter, fields)
     return {
         "type": kind,
         "permission_id": contract["permission_id"],
         "owner_address": _address(parameter["owner_address"]),
-        **_CONTRACTS[kind](parameter),
+        **fields,
     }
 
 
-def _transfer(parameter: MessageFields) -> dict[str, Any]:
-    return {"to_address": _address(parameter["to_address"]), "amount": parameter["amount"]}
-
-
-def _trigger(parameter: MessageFields) -> dict[str, Any]:
+def _without_fields(kind: str) -> ContractFields:
+    """The fields of contracts, all of them absent from a contract of this type."""
+    absent = Unreadable(f"a {kind} does not have it")
     return {
-        "contract_address": _address(parameter["contract_address"]),
-        "call_value": parameter["call_value"],
-        "data": parameter["data"].hex(),
-        "call_token_value": parameter["call_token_value"],
-        "token_id": parameter["token_id"],
+        "to_address": absent,
+        "amount": absent,
+        "contract_address": absent,
+        "call_value": absent,
+        "data": absent,
+        "call_token_value": absent,
+        "token_id": absent,
+        "resource": absent,
+        "balance": absent,
+        "receiver_address": absent,
+        "lock": absent,
+        "lock_period": absent,
+        "frozen_balance": absent,
+        "unfreeze_balance": absent,
+        "owner": absent,
+        "witness": absent,
+        "actives": absent,
     }
 
 
-def _freeze(parameter: MessageFields) -> dict[str, Any]:
-    return {"frozen_balance": parameter["frozen_balance"], "resource": _resource(parameter)}
+def _transfer(parameter: MessageFields, fields: ContractFields) -> None:
+    fields["to_address"] = _address(parameter["to_address"])
+    fields["amount"] = parameter["amount"]
 
 
-def _unfreeze(parameter: MessageFields) -> dict[str, Any]:
-    return {"unfreeze_balance": parameter["unfreeze_balance"], "resource": _resource(parameter)}
+def _trigger(parameter: MessageFields, fields: ContractFields) -> None:
+    fields["contract_address"] = _address(parameter["contract_address"])
+    fields["call_value"] = parameter["call_value"]
+    fields["data"] = parameter["data"].hex()
+    fields["call_token_value"] = parameter["call_token_value"]
+    fields["token_id"] = parameter["token_id"]
 
 
-def _undelegate(parameter: MessageFields) -> dict[str, Any]:
-    return {
-        "resource": _resource(parameter),
-        "balance": parameter["balance"],
-        "receiver_address": _address(parameter["receiver_address"]),
-    }
+def _freeze(parameter: MessageFields, fields: ContractFields) -> None:
+    fields["frozen_balance"] = parameter["frozen_balance"]
+    fields["resource"] = _resource(parameter)
 
 
-def _delegate(parameter: MessageFields) -> dict[str, Any]:
-    return {**_undelegate(parameter), "lock": parameter["lock"], "lock_period": parameter["lock_period"]}
+def _unfreeze(parameter: MessageFields, fields: ContractFields) -> None:
+    fields["unfreeze_balance"] = parameter["unfreeze_balance"]
+    fields["resource"] = _resource(parameter)
 
 
-def _permissions(parameter: MessageFields) -> dict[str, Any]:
-    return {
-        **{part: _permission(parameter[part]) for part in ("owner", "witness") if parameter[part] is not None},
-        "actives": [_permission(active) for active in parameter["actives"]],
-    }
+def _undelegate(parameter: MessageFields, fields: ContractFields) -> None:
+    fields["resource"] = _resource(parameter)
+    fields["balance"] = parameter["balance"]
+    fields["receiver_address"] = _address(parameter["receiver_address"])
 
 
-def _permission(permission: MessageFields) -> dict[str, Any]:
+def _delegate(parameter: MessageFields, fields: ContractFields) -> None:
+    _undelegate(parameter, fields)
+    fields["lock"] = parameter["lock"]
+    fields["lock_period"] = parameter["lock_period"]
+
+
+def _permissions(parameter: MessageFields, fields: ContractFields) -> None:
+    if parameter["owner"] is not None:
+        fields["owner"] = _permission(parameter["owner"])
+    if parameter["witness"] is not None:
+        fields["witness"] = _permission(parameter["witness"])
+    fields["actives"] = [_permission(active) for active in parameter["actives"]]
+
+
+def _permission(permission: MessageFields) -> TronPermission:
     return {
         "type": _name_of(_PERMISSION_TYPES, permission["type"], "permission type"),
         "id": permission["id"],
@@ -152,7 +184,7 @@ def _permission(permission: MessageFields) -> dict[str, Any]:
     }
 
 
-_CONTRACTS: Final[Mapping[str, Callable[[MessageFields], dict[str, Any]]]] = {
+_CONTRACTS: Final[Mapping[str, Callable[[MessageFields, ContractFields], None]]] = {
     "TransferContract": _transfer,
     "TriggerSmartContract": _trigger,
     "AccountPermissionUpdateContract": _permissions,
@@ -161,6 +193,7 @@ _CONTRACTS: Final[Mapping[str, Callable[[MessageFields], dict[str, Any]]]] = {
     "DelegateResourceContract": _delegate,
     "UnDelegateResourceContract": _undelegate,
 }
+"""By type of contract: fills the fields that such a contract has."""
 
 
 def _resource(parameter: MessageFields) -> str:

@@ -1,8 +1,6 @@
-"""Users, with their credentials: look-ups by credential and by contact, and the limits of each user."""
+"""Users, with their credentials: look-ups by credential, and the limits of each user."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -11,7 +9,6 @@ from keystead.organizations.limits import Limit
 from keystead.organizations.lookups import Lookup, user_lookups
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
-from keystead.organizations.value_index import ValueIndex, with_id, without_id
 
 USERS = Limit(name="users", default=10_000, description="Most users of an organization.", called="users")
 AUTHENTICATORS = Limit(
@@ -64,7 +61,7 @@ USER_BYTES = Limit(
 )
 
 _HOLDER_BYTES = 180
-"""Bytes of one entry in an index of credentials or contacts, with its tuple."""
+"""Bytes of one entry in an index of credentials, with its tuple."""
 
 
 class Users(RecordMap[User], frozen=True):
@@ -73,9 +70,10 @@ class Users(RecordMap[User], frozen=True):
     - `by_public_key`: from the public key of an API key to its user's id and the key;
     - `by_credential_id`: from a passkey's credential id to its user's id and the passkey;
     - `authenticators`: from an authenticator's id to the authenticator;
-    - `by_identity`: from issuer, audience and subject of an OAuth identity to its user's id and its record;
-    - `by_email`: from an e-mail address in lower case to the ids of the users who have it;
-    - `by_phone_number`: from a phone number to the ids of the users who have it.
+    - `by_identity`: from issuer, audience and subject of an OAuth identity to its user's id and its record.
+
+    There is no index of the contacts in these records, because anybody may write any contact: see
+    `account_contacts`.
     """
 
     stored_name = "user"
@@ -98,14 +96,11 @@ class Users(RecordMap[User], frozen=True):
     by_credential_id: PersistentMap[str, tuple[str, Authenticator]] = PersistentMap()
     authenticators: PersistentMap[str, Authenticator] = PersistentMap()
     by_identity: PersistentMap[tuple[str, str, str], tuple[str, OauthProvider]] = PersistentMap()
-    by_email: ValueIndex = PersistentMap()
-    by_phone_number: ValueIndex = PersistentMap()
 
     @classmethod
     def _bytes(cls, record: User) -> int:
         credentials = len(record.api_keys) + 2 * len(record.authenticators) + len(record.oauth_providers)
-        contacts = (record.user_email is not None) + (record.user_phone_number is not None)
-        return super()._bytes(record) + _HOLDER_BYTES * (credentials + contacts)
+        return super()._bytes(record) + _HOLDER_BYTES * credentials
 
     @classmethod
     def lookups(cls, record: User) -> frozenset[Lookup]:
@@ -124,7 +119,7 @@ class Users(RecordMap[User], frozen=True):
                 (provider.issuer, provider.audience, provider.subject), (record.user_id, provider)
             )
         return replace(
-            self._with_contacts(record, with_id),
+            self,
             by_public_key=keys,
             by_credential_id=holders,
             authenticators=authenticators,
@@ -142,18 +137,9 @@ class Users(RecordMap[User], frozen=True):
         for provider in record.oauth_providers:
             identities = identities.delete((provider.issuer, provider.audience, provider.subject))
         return replace(
-            self._with_contacts(record, without_id),
+            self,
             by_public_key=keys,
             by_credential_id=holders,
             authenticators=authenticators,
             by_identity=identities,
         )
-
-    def _with_contacts(self, record: User, change: Callable[[ValueIndex, str, str], ValueIndex]) -> Users:
-        """This map after `change` of its indexes for each contact of the record."""
-        emails, numbers = self.by_email, self.by_phone_number
-        if record.user_email is not None:
-            emails = change(emails, record.user_email.lower(), record.user_id)
-        if record.user_phone_number is not None:
-            numbers = change(numbers, record.user_phone_number, record.user_id)
-        return replace(self, by_email=emails, by_phone_number=numbers)

@@ -1,4 +1,5 @@
-"""Static analysis of a condition: for which shapes of activities it is certainly true, certainly false, or fails.
+"""Static analysis of a condition: for which shapes of activities it is certainly true, certainly false, or not
+applicable.
 
 A condition is evaluated for all shapes at once, without a request: the shape alone (the type, the keywords that it
 fills) decides many of its parts. Not here: the shapes (`activity_shapes`), the warnings that follow (`denials`,
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, assert_never
 
 from keystead.api.catalogue import activity_kind
-from keystead.policies.activity_shapes import OPTIONAL, ActivityShapes
+from keystead.policies.activity_shapes import ActivityShapes
 from keystead.policies.syntax import (
     Comparison,
     Contains,
@@ -29,34 +30,31 @@ from keystead.policies.syntax import (
     TimeFunction,
     keyword_path,
     parts,
-    spelled,
 )
 
 
 class AnalysisResult(NamedTuple):
-    """The shapes for which a boolean node is certainly true, is certainly false, and for which a part of it fails.
+    """The shapes for which a boolean node is certainly true, those for which it is certainly false, and those that
+    lack a keyword which it names, so that a condition with it does not apply.
 
-    A node that fails is neither true nor false. A junction with an operand that fails may be true or false, if
-    another operand decides it. Lists are assumed to have items: if a predicate fails, the list function fails.
+    A junction with an operand that lacks a keyword may be true or false besides, if another operand decides it.
     """
 
     true: int
     false: int
-    fails: int
+    lacking: int
 
 
 class ConditionAnalysis:
-    """One walk through a condition. `absent` collects the paths that some shapes do not fill, `optional` those that
-    may fail in any shape. `all_versions`: as in a DENY policy, a literal that `activity.type` is compared with
-    stands for every version of its kind if that makes the condition true for more activities."""
+    """One walk through a condition. `absent` collects the keywords that some shapes do not have. `all_versions`: as
+    in a DENY policy, a literal that `activity.type` is compared with stands for every version of its kind if that
+    makes the condition true for more activities."""
 
-    def __init__(self, shapes: ActivityShapes, *, all_versions: bool, optional: frozenset[str] = OPTIONAL) -> None:
+    def __init__(self, shapes: ActivityShapes, *, all_versions: bool) -> None:
         self._shapes = shapes
-        self._optional = optional
         self._all_versions = all_versions
         self._negated = False
         self.absent: dict[str, int] = {}
-        self.optional: dict[str, None] = {}
 
     def of(self, node: Node, variables: frozenset[str] = frozenset()) -> AnalysisResult:
         match node:
@@ -68,39 +66,39 @@ class ConditionAnalysis:
                 self._negated = not self._negated
                 result = self.of(inner, variables)
                 self._negated = not self._negated
-                return AnalysisResult(result.false, result.true, result.fails)
+                return AnalysisResult(result.false, result.true, result.lacking)
             case Junction(operator=operator, operands=operands):
                 return self._junction(operator, [self.of(operand, variables) for operand in operands])
             case Comparison(operator=operator, left=left, right=right):
-                fails = self._fails(node, variables)
+                lacking = self._lacking(node, variables)
                 true, known = self._compare(operator, left, right, variables)
-                return AnalysisResult(true & ~fails, known & ~true & ~fails, fails)
+                return AnalysisResult(true & ~lacking, known & ~true & ~lacking, lacking)
             case Contains(of=of, value=value):
-                fails = self._fails(node, variables)
+                lacking = self._lacking(node, variables)
                 true, known = self._compare("in", value, of, variables)
-                return AnalysisResult(true & ~fails, known & ~true & ~fails, fails)
+                return AnalysisResult(true & ~lacking, known & ~true & ~lacking, lacking)
             case ListFunction(of=of, function=function, variable=variable, predicate=predicate):
                 result = self.of(predicate, variables | {variable})
-                fails = result.fails | self._fails(of, variables)
+                lacking = result.lacking | self._lacking(of, variables)
                 # Of an empty list, all is true and any is false.
                 return AnalysisResult(
-                    result.true if function == "all" else 0, result.false if function == "any" else 0, fails
+                    result.true if function == "all" else 0, result.false if function == "any" else 0, lacking
                 )
             case Literal() | ListLiteral() | Name() | Field() | Index() | Slice() | Count() | TimeFunction():
-                return AnalysisResult(0, 0, self._fails(node, variables))
+                return AnalysisResult(0, 0, self._lacking(node, variables))
             case _:
                 assert_never(node)
 
     def _junction(self, operator: str, operands: list[AnalysisResult]) -> AnalysisResult:
-        true, false, fails = (self._shapes.all_shapes,) * 2 + (0,)
+        true, false, lacking = (self._shapes.all_shapes,) * 2 + (0,)
         some_true = some_false = 0
         for operand in operands:
             true, false = true & operand.true, false & operand.false
             some_true, some_false = some_true | operand.true, some_false | operand.false
-            fails |= operand.fails
+            lacking |= operand.lacking
         if operator == "||":
-            return AnalysisResult(some_true, false, fails)
-        return AnalysisResult(true, some_false, fails)
+            return AnalysisResult(some_true, false, lacking)
+        return AnalysisResult(true, some_false, lacking)
 
     def _compare(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
         """The shapes for which a comparison is true, and the shapes for which its value is known."""
@@ -130,24 +128,20 @@ class ConditionAnalysis:
         path = _path(node, variables)
         return self._shapes.known.get(path, {}) if path else {}
 
-    def _fails(self, node: Node, variables: frozenset[str]) -> int:
-        """The shapes for which evaluating this node certainly fails."""
-        fails = 0
-        if isinstance(node, Index | Slice):
-            self.optional[spelled(node)] = None
+    def _lacking(self, node: Node, variables: frozenset[str]) -> int:
+        """The shapes for which evaluating this node certainly lacking."""
+        lacking = 0
         if isinstance(node, ListFunction):
-            return self.of(node, variables).fails
+            return self.of(node, variables).lacking
         path = _path(node, variables)
-        if path in self._optional or (isinstance(node, Field) and node.name == "parsed_instruction_data"):
-            self.optional[spelled(node)] = None
         if path:
             present = self._shapes.present.get(path)
             if present is not None:
-                fails = self._shapes.all_shapes & ~present
-                self.absent[path] = self.absent.get(path, 0) | fails
+                lacking = self._shapes.all_shapes & ~present
+                self.absent[path] = self.absent.get(path, 0) | lacking
         for part in parts(node):
-            fails |= self._fails(part, variables)
-        return fails
+            lacking |= self._lacking(part, variables)
+        return lacking
 
 
 def _path(node: Node, variables: frozenset[str]) -> str:

@@ -7,7 +7,7 @@ Here: the warnings of a set of policies. Not here: where they are shown (`operat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy
-from keystead.policies.activity_shapes import ACTIVITY_SHAPES, OPTIONAL
+from keystead.policies.activity_shapes import ACTIVITY_SHAPES
 from keystead.policies.expression import names_transaction
 from keystead.policies.grammar import parse
 from keystead.policies.linting.condition_analysis import AnalysisResult, ConditionAnalysis
-from keystead.policies.linting.denials import failing_activities
+from keystead.policies.linting.denials import lacking_activities
 from keystead.policies.linting.literals import KnownIds, compared_literals, impossible_literals
 from keystead.policies.request import RAW_ENCODINGS, RAW_PAYLOAD_KINDS
 from keystead.policies.syntax import ExpressionRefused, Field, Name, Node, walk
@@ -33,17 +33,8 @@ DENY_RAW_PAYLOADS: Final = (
 MFA_CHARACTERS_MAX: Final = 200_000
 """The most characters of MFA conditions that are analyzed for all warnings of an organization: some 2 s of work."""
 
-_SAME_EFFECT: Final = (
-    RAW_PAYLOAD_KINDS,
-    ("CREATE_POLICY", "CREATE_POLICIES"),
-    ("DELETE_POLICY", "DELETE_POLICIES"),
-    ("CREATE_USERS", "CREATE_API_ONLY_USERS"),
-    ("UPDATE_USER", "UPDATE_USER_NAME"),
-    ("UPDATE_USER", "UPDATE_USER_EMAIL"),
-    ("UPDATE_USER", "UPDATE_USER_PHONE_NUMBER"),
-    ("EXPORT_WALLET", "EXPORT_WALLET_ACCOUNT"),
-)
-"""Pairs of kinds of activity with the same effect."""
+Alternatives = Mapping[str, Sequence[str]]
+"""For a kind of activity, the other kinds that can do the same (`pipeline.operation.alternatives`)."""
 
 
 class WarningCode(StrEnum):
@@ -53,7 +44,7 @@ class WarningCode(StrEnum):
     IMPOSSIBLE_LITERAL = "IMPOSSIBLE_LITERAL"
     ALLOWS_EVERYTHING = "ALLOWS_EVERYTHING"
     DENIES_NOTHING = "DENIES_NOTHING"
-    """The condition fails on activities that the policy might be meant to deny."""
+    """The condition names a keyword that activities lack which the policy might be meant to deny."""
     OTHER_KIND = "OTHER_KIND"
     """Another kind of activity does the same."""
     RAW_PAYLOAD = "RAW_PAYLOAD"
@@ -74,13 +65,10 @@ class PolicyWarning(msgspec.Struct, frozen=True):
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a server that warnings depend on.
 
-    `fails_closed`: a DENY policy that fails denies. `refuses_raw_payloads`: where policies read transactions, raw
-    payloads are refused. `legacy_without_chain_id`: Ethereum transactions may lack `chain_id`.
+    `refuses_raw_payloads`: where policies read transactions, raw payloads are refused.
     """
 
-    fails_closed: bool = False
     refuses_raw_payloads: bool = False
-    legacy_without_chain_id: bool = False
 
 
 class _Analyzed(msgspec.Struct, frozen=True):
@@ -98,6 +86,7 @@ def policy_warnings(
     policies: Sequence[Policy],
     known: KnownIds,
     settings: ServerSettings,
+    alternatives: Alternatives,
     of_policies: Collection[str] | None = None,
     mfa_policies: Iterable[Sequence[MfaPolicy]] = (),
 ) -> Iterator[list[PolicyWarning]]:
@@ -111,13 +100,13 @@ def policy_warnings(
 
     def warnings_of(analyzed: _Analyzed, further_denials: Sequence[_Analyzed]) -> Iterator[list[PolicyWarning]]:
         nonlocal denials
-        warnings = list(_own_warnings(analyzed, known, settings))
-        bypasses = list(_bypass_warnings(analyzed, settings))
+        warnings = list(_own_warnings(analyzed, known))
+        bypasses = list(_bypass_warnings(analyzed, settings, alternatives))
         if bypasses and denials is None:
             denials = []
             for other in policies:
                 if other.effect is Effect.DENY:
-                    denials += _analyze_readable(other, settings)
+                    denials += _analyze_readable(other)
                     yield []
         warnings += [
             warning for warning, shapes in bypasses if not _are_denied(shapes, [*(denials or ()), *further_denials])
@@ -127,7 +116,7 @@ def policy_warnings(
     for policy in policies:
         if of_policies is None or policy.policy_id in of_policies:
             try:
-                analyzed = _analyze(policy, settings)
+                analyzed = _analyze(policy)
             except ExpressionRefused as refused:
                 yield [_unreadable(policy, refused)]
                 continue
@@ -141,7 +130,7 @@ def policy_warnings(
             return
         of_user: list[_Analyzed] = []
         for mfa_policy in own:
-            of_user += _analyze_readable(_as_denial(mfa_policy), settings, is_mfa=True)
+            of_user += _analyze_readable(_as_denial(mfa_policy), is_mfa=True)
             yield []
         for analyzed in of_user:
             if of_policies is None or analyzed.policy.policy_id in of_policies:
@@ -162,20 +151,19 @@ def _as_denial(policy: MfaPolicy) -> Policy:
     )
 
 
-def _analyze(policy: Policy, settings: ServerSettings) -> _Analyzed:
+def _analyze(policy: Policy) -> _Analyzed:
     """The analysis of the policy's condition. Raises ExpressionRefused if it does not compile."""
-    optional = OPTIONAL | {"eth.tx.chain_id"} if settings.legacy_without_chain_id else OPTIONAL
-    analysis = ConditionAnalysis(ACTIVITY_SHAPES, all_versions=policy.effect is Effect.DENY, optional=optional)
+    analysis = ConditionAnalysis(ACTIVITY_SHAPES, all_versions=policy.effect is Effect.DENY)
     if not policy.condition:
         return _Analyzed(policy, None, analysis, AnalysisResult(ACTIVITY_SHAPES.all_shapes, 0, 0))
     tree = parse(policy.condition)
     return _Analyzed(policy, tree, analysis, analysis.of(tree))
 
 
-def _analyze_readable(policy: Policy, settings: ServerSettings, *, is_mfa: bool = False) -> list[_Analyzed]:
+def _analyze_readable(policy: Policy, *, is_mfa: bool = False) -> list[_Analyzed]:
     """The analysis of the policy's condition, as a list of one; empty if the condition does not compile."""
     try:
-        return [replace(_analyze(policy, settings), is_mfa=is_mfa)]
+        return [replace(_analyze(policy), is_mfa=is_mfa)]
     except ExpressionRefused:
         return []
 
@@ -184,20 +172,20 @@ def _are_denied(shapes: int, denials: Sequence[_Analyzed]) -> bool:
     """Whether DENY policies without consensus and time certainly deny all of these shapes."""
     for denial in denials:
         if not denial.policy.consensus and not denial.policy.time:
-            shapes &= ~denial.result.true
+            shapes &= ~(denial.result.true & ~denial.result.lacking)
     return shapes == 0
 
 
-def _own_warnings(analyzed: _Analyzed, known: KnownIds, settings: ServerSettings) -> Iterator[PolicyWarning]:
+def _own_warnings(analyzed: _Analyzed, known: KnownIds) -> Iterator[PolicyWarning]:
     policy, result = analyzed.policy, analyzed.result
     is_allow, all_shapes = policy.effect is Effect.ALLOW, ACTIVITY_SHAPES.all_shapes
-    never = result.false | (result.fails if is_allow else 0)
+    never = result.false | (result.lacking if is_allow else 0)
     if never == all_shapes:
-        how = "is false or fails" if is_allow and result.fails else "is false"
+        how = "is false or names an absent keyword" if is_allow and result.lacking else "is false"
         yield _warning(
             analyzed, WarningCode.NEVER_APPLIES, f"never applies: its condition {how} for every activity"
         )
-    if is_allow and result.true == all_shapes and not policy.consensus:
+    if is_allow and result.true & ~result.lacking == all_shapes and not policy.consensus:
         yield _warning(
             analyzed,
             WarningCode.ALLOWS_EVERYTHING,
@@ -206,26 +194,27 @@ def _own_warnings(analyzed: _Analyzed, known: KnownIds, settings: ServerSettings
     for text in (policy.condition, policy.consensus):
         for sentence in impossible_literals(parse(text), known) if text else ():
             yield _warning(analyzed, WarningCode.IMPOSSIBLE_LITERAL, f"may never apply: {sentence}")
-    if not is_allow and not analyzed.is_mfa:  # an MFA condition may fail: it then asks for no proofs
-        denies = "it denies everything" if settings.fails_closed else "it denies nothing"
-        for where in failing_activities(analyzed.analysis, result):
+    if not is_allow and not analyzed.is_mfa:  # an MFA condition may lack keywords: it then asks for no proofs
+        for where in lacking_activities(analyzed.analysis, result):
             yield PolicyWarning(
                 policy.policy_id,
                 policy.policy_name,
                 WarningCode.DENIES_NOTHING,
-                f"DENY policy {_policy_label(policy)}: {denies}{where}",
+                f"DENY policy {_policy_label(policy)}: it denies nothing{where}",
             )
 
 
-def _bypass_warnings(analyzed: _Analyzed, settings: ServerSettings) -> Iterator[tuple[PolicyWarning, int]]:
+def _bypass_warnings(
+    analyzed: _Analyzed, settings: ServerSettings, alternatives: Alternatives
+) -> Iterator[tuple[PolicyWarning, int]]:
     """Warnings about ways to bypass a DENY policy, each with the shapes of activities that must be denied too."""
     policy, tree = analyzed.policy, analyzed.tree
     if policy.effect is not Effect.DENY or tree is None:
         return
     shapes, possible = ACTIVITY_SHAPES, ACTIVITY_SHAPES.all_shapes & ~analyzed.result.false
     kinds = shapes.known["activity.kind"]
-    for pair in _SAME_EFFECT:
-        for one, other in (pair, pair[::-1]):
+    for one, others in alternatives.items():
+        for other in others:
             if possible & kinds[one] and not possible & kinds[other]:
                 sentence = f"applies to {one} and not to {other}, which can do the same: name both kinds"
                 yield _warning(analyzed, WarningCode.OTHER_KIND, sentence), kinds[other]

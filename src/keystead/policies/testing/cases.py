@@ -59,7 +59,6 @@ class CaseFile(TomlTable, frozen=True):
     policies: str | tuple[str | dict[str, Any], ...] | None = None
     users: tuple[dict[str, Any], ...] | None = None
     root_quorum: dict[str, Any] | None = None
-    deny_policies_fail_closed: bool = False
     refuse_raw_payloads: bool = False
     at: Moment | None = None
 
@@ -99,14 +98,12 @@ class PolicyCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`uncounted`: the users whose vote would be refused. `unsafe`: DENY policies that failed and therefore did not
-    deny, although they might have been meant to."""
+    """`uncounted`: the users whose vote would be refused."""
 
     case: CaseTable
     outcome: Expectation
     decision: Decision
     uncounted: tuple[str, ...] = ()
-    unsafe: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -149,7 +146,6 @@ def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default
         owner_id=_owner(written, organization, f"{where}.owner"),
         resources=written.resources,
         scope=_scope(written.scope, f"{where}.scope"),
-        deny_policies_fail_closed=organization.fail_closed,
         refuses_raw_payload=organization.refuse_raw_payloads
         and organization.policies.reads_transactions
         and may_sign_transaction_unseen(activity),
@@ -179,18 +175,6 @@ def run_case(case: PolicyCase) -> CaseResult:
         outcome=EXPECTATIONS[decision.verdict],
         decision=decision,
         uncounted=tuple(uncounted),
-        unsafe=_unsafe(request, policies, decision),
-    )
-
-
-def _unsafe(request: AuthorizationRequest, policies: PolicySet, decision: Decision) -> tuple[str, ...]:
-    """The DENY policies that did not deny and would deny if every failure denied."""
-    denied = {evaluation.policy_id for evaluation in decision.evaluations if evaluation.failed_closed}
-    closed = authorize(replace(request, deny_policies_fail_closed=True), policies)
-    return tuple(
-        evaluation.policy_id
-        for evaluation in closed.evaluations
-        if evaluation.failed_closed and evaluation.policy_id not in denied
     )
 
 

@@ -78,7 +78,6 @@ class OrganizationUnderTest(msgspec.Struct, frozen=True, kw_only=True):
     users: Mapping[str, User]
     root_quorum: RootQuorum
     policies: PolicySet
-    fail_closed: bool = False
     refuse_raw_payloads: bool = False
 
     def approval(self, who: str, with_credential: str, now_ms: int, where: str) -> Approval:
@@ -110,15 +109,13 @@ def organization_under_test(
     root_quorum: RootQuorum,
     policies: Iterable[Policy],
     *,
-    fail_closed: bool = False,
     refuse_raw_payloads: bool = False,
 ) -> OrganizationUnderTest:
-    """The organization of these records. A policy that no longer compiles fails, as it does on a server."""
+    """The organization of these records. A policy that no longer compiles is unknown, as it is on a server."""
     return OrganizationUnderTest(
         users={user.user_id: user for user in users},
         root_quorum=root_quorum,
         policies=policy_set([replace(policy, policy_id=policy.policy_name) for policy in policies], compile_stored),
-        fail_closed=fail_closed,
         refuse_raw_payloads=refuse_raw_payloads,
     )
 

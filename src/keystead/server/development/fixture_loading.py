@@ -117,6 +117,7 @@ class FixtureLoader:
             user_id=root.user_id,
             user_name=first.user_name,
             user_email=first.user_email,
+            user_phone_number=first.user_phone_number,
             api_key_name=first.api_keys[keys[0].index(root)].api_key_name,
             api_public_key=root.public_key,
             parent_id=parent_id,
@@ -170,7 +171,7 @@ class _RemainingRecords:
         await self._root_quorum(fixture)
 
     async def _root_user(self, user: FixtureUser, keys: Sequence[LoadedKey]) -> None:
-        """Add the root user's other keys and phone number."""
+        """Add the root user's other keys."""
         others = [
             _api_key(fixture, key)
             for fixture, key in zip(user.api_keys, keys, strict=True)
@@ -179,9 +180,6 @@ class _RemainingRecords:
         if others:
             parameters: dict[str, Any] = {"userId": self._root.user_id, "apiKeys": others}
             await self._submit("create_api_keys", ("user", user.user_name, "keys"), parameters)
-        if user.user_phone_number:
-            parameters = {"userId": self._root.user_id, "userPhoneNumber": user.user_phone_number}
-            await self._submit("update_user_phone_number", ("user", user.user_name, "phone number"), parameters)
 
     async def _user(self, user: FixtureUser, keys: Sequence[LoadedKey]) -> None:
         parameters: dict[str, Any] = {

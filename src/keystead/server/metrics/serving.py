@@ -10,13 +10,16 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from keystead.server.listening import AddressInUse
 from keystead.server.logs import logger
 from keystead.server.metrics.folder import metrics_folder
 from keystead.server.metrics.process_facts import cpu_seconds, resident_bytes
 from keystead.server.settings import SettingsError
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 _FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that makes prometheus_client count in files. Worker processes inherit it."""
@@ -42,9 +45,31 @@ def parse_address(text: str) -> tuple[str, int]:
     return match["host"].strip("[]"), int(match["port"])
 
 
+class _SignerCollector:
+    """The metrics of the signer's process."""
+
+    def __init__(self, signer: WatchedSigner) -> None:
+        self._signer = signer
+
+    def collect(self) -> Iterable[Metric]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        text = "Starts of the signer after it died."
+        yield CounterMetricFamily("keystead_signer_restarts", text, value=self._signer.restarts)
+        seconds = cpu_seconds(self._signer.pid)
+        yield CounterMetricFamily(
+            "keystead_signer_cpu_seconds", "Processor time of the signer, in seconds.", value=seconds
+        )
+        memory_bytes = resident_bytes(self._signer.pid)
+        yield GaugeMetricFamily(
+            "keystead_signer_resident_bytes", "Resident memory of the signer, in bytes.", value=memory_bytes
+        )
+
+
 @contextmanager
-def serving_metrics(address: str, signer: WatchedSigner) -> Iterator[None]:
-    """Serve `GET /metrics` at this address while the block runs; nothing if the address is "".
+def serving_metrics(address: str, signer: WatchedSigner | None = None) -> Iterator[None]:
+    """Serve `GET /metrics` at this address while the block runs; nothing if the address is "". `signer`: None if
+    the signer has no process of its own.
 
     Call it before the modules of the server are used. Raises SettingsError and AddressInUse.
     """
@@ -54,28 +79,13 @@ def serving_metrics(address: str, signer: WatchedSigner) -> Iterator[None]:
     host, port = parse_address(address)
     with metrics_folder() as folder:
         os.environ[_FOLDER] = str(folder)
-        from prometheus_client import CollectorRegistry, Metric, start_http_server
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        from prometheus_client import CollectorRegistry, start_http_server
         from prometheus_client.multiprocess import MultiProcessCollector
-
-        class SignerCollector:
-            """The metrics of the signer's process."""
-
-            def collect(self) -> Iterable[Metric]:
-                text = "Starts of the signer after it died."
-                yield CounterMetricFamily("keystead_signer_restarts", text, value=signer.restarts)
-                seconds = cpu_seconds(signer.pid)
-                yield CounterMetricFamily(
-                    "keystead_signer_cpu_seconds", "Processor time of the signer, in seconds.", value=seconds
-                )
-                memory_bytes = resident_bytes(signer.pid)
-                yield GaugeMetricFamily(
-                    "keystead_signer_resident_bytes", "Resident memory of the signer, in bytes.", value=memory_bytes
-                )
 
         registry = CollectorRegistry()
         MultiProcessCollector(registry)
-        registry.register(SignerCollector())
+        if signer is not None:
+            registry.register(_SignerCollector(signer))
         try:
             server, thread = start_http_server(port, host, registry)
         except OSError as problem:

@@ -1,8 +1,8 @@
 // The parts of a policy's clause as the server explains them, as a tree. Pure.
 
 /**
- * @typedef {{depth: number, text: string, operator: string, value: "true" | "false" | "failed", reason?: string,
- *   values: {path: string, value: string}[]}} Part as the server lists it: operands follow their part
+ * @typedef {{depth: number, text: string, operator: string, value: "true" | "false" | "unknown" | "not applicable",
+ *   reason?: string, values: {path: string, value: string}[]}} Part as the server lists it: operands follow their part
  * @typedef {Part & {operands: Tree[]}} Tree
  */
 

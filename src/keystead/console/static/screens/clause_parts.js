@@ -9,7 +9,10 @@ import { Time } from "../parts/texts.js";
 import { msOf } from "../words.js";
 
 /** @type {Record<string, [import("../parts/icons.js").IconName, string, string]>} icon, kind, words */
-const VALUES = { true: ["done", "good", "true"], false: ["cross", "", "false"], failed: ["warn", "bad", "failed"] };
+const VALUES = {
+  true: ["done", "good", "true"], false: ["cross", "", "false"],
+  unknown: ["warn", "bad", "unknown"], "not applicable": ["info", "", "not applicable"],
+};
 const CLAUSES = { condition: "Condition", consensus: "Consensus", time: "Time" };
 
 /** @typedef {import("../api/explained.js").Tree} Tree */
