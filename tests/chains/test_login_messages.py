@@ -113,9 +113,9 @@ ALTERED: dict[str, tuple[Callable[[str], str], str]] = {
     "no chain id": (line(8, "Chain ID: "), "line 8"),
     "a chain id with a space": (line(8, "Chain ID: 1 2"), "line 8"),
     "no nonce": (line(9, "Nonce: "), "line 9"),
-    "a nonce that is no key": (line(9, "Nonce: 32891756"), "line 9"),
+    "a nonce that is not a key": (line(9, "Nonce: 32891756"), "line 9"),
     "a nonce in capitals": (lambda m: m.replace(KEY, KEY.upper()), "line 9"),
-    "a nonce that is no point": (lambda m: m.replace(KEY, "02" + "f" * 64), "line 9"),
+    "a nonce that is not a point": (lambda m: m.replace(KEY, "02" + "f" * 64), "line 9"),
     "another key than in the resources": (line(9, f"Nonce: {OTHER_KEY}"), "line 14"),
     "issued too late": (line(10, f"Issued At: {utc(NOW_MS + 61_000)}"), "line 10: this is more than 60 seconds"),
     "issued in another time zone": (line(10, "Issued At: 2026-09-22T12:00:00+00:00"), "line 10"),
@@ -212,7 +212,7 @@ def test_the_key_that_a_request_names_is_the_wallets() -> None:
 
 
 def test_an_address_in_another_letter_case() -> None:
-    """The message has the checksum; a record is found by any spelling that is no typing error."""
+    """The message has the checksum; a record is found by any letter case that has no typing error."""
     wallet = EthereumWallet(b"\x11" * 32)
     written = wallet.written_address
     message = login_message(wallet, KEY, NOW_MS)

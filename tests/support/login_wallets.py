@@ -104,3 +104,14 @@ def login_message(wallet: LoginWallet, session_key: str, now_ms: int, *, domain:
             f"- urn:turnkey:session-key:{session_key}",
         ]
     )
+
+
+def wallet_params(wallet: LoginWallet, **members: str) -> dict[str, str]:
+    """The wallet as requests name it."""
+    return {"type": wallet.type, "address": wallet.written_address, "domain": DOMAIN} | members
+
+
+def signed_login(wallet: LoginWallet, session_key: str, now_ms: int, *, domain: str = DOMAIN) -> dict[str, str]:
+    """The parameters of verify_wallet_authenticator."""
+    message = login_message(wallet, session_key, now_ms, domain=domain)
+    return {"message": message, "signature": wallet.sign(message), "publicKey": wallet.public_key}

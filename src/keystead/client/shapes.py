@@ -36,6 +36,7 @@ from keystead.api.enums import (
     TransactionType,
     TransportEncryptionSuite,
     VoteSelection,
+    WalletAuthenticatorType,
 )
 from keystead.api.parameters import (
     ApiKeyParams,
@@ -48,6 +49,7 @@ from keystead.api.parameters import (
     Pagination,
     RequiredAuthenticationMethodParams,
     WalletAccountParams,
+    WalletAuthenticatorParams,
 )
 from keystead.api.records import (
     Activity,
@@ -77,6 +79,7 @@ from keystead.api.records import (
     Vote,
     Wallet,
     WalletAccount,
+    WalletAuthenticator,
     WebhookEndpointData,
     WebhookSubscriptionParams,
     Wire,
@@ -145,7 +148,7 @@ __all__ = [
     "CreateSessionProfileSubmitted",
     "CreateSmartContractInterfaceResult",
     "CreateSmartContractInterfaceSubmitted",
-    "CreateSubOrganizationResultV8",
+    "CreateSubOrganizationResultV9",
     "CreateSubOrganizationSubmitted",
     "CreateUserTagResult",
     "CreateUserTagSubmitted",
@@ -153,6 +156,8 @@ __all__ = [
     "CreateUsersSubmitted",
     "CreateWalletAccountsResult",
     "CreateWalletAccountsSubmitted",
+    "CreateWalletAuthenticatorsResult",
+    "CreateWalletAuthenticatorsSubmitted",
     "CreateWalletIntent",
     "CreateWalletResult",
     "CreateWalletSubmitted",
@@ -193,6 +198,8 @@ __all__ = [
     "DeleteUsersSubmitted",
     "DeleteWalletAccountsResult",
     "DeleteWalletAccountsSubmitted",
+    "DeleteWalletAuthenticatorsResult",
+    "DeleteWalletAuthenticatorsSubmitted",
     "DeleteWalletsResult",
     "DeleteWalletsSubmitted",
     "DeleteWebhookEndpointResult",
@@ -251,6 +258,7 @@ __all__ = [
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
     "GetWalletAccountResponse",
+    "GetWalletAuthenticatorsResponse",
     "GetWalletResponse",
     "HashFunction",
     "ImportPrivateKeyResult",
@@ -341,7 +349,7 @@ __all__ = [
     "RemoveOrganizationFeatureSubmitted",
     "RequiredAuthenticationMethod",
     "RequiredAuthenticationMethodParams",
-    "RootUserParamsV5",
+    "RootUserParamsV6",
     "SecretMetadata",
     "SessionProfile",
     "SetIpAllowlistIntent",
@@ -406,11 +414,16 @@ __all__ = [
     "UserParamsV4",
     "VerifyOtpResult",
     "VerifyOtpSubmitted",
+    "VerifyWalletAuthenticatorResult",
+    "VerifyWalletAuthenticatorSubmitted",
     "Vote",
     "VoteSelection",
     "Wallet",
     "WalletAccount",
     "WalletAccountParams",
+    "WalletAuthenticator",
+    "WalletAuthenticatorParams",
+    "WalletAuthenticatorType",
     "WalletKitSettings",
     "WebhookEndpointData",
     "WebhookSubscription",
@@ -536,8 +549,9 @@ class ExplainedPart(Wire, frozen=True):
     """A part of a clause. The operands of a part follow it, with a `depth` that is one more. The whole clause has
     the depth 0.
 
-    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false` or `failed`,
-    with the `reason`. `values`: what a part without operands compares.
+    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false`, `unknown` or
+    `not applicable`. `reason`: what is unknown, and why; or the keyword that the activity does not have. `values`:
+    what a part without operands compares.
     """
 
     depth: int
@@ -730,6 +744,10 @@ class GetWalletResponse(Wire, frozen=True):
 
 class GetWalletAccountResponse(Wire, frozen=True):
     account: WalletAccount
+
+
+class GetWalletAuthenticatorsResponse(Wire, frozen=True):
+    wallet_authenticators: tuple[WalletAuthenticator, ...]
 
 
 class ListActivitiesResponse(Wire, frozen=True):
@@ -1041,13 +1059,16 @@ class CreateSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
 
-class RootUserParamsV5(Wire, frozen=True):
+class RootUserParamsV6(Wire, frozen=True):
+    """`wallet_authenticators`: through an authentication proxy, each needs a verification token."""
+
     user_name: str
     api_keys: tuple[ApiKeyParamsV2, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
     oauth_providers: tuple[OauthProviderParamsV2, ...]
     user_email: str | None = None
     user_phone_number: str | None = None
+    wallet_authenticators: tuple[WalletAuthenticatorParams, ...] = ()
 
 
 class CreateWalletIntent(Wire, frozen=True):
@@ -1072,7 +1093,7 @@ class CreateWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-class CreateSubOrganizationResultV8(Wire, frozen=True):
+class CreateSubOrganizationResultV9(Wire, frozen=True):
     sub_organization_id: str
     root_user_ids: tuple[str, ...]
     wallet: CreateWalletResult | None = None
@@ -1101,6 +1122,10 @@ class CreateUsersResult(Wire, frozen=True):
 
 class CreateWalletAccountsResult(Wire, frozen=True):
     addresses: tuple[str, ...]
+
+
+class CreateWalletAuthenticatorsResult(Wire, frozen=True):
+    wallet_authenticator_ids: tuple[str, ...]
 
 
 class WebhookSubscription(Wire, frozen=True):
@@ -1186,6 +1211,10 @@ class DeleteWalletAccountsResult(Wire, frozen=True):
     wallet_account_ids: tuple[str, ...]
 
 
+class DeleteWalletAuthenticatorsResult(Wire, frozen=True):
+    wallet_authenticator_ids: tuple[str, ...]
+
+
 class DeleteWalletsResult(Wire, frozen=True):
     wallet_ids: tuple[str, ...]
 
@@ -1224,10 +1253,20 @@ class ExportPrivateKeyResult(Wire, frozen=True):
     export_bundle: str
 
 
+class StaticProperty(Wire, frozen=True):
+    """`value`: "" if absent."""
+
+    key: str
+    value: str | None = None
+
+
 class ExportSecretParams(Wire, frozen=True):
+    """`request_context`: what the caller says about the export, for policies and the record."""
+
     secret_id: str
     target_public_key: str
     encryption_suite: TransportEncryptionSuite
+    request_context: tuple[StaticProperty, ...] | None = None
 
 
 class ExportSecretsResult(Wire, frozen=True):
@@ -1253,13 +1292,6 @@ class ExportWalletAccountResult(Wire, frozen=True):
 class ImportPrivateKeyResult(Wire, frozen=True):
     private_key_id: str
     addresses: tuple[PrivateKeyAddress, ...]
-
-
-class StaticProperty(Wire, frozen=True):
-    """`value`: "" if absent."""
-
-    key: str
-    value: str | None = None
 
 
 class ImportSecretParams(Wire, frozen=True):
@@ -1493,6 +1525,14 @@ class UpdateWebhookEndpointResult(Wire, frozen=True):
 
 class VerifyOtpResult(Wire, frozen=True):
     """`verification_token`: a JWT that proves that the contact got the code. A token without a key is in one answer
+    only. In the record of the activity it is "".
+    """
+
+    verification_token: str
+
+
+class VerifyWalletAuthenticatorResult(Wire, frozen=True):
+    """`verification_token`: a JWT that proves that the wallet logs in with the session's key. It is in one answer
     only. In the record of the activity it is "".
     """
 
@@ -1747,13 +1787,13 @@ class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfa
         return self.result.smart_contract_interface_id
 
 
-class CreateSubOrganizationSubmitted(Submitted[CreateSubOrganizationResultV8]):
+class CreateSubOrganizationSubmitted(Submitted[CreateSubOrganizationResultV9]):
     """Make a sub-organization with its root users, its root quorum and, if requested, a wallet."""
 
     operation = "create_sub_organization"
-    activity_type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8"
-    result_key = "createSubOrganizationResultV8"
-    result_struct = CreateSubOrganizationResultV8
+    activity_type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9"
+    result_key = "createSubOrganizationResultV9"
+    result_struct = CreateSubOrganizationResultV9
 
     @property
     def sub_organization_id(self) -> str:
@@ -1826,6 +1866,19 @@ class CreateWalletAccountsSubmitted(Submitted[CreateWalletAccountsResult]):
     @property
     def addresses(self) -> tuple[str, ...]:
         return self.result.addresses
+
+
+class CreateWalletAuthenticatorsSubmitted(Submitted[CreateWalletAuthenticatorsResult]):
+    """Attach wallets to a user, who then logs in by signing a message with one of them."""
+
+    operation = "create_wallet_authenticators"
+    activity_type = "ACTIVITY_TYPE_CREATE_WALLET_AUTHENTICATORS"
+    result_key = "createWalletAuthenticatorsResult"
+    result_struct = CreateWalletAuthenticatorsResult
+
+    @property
+    def wallet_authenticator_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_authenticator_ids
 
 
 class CreateWebhookEndpointSubmitted(Submitted[CreateWebhookEndpointResult]):
@@ -2059,6 +2112,19 @@ class DeleteWalletAccountsSubmitted(Submitted[DeleteWalletAccountsResult]):
     @property
     def wallet_account_ids(self) -> tuple[str, ...]:
         return self.result.wallet_account_ids
+
+
+class DeleteWalletAuthenticatorsSubmitted(Submitted[DeleteWalletAuthenticatorsResult]):
+    """Remove wallets from a user. The user must keep a credential that does not expire."""
+
+    operation = "delete_wallet_authenticators"
+    activity_type = "ACTIVITY_TYPE_DELETE_WALLET_AUTHENTICATORS"
+    result_key = "deleteWalletAuthenticatorsResult"
+    result_struct = DeleteWalletAuthenticatorsResult
+
+    @property
+    def wallet_authenticator_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_authenticator_ids
 
 
 class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
@@ -2732,6 +2798,19 @@ class VerifyOtpSubmitted(Submitted[VerifyOtpResult]):
     activity_type = "ACTIVITY_TYPE_VERIFY_OTP_V2"
     result_key = "verifyOtpResult"
     result_struct = VerifyOtpResult
+
+    @property
+    def verification_token(self) -> str:
+        return self.result.verification_token
+
+
+class VerifyWalletAuthenticatorSubmitted(Submitted[VerifyWalletAuthenticatorResult]):
+    """Exchange a login message that a wallet signed for a verification token. A message is valid once."""
+
+    operation = "verify_wallet_authenticator"
+    activity_type = "ACTIVITY_TYPE_VERIFY_WALLET_AUTHENTICATOR"
+    result_key = "verifyWalletAuthenticatorResult"
+    result_struct = VerifyWalletAuthenticatorResult
 
     @property
     def verification_token(self) -> str:

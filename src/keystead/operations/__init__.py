@@ -43,6 +43,8 @@ from keystead.operations import (
     verifying_codes,
     votes,
     wallet_accounts,
+    wallet_authenticators,
+    wallet_logins,
     wallets,
     webhook_endpoints,
 )
@@ -94,6 +96,8 @@ __all__ = [
     "verifying_codes",
     "votes",
     "wallet_accounts",
+    "wallet_authenticators",
+    "wallet_logins",
     "wallets",
     "webhook_endpoints",
 ]

@@ -101,10 +101,11 @@ def get_boot_proof(_: Reading, request: GetBootProofRequest) -> GetBootProofResp
 
 class ListSuborgsRequest(QueryRequest, frozen=True):
     """`filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, OAUTH_CLAIM,
-    WALLET_ACCOUNT_ADDRESS or PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is
-    compared whole; other spellings of the same value are equal to it. An OIDC token must be valid. It finds users
-    with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a JSON object with
-    these three."""
+    WALLET_ACCOUNT_ADDRESS, WALLET_AUTH_CLAIM or PUBLIC_KEY. Without a filter, the answer has all sub-organizations.
+    `filter_value` is compared whole; other spellings of the same value are equal to it. An OIDC token must be
+    valid. It finds users with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a
+    JSON object with these three. The value of WALLET_AUTH_CLAIM is one with type, address and domain of a wallet
+    authenticator."""
 
     filter_type: ShortText | None = None
     filter_value: TokenText | None = None
@@ -125,6 +126,7 @@ _FILTERS = (
     "PUBLIC_KEY",
     "OIDC_TOKEN",
     "OAUTH_CLAIM",
+    "WALLET_AUTH_CLAIM",
 )
 
 

@@ -59,6 +59,9 @@ def _registered_at_ms(user: User, record_id: str) -> int:
     for provider in user.oauth_providers:
         if provider.provider_id == record_id:
             return provider.created_at.epoch_ms
+    for wallet in user.wallet_authenticators:
+        if wallet.wallet_authenticator_id == record_id:
+            return wallet.created_at.epoch_ms
     contacts = (CredentialType.EMAIL_OTP, CredentialType.SMS_OTP)
     if record_id in [contact_record_id(user, type_) for type_ in contacts]:
         return 0  # no time is on record for contacts; to change one takes every MFA step (ADDS_CREDENTIALS)

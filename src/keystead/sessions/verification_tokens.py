@@ -22,7 +22,7 @@ TOKEN_CHARACTERS_MAX = 4096
 _VerificationText = Annotated[str, Meta(max_length=512)]
 
 HEADER = {"typ": "JWT", "alg": "ES256"}
-"""Of the tokens of this server about contacts and wallets."""
+"""The header of this server's tokens about contacts and wallets."""
 
 
 class _ExpiringClaims(Protocol):
