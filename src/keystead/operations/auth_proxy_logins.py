@@ -16,7 +16,7 @@ from keystead.operations.auth_proxy_accounts import check_audience
 from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, without_absent
 from keystead.operations.google_linking import link_google
 from keystead.operations.verification_tokens import ClientSignature
-from keystead.operations.wallet_logins import LoginMessage
+from keystead.operations.wallet_logins import LoginMessage, LoginSignature
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 
 _METHOD_OF_OTP = {"OTP_TYPE_EMAIL": AuthMethod.EMAIL, "OTP_TYPE_SMS": AuthMethod.SMS}
@@ -125,7 +125,7 @@ class VerifyWalletRequest(RequestStruct, frozen=True):
     """`message` and `signature` as in verify_wallet_authenticator of the API."""
 
     message: LoginMessage
-    signature: ShortText
+    signature: LoginSignature
 
 
 class VerifyWalletResponse(Wire, frozen=True):

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from keystead.api.decoding import NO_CONTROLS
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
@@ -24,6 +25,8 @@ from keystead.pipeline.execution_values import ExecutionWith, OutputWithoutChang
 from keystead.sessions.wallet_tokens import WalletToken
 
 LoginMessage = Annotated[str, Meta(min_length=1, max_length=MESSAGE_BYTES_MAX)]
+LoginSignature = Annotated[str, Meta(max_length=16_384, pattern=NO_CONTROLS)]
+"""So long that a contract wallet gets the reason why it is refused."""
 
 
 class VerifyWalletAuthenticatorIntent(RequestStruct, frozen=True, kw_only=True):
@@ -35,7 +38,7 @@ class VerifyWalletAuthenticatorIntent(RequestStruct, frozen=True, kw_only=True):
     """
 
     message: LoginMessage
-    signature: ShortText
+    signature: LoginSignature
     public_key: ShortText | None = None
     expiration_seconds: Seconds | None = None
 
