@@ -83,7 +83,6 @@ def _rows(organization_id: str, user: User, id_: str, number: int) -> Batch:
         public_key=key.credential.public_key,
         credential_id="",
         at_ms=made_at_ms,
-        registered_at_ms=key.created_at.epoch_ms,
         fingerprint=fingerprint,
     )
     evaluation = Evaluation(

@@ -35,7 +35,7 @@ _DENIAL: Final = frozenset({"policy_evaluation", "snapshot"})
 _LEASED: Final = frozenset({"webhook_lease"})
 """Taken before a webhook is delivered, also between two requests."""
 
-_WRONG_CODE: Final = _DENIAL | {"one_time_code"}
+_WRONG_CODE: Final = _DENIAL | {"one_time_code", "one_time_code_count"}
 """A wrong attempt at a code is counted, by the operations below."""
 
 _TAKE_CODES: Final = frozenset({"verify_otp", "otp_auth"})

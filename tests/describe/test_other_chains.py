@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from keystead.chains.tron.facts import ContractFields
 from keystead.describe.bitcoin import describe_bitcoin
 from keystead.describe.solana import describe_solana
 from keystead.describe.tron import describe_tron
@@ -19,10 +20,14 @@ TRON_TOKEN, TRON_TO = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TY1jfzP3s94oSzYECC8
 OWN, OTHER = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA"
 
 
-def solana(*programs: str, moved: Any = (), parsed: Any = None, lookups: Any = ()) -> dict[str, Any]:
-    instructions = [{"program_key": each, "instruction_data_hex": "0102"} for each in programs]
-    if parsed:
-        instructions[-1]["parsed_instruction_data"] = parsed
+ABSENT = Unreadable("it has none")
+
+
+def solana(*programs: str, moved: Any = (), parsed: Any = ABSENT, lookups: Any = ()) -> Any:
+    instructions: list[Any] = [
+        {"program_key": each, "instruction_data_hex": "0102", "parsed_instruction_data": parsed}
+        for each in programs
+    ]
     return {
         "account_keys": ["payer"],
         "movements": moved,
@@ -50,7 +55,7 @@ ONE, TWO = moves("Bob", 1_500_000_000), moves("Cy", 1)
 SPL, PLAIN = moves("Bob", 25, "Mint", TOKEN), moves("Bob", 25, Unreadable("no mint"), TOKEN)
 RENT = moves("Bob", 2_039_280, contract=ACCOUNTS)
 CLOSED = moves("Bob", Unreadable("the whole balance"), contract=TOKEN)
-UNKNOWN = moves(Unreadable("why"), Unreadable("why"), Unreadable("why"), "Prog", "UNKNOWN")
+DECIDED_BY_CODE = moves(ABSENT, ABSENT, ABSENT, "Prog", "UNKNOWN")
 APPROVED, GIVEN = moves("Eve", 7, "Mint", TOKEN, "ALLOWANCE"), moves("Eve", 2**256 - 1, kind="AUTHORITY")
 RUN_TWO = "Run 2 instructions of the System program, program Prog, with 1 transfer"
 RUN_TOKEN = "Run 1 instruction of the Token program"
@@ -78,10 +83,10 @@ RUN_TOKEN = "Run 1 instruction of the Token program"
             [],
         ),
         (solana(SYSTEM, SYSTEM, moved=[ONE, TWO]), "Make 2 transfers", "", "", []),
-        (solana(SYSTEM, "Prog", moved=[ONE, UNKNOWN]), RUN_TWO, "", "", ["beyond the transfers"]),
+        (solana(SYSTEM, "Prog", moved=[ONE, DECIDED_BY_CODE]), RUN_TWO, "", "", ["beyond the transfers"]),
         (solana(SYSTEM, "Prog", moved=[ONE]), RUN_TWO, "", "", []),
         (
-            solana("Prog", moved=[UNKNOWN], lookups=[{}]),
+            solana("Prog", moved=[DECIDED_BY_CODE], lookups=[{}]),
             "Run 1 instruction of program Prog",
             "",
             "",
@@ -97,7 +102,7 @@ RUN_TOKEN = "Run 1 instruction of the Token program"
         ),
     ],
 )
-def test_solana(tx: dict[str, Any], headline: str, recipient: str, amount: str, cautions: list[str]) -> None:
+def test_solana(tx: Any, headline: str, recipient: str, amount: str, cautions: list[str]) -> None:
     found = describe_solana(tx)
     assert (found.headline, found.recipient, found.amount) == (f"{headline}, on Solana", recipient, amount)
     assert len(found.cautions) == len(cautions)
@@ -111,7 +116,7 @@ def test_solana_by_an_uploaded_interface() -> None:
     assert facts["instruction 1: amount"] == "7"
 
 
-def bitcoin(*outputs: tuple[str, int], locktime: int = 0) -> dict[str, Any]:
+def bitcoin(*outputs: tuple[str | Unreadable, int], locktime: int = 0) -> Any:
     return {
         "outputs": [{"value": value, "address": address, "script_pubkey": "6a00"} for address, value in outputs],
         "inputs": [{}],
@@ -126,10 +131,10 @@ def bitcoin(*outputs: tuple[str, int], locktime: int = 0) -> dict[str, Any]:
         (bitcoin((OTHER, 50_000_000), (OWN, 7)), f"Send 0.5 BTC to {OTHER}", OTHER, "0.5 BTC"),
         (bitcoin((OTHER, 1), (TRON_TO, 2)), "Send 0.00000003 BTC to 2 addresses", "", "0.00000003 BTC"),
         (bitcoin((OWN, 7)), "Send coins back to the address itself", OWN, ""),
-        (bitcoin(("", 0)), "Send 0 BTC to the script 6a00", "the script 6a00", "0 BTC"),
+        (bitcoin((ABSENT, 0)), "Send 0 BTC to the script 6a00", "the script 6a00", "0 BTC"),
     ],
 )
-def test_bitcoin(tx: dict[str, Any], headline: str, recipient: str, amount: str) -> None:
+def test_bitcoin(tx: Any, headline: str, recipient: str, amount: str) -> None:
     found = describe_bitcoin(tx, OWN)
     assert (found.headline, found.recipient, found.amount) == (f"{headline}, on Bitcoin", recipient, amount)
 
@@ -145,8 +150,9 @@ def test_bitcoin_of_a_test_network() -> None:
     assert found.headline.endswith(", on Bitcoin, regtest")
 
 
-def tron(kind: str, **members: Any) -> dict[str, Any]:
-    contract = {"type": f"{kind}Contract", "permission_id": 0, "owner_address": OWN, **members}
+def tron(kind: str, **members: Any) -> Any:
+    contract = dict.fromkeys(ContractFields.__annotations__, ABSENT) | members
+    contract |= {"type": f"{kind}Contract", "permission_id": 0, "owner_address": OWN}
     return {"contract": [contract], "fee_limit": 1_000_000}
 
 
@@ -179,7 +185,7 @@ ERC20 = "a9059cbb" + "0" * 24 + "ab" * 20 + f"{5:064x}"
         (tron("AccountPermissionUpdate", actives=[]), f"Change who may sign for the account {OWN}", "", 1),
     ],
 )
-def test_tron(tx: dict[str, Any], headline: str, amount: str, cautions: int) -> None:
+def test_tron(tx: Any, headline: str, amount: str, cautions: int) -> None:
     found = describe_tron(tx)
     assert found.headline.startswith(headline)
     assert found.headline.endswith(", on Tron")

@@ -15,6 +15,7 @@ from keystead.pipeline.policy_set_cache import MFA_CHARACTERS_MAX, evaluated_con
 from keystead.policies.evaluation_context import EvaluationContext
 from keystead.policies.expression import CompiledExpression, Expression, compile_stored
 from keystead.policies.policy import mfa_condition_source
+from keystead.primitives.unreadable import Unreadable
 from tests.support.policy_fixtures import ANA
 
 MANY = [{"id": str(number)} for number in range(200)]
@@ -49,26 +50,28 @@ def enforced(user: User, items: Sequence[Mapping[str, Any]], **given: bool) -> l
     return [policy.order for policy in policies]
 
 
-CASES: list[tuple[str, str, Mapping[str, Any], bool, bool]] = [
-    ("no condition", "", {}, False, True),
-    ("true", "wallet.id == 'W'", {"wallet": {"id": "W"}}, False, True),
-    ("false", "wallet.id == 'W'", {"wallet": {"id": "V"}}, False, False),
-    ("absent", "wallet.id == 'W'", {}, False, False),
-    ("absent, after a call that does not decode", "wallet.id == 'W'", {}, True, True),
-    ("a value of another type", "eth.tx.value > 5", {"eth": {"tx": {"value": "6"}}}, False, True),
-    ("of another type, but false", "eth.tx.value > 5 && false", {"eth": {"tx": {"value": "6"}}}, False, False),
-    ("too costly", COSTLY, {"wallets": MANY}, False, True),
-    ("cheap enough", COSTLY, {"wallets": MANY[:1] * 3}, False, True),
-    ("no longer compiles", "wallet.gone == 1", {}, False, True),
+UNKNOWN = {"eth": {"tx": {"value": Unreadable("the call does not decode")}}}
+CASES: list[tuple[str, str, Mapping[str, Any], bool]] = [
+    ("no condition", "", {}, True),
+    ("true", "wallet.id == 'W'", {"wallet": {"id": "W"}}, True),
+    ("false", "wallet.id == 'W'", {"wallet": {"id": "V"}}, False),
+    ("a keyword that the activity lacks", "wallet.id == 'W'", {}, False),
+    ("and something unknown", "wallet.id == 'W' || eth.tx.value > 5", UNKNOWN, False),
+    ("unknown", "eth.tx.value > 5", UNKNOWN, True),
+    ("unknown, negated", "!(eth.tx.value != 5)", UNKNOWN, True),
+    ("a value of another type", "eth.tx.value > 5", {"eth": {"tx": {"value": "6"}}}, True),
+    ("unknown, but false", "eth.tx.value > 5 && false", UNKNOWN, False),
+    ("too costly", COSTLY, {"wallets": MANY}, True),
+    ("cheap enough", COSTLY, {"wallets": MANY[:1] * 3}, True),
+    ("no longer compiles", "wallet.gone == 1", {}, True),
 ]
 
 
 @pytest.mark.parametrize(
-    ("condition", "values", "unreadable", "holds"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
+    ("condition", "values", "holds"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
 )
-def test_enforced(condition: str, values: Mapping[str, Any], unreadable: bool, holds: bool) -> None:
-    found = enforced(user_with(condition), [values], has_unreadable_call=unreadable)
-    assert found == ([0] if holds else [])
+def test_enforced(condition: str, values: Mapping[str, Any], holds: bool) -> None:
+    assert enforced(user_with(condition), [values]) == ([0] if holds else [])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, EvaluationError
+from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
 from tests.support.hanging import not_hanging
 from tests.support.policy_fixtures import compiled, value_of
 
@@ -24,7 +24,7 @@ NESTED = "wallets.all(a, wallets.all(b, wallets.all(c, wallets.all(d, a.id == b.
         ("wallets.filter(a, wallets.filter(b, a.id == b.id).count() == 1).count() > 5", {"wallets": MANY}),
         ("wallets.all(a, wallets[0..1000].count() == 1000)", {"wallets": MANY}),
         (
-            "wallets.all(a, eth.tx.data[0..900000] == eth.tx.data[1..900001])",
+            "wallets.any(a, eth.tx.data[0..900000] == eth.tx.data[1..900001])",
             {"wallets": MANY, "eth": {"tx": {"data": LONG}}},
         ),
         (
@@ -36,11 +36,11 @@ NESTED = "wallets.all(a, wallets.all(b, wallets.all(c, wallets.all(d, a.id == b.
             {"wallets": MANY, "wallet": {"id": LONG, "label": str(LONG)}},
         ),
         (
-            "wallets.all(a, private_key.tags.contains(private_key.id))",
+            "wallets.any(a, private_key.tags.contains(private_key.id))",
             {"wallets": MANY, "private_key": {"tags": [LONG + "0", LONG + "1"], "id": LONG + "2"}},
         ),
         (
-            "wallets.all(a, eth.tx.to in ['0x1', '0x2'])",
+            "wallets.any(a, eth.tx.to in ['0x1', '0x2'])",
             {"wallets": MANY, "eth": {"tx": {"to": LONG}}},
         ),
         (
@@ -57,16 +57,15 @@ def test_costs_are_bounded(text: str, values: Mapping[str, Any]) -> None:
     expression = compiled(text)
     with not_hanging():
         error = expression.evaluate(EvaluationContext(values))
-    assert isinstance(error, EvaluationError)
+    assert isinstance(error, Unknown)
     assert "steps" in error.reason
-    assert error.unreadable
 
 
-def test_a_number_of_a_million_digits_is_not_read() -> None:
+def test_a_string_of_a_million_digits_is_not_read() -> None:
     values = {"eth": {"eip_712": {"message": {"a": "9" * 1_000_000}}}}
     with not_hanging():
         error = value_of("eth.eip_712.message['a'] > 5", values)
-    assert isinstance(error, EvaluationError)
+    assert isinstance(error, Unknown)
 
 
 def test_ordinary_work_stays_far_below_the_limit() -> None:

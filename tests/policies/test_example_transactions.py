@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from keystead.policies.policy_evaluation import EvaluationOutcome
+from keystead.primitives.unreadable import Unreadable
 from tests.policies.examples import ALLOW_SIGN, ERROR, EXPLICIT, IMPLICIT, OK, RAW, RAW_V1, SIGN, Case
 from tests.support.policy_fixtures import allow, deny
 
@@ -35,6 +36,9 @@ def tron(**contract: Any) -> dict[str, Any]:
 def tempo(*calls: tuple[str, str]) -> dict[str, Any]:
     return {"tempo": {"tx": {"calls": [{"to": to, "input": data} for to, data in calls]}}}
 
+
+FALSE = EvaluationOutcome.DENY_IMPLICIT
+NO_IDL, NO_MINT = Unreadable("no interface is uploaded"), Unreadable("a Transfer does not name it")
 
 TYPE_ETHEREUM = {"type": "TRANSACTION_TYPE_ETHEREUM"}
 
@@ -95,7 +99,7 @@ CASES = [
     Case(15, R15, "A", SIGN, OK, resources=eth(function_name="transfer", contract_call_args={"wad": 4})),
     Case(15, R15, "A", SIGN, IMPLICIT, resources=eth(function_name="transfer", contract_call_args={"wad": 5})),
     Case(15, R15, "A", SIGN, IMPLICIT, ERROR, resources=eth(to="0x70ce"), note="no ABI"),
-    Case(15, R15, "A", SIGN, IMPLICIT, ERROR, resources=eth(function_name="deposit", contract_call_args={})),
+    Case(15, R15, "A", SIGN, IMPLICIT, FALSE, resources=eth(function_name="deposit", contract_call_args={})),
     *(
         Case(
             16,
@@ -131,7 +135,7 @@ CASES = [
     Case(18, R18, "A", SIGN, OK, ERROR, params=TYPE_ETHEREUM),
     Case(19, R19, "A", SIGN, OK, resources=solana([{"to": "R"}])),
     Case(19, R19, "A", SIGN, IMPLICIT, resources=solana([{"to": "R"}, {"to": "R"}]), note="two"),
-    Case(19, R19, "A", SIGN, IMPLICIT, ERROR, resources=solana(), note="none"),
+    Case(19, R19, "A", SIGN, IMPLICIT, FALSE, resources=solana(), note="none"),
     Case(20, R20, "A", SIGN, OK, resources=solana([{"to": "R"}])),
     Case(20, R20, "A", SIGN, IMPLICIT, resources=solana([{"to": "R"}, {"to": "S"}])),
     Case(20, R20, "A", SIGN, OK, resources=solana(), note="all of none"),
@@ -149,7 +153,7 @@ CASES = [
             ),
             note=f"{instructions} instructions, {len(mints)} transfers",
         )
-        for instructions, mints, expected in ((1, ["M"], OK), (1, [""], IMPLICIT), (2, ["M"], IMPLICIT))
+        for instructions, mints, expected in ((1, ["M"], OK), (1, [NO_MINT], IMPLICIT), (2, ["M"], IMPLICIT))
     ),
     *(
         Case(23, R23, "A", SIGN, expected, says, resources=solana(instructions=instructions))
@@ -158,16 +162,18 @@ CASES = [
             (
                 [
                     {"program_key": "J", "parsed_instruction_data": {"instruction_name": "route"}},
-                    {"program_key": "K", "parsed_instruction_data": None},
+                    {"program_key": "K", "parsed_instruction_data": NO_IDL},
                 ],
-                IMPLICIT,
-                ERROR,
+                OK,
+                None,
             ),
+            ([{"program_key": "J", "parsed_instruction_data": NO_IDL}], IMPLICIT, ERROR),
+            ([{"program_key": "K", "parsed_instruction_data": NO_IDL}], IMPLICIT, FALSE),
         )
     ),
     Case(24, R24, "A", SIGN, OK, resources=tron(type="TransferContract", amount=9_000_000)),
     Case(24, R24, "A", SIGN, IMPLICIT, resources=tron(type="TransferContract", amount=10_000_000)),
-    Case(24, R24, "A", SIGN, IMPLICIT, ERROR, resources=tron(type="TriggerSmartContract", call_value=0)),
+    Case(24, R24, "A", SIGN, IMPLICIT, FALSE, resources=tron(type="TriggerSmartContract", call_value=0)),
     Case(25, R25, "A", SIGN, OK, resources=bitcoin(10_000, "bc1q", "bc1q")),
     Case(25, R25, "A", SIGN, IMPLICIT, resources=bitcoin(10_000, "bc1q", "bc1p"), note="change elsewhere"),
     Case(25, R25, "A", SIGN, EXPLICIT, resources=bitcoin(60_000, "bc1q")),

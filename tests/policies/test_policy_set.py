@@ -118,8 +118,8 @@ class EveryPolicyOpen(PolicySet):
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(seed=st.integers(0, 2**64), fail_closed=st.booleans())
-def test_what_a_slice_settles_is_what_evaluation_yields(seed: int, fail_closed: bool) -> None:
+@given(seed=st.integers(0, 2**64))
+def test_what_a_slice_settles_is_what_evaluation_yields(seed: int) -> None:
     chance = Random(seed)
     policies = [
         policy(chance.choice(list(Effect)), *map(chance.choice, (CONDITIONS, CONSENSUSES, TIMES)))
@@ -129,7 +129,7 @@ def test_what_a_slice_settles_is_what_evaluation_yields(seed: int, fail_closed: 
     every_policy_open = EveryPolicyOpen(sliced.policies)
     for _ in range(12):
         by = chance.sample(sorted(USERS), chance.randint(1, 2))
-        asked, _ = request(by, fail_closed=fail_closed, **chance.choice(REQUESTS))
+        asked, _ = request(by, **chance.choice(REQUESTS))
         assert authorize(asked, sliced) == authorize(asked, every_policy_open)
 
 
@@ -144,18 +144,20 @@ def test_only_policies_that_the_shape_does_not_settle_are_open() -> None:
             deny("activity.action == 'SIGN' && eth.tx.value > 5"),
         ]
     )
-    shape = RequestShape("ACTIVITY_TYPE_DELETE_USERS", frozenset(), has_params=True, fails_closed=False)
+    activity = {"activity.type", "activity.kind", "activity.resource", "activity.action"}
+    shape = RequestShape("ACTIVITY_TYPE_DELETE_USERS", frozenset({*activity, "activity.params.user_ids"}))
     assert policies.slice(shape).open == (2, 3, 4)
-    # What fails closed must be evaluated where it may apply.
-    assert policies.slice(shape._replace(fails_closed=True)).open == (1, 2, 3, 4)
-    signing = RequestShape("ACTIVITY_TYPE_SIGN_TRANSACTION_V2", frozenset({"eth"}), True, False)
-    assert policies.slice(signing).open == (0, 1, 2, 3, 4, 5)
+    assert [each.outcome.removeprefix("OUTCOME_") for each in policies.slice(shape).settled] == [
+        *["DENY_IMPLICIT", "ERROR", "DENY_IMPLICIT", "DENY_IMPLICIT", "DENY_IMPLICIT", "ERROR"]
+    ]
+    signing = RequestShape("ACTIVITY_TYPE_SIGN_TRANSACTION_V2", frozenset({*activity, "eth.tx"}))
+    assert policies.slice(signing).open == (0, 1, 3, 4, 5)
 
 
 def test_slices_are_bounded() -> None:
     policies = numbered([allow("wallet.id == 'W'")])
     for number in range(3 * SLICES_MAX):
-        policies.slice(RequestShape(f"ACTIVITY_TYPE_{number}", frozenset(), False, False))
+        policies.slice(RequestShape(f"ACTIVITY_TYPE_{number}", frozenset()))
     assert len(policies._slices) == SLICES_MAX
 
 
@@ -185,7 +187,7 @@ def loops(depth: int) -> str:
 
 def test_making_a_slice_is_bounded() -> None:
     """Conditions that no request can change were evaluated for each slice, with 100,000 steps each."""
-    shape = RequestShape("ACTIVITY_TYPE_DELETE_USERS", frozenset(), has_params=True, fails_closed=False)
+    shape = RequestShape("ACTIVITY_TYPE_DELETE_USERS", frozenset())
     costly = numbered([deny(loops(4)), deny(loops(1))])
     assert costly.slice(shape).open == (0,)
     many = numbered([deny(loops(3))] * 1_000)

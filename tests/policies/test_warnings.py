@@ -15,10 +15,9 @@ from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation, alternatives
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
-from keystead.policies.evaluation_context import EvaluationContext, EvaluationError
+from keystead.policies.evaluation_context import EvaluationContext, NotApplicable
 from keystead.policies.grammar import parse
 from keystead.policies.linting.condition_analysis import ConditionAnalysis
-from keystead.policies.linting.denials import is_settled_by_type
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import (
     DENY_RAW_PAYLOADS,
@@ -58,10 +57,9 @@ def warned(
     return [(each.code, each.message) for each in found]
 
 
-def unsafe_denials(denial: Policy, *, fails_closed: bool = False) -> list[str]:
+def unsafe_denials(denial: Policy) -> list[str]:
     """The warnings about a policy that denies nothing."""
-    found = warned(denial, settings=ServerSettings(fails_closed=fails_closed))
-    return [message for code, message in found if code is WarningCode.DENIES_NOTHING]
+    return [message for code, message in warned(denial) if code is WarningCode.DENIES_NOTHING]
 
 
 SAFE = [
@@ -80,6 +78,10 @@ SAFE = [
     " && eth.tx.value > 5",
     "activity.kind == 'SIGN_RAW_PAYLOAD' && activity.params.encoding == 'PAYLOAD_ENCODING_EIP712'"
     " && eth.eip_712.primary_type == 'Permit'",
+    "activity.kind == 'ETH_SEND_TRANSACTION' && eth.tx.function_name == 'x'"
+    " && eth.tx.contract_call_args['wad'] < 5 && eth.tx.data[0..10] == '0x'",
+    "activity.kind == 'SOL_SEND_TRANSACTION'"
+    " && solana.tx.instructions.any(i, i.parsed_instruction_data.instruction_name == 'route')",
     "false && wallet.id == 'x'",
     "activity.kind == ",
 ]
@@ -91,7 +93,7 @@ def test_no_warnings(condition: str) -> None:
 
 
 NOTHING = "DENY policy 'Big' (id): it denies nothing"
-WHERE = f"{NOTHING} where its condition fails because"
+WHERE = f"{NOTHING} where"
 WARNED: list[tuple[str, list[str]]] = [
     (
         "eth.tx.value > 5",
@@ -117,24 +119,11 @@ WARNED: list[tuple[str, list[str]]] = [
     ),
     (
         "wallet.id == 'a' || private_key.id == 'b'",
-        [f"{NOTHING}, because its condition fails on every activity: wallet or private_key is absent"],
+        [f"{NOTHING}, because no activity has all of the keywords that it names: wallet, private_key"],
     ),
     (
         "activity.action == 'SIGN' && (eth.tx.value > 5 || solana.tx.transfers.any(t, t.amount > 5))",
         [f"{NOTHING} where", f"{NOTHING} where"],
-    ),
-    (
-        "activity.kind == 'ETH_SEND_TRANSACTION' && eth.tx.function_name == 'x'"
-        " && eth.tx.contract_call_args['wad'] < 5 && eth.tx.data[0..10] == '0x'",
-        [
-            f"{WHERE} eth.tx.function_name or eth.tx.contract_call_args[…] or eth.tx.data[…] is absent or out of "
-            "range"
-        ],
-    ),
-    (
-        "activity.kind == 'SOL_SEND_TRANSACTION'"
-        " && solana.tx.instructions.any(i, i.parsed_instruction_data.instruction_name == 'route')",
-        [f"{WHERE} i.parsed_instruction_data is absent or out of range"],
     ),
     ("['A'].any(x, private_key.id == x)", [f"{WHERE} private_key is absent: some forms of ETH_SEND_TRANSACTION, "]),
     ("'OPS' in private_key.tags", [f"{WHERE} private_key is absent: "]),
@@ -149,34 +138,10 @@ def test_warnings(condition: str, starts: list[str]) -> None:
         assert warning.startswith(start)
 
 
-def test_only_of_deny_policies() -> None:
+def test_only_of_deny_policies_and_without_an_id_by_name_alone() -> None:
     assert unsafe_denials(policy("eth.tx.value > 5", Effect.ALLOW)) == []
-
-
-def test_where_failing_is_set_to_deny() -> None:
-    (warning,) = unsafe_denials(policy("eth.tx.value > 5"), fails_closed=True)
-    assert warning.startswith(
-        "DENY policy 'Big' (id): it denies everything where its condition fails because eth.tx"
-    )
-
-
-def test_a_policy_without_an_id_of_its_own() -> None:
     (warning,) = unsafe_denials(policy("eth.tx.value > 5", policy_id="Big"))
     assert warning.startswith("DENY policy 'Big': it denies nothing")
-
-
-SETTLED = [
-    ("activity.kind == 'CREATE_USERS' && eth.tx.value > 5", "ACTIVITY_TYPE_CREATE_WALLET", True),
-    ("activity.kind == 'CREATE_USERS' && eth.tx.value > 5", "ACTIVITY_TYPE_CREATE_USERS", False),
-    ("eth.tx.value > 5", "ACTIVITY_TYPE_CREATE_WALLET", False),
-    ("false", "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM", False),
-    ("activity.kind == ", "ACTIVITY_TYPE_CREATE_WALLET", False),
-]
-
-
-@pytest.mark.parametrize(("condition", "activity_type", "settled"), SETTLED)
-def test_settled_by_type(condition: str, activity_type: str, settled: bool) -> None:
-    assert is_settled_by_type(condition, activity_type) is settled
 
 
 def filled(kind: Type) -> Any:
@@ -274,11 +239,10 @@ def test_the_analysis_agrees_with_evaluation(condition: str, all_versions: bool)
     result = ConditionAnalysis(ACTIVITY_SHAPES, all_versions=all_versions).of(parse(condition))
     expression = compiled(condition, all_versions=all_versions)
     for bit, request in REQUESTS:
-        strictly = expression.evaluate(EvaluationContext(request))
-        weighed = expression.evaluate_three_valued(EvaluationContext(request)).value
-        assert isinstance(strictly, EvaluationError) == bool(result.fails & bit), request
-        assert not result.true & bit or weighed is True, request
-        assert not result.false & bit or weighed is False, request
+        value = expression.evaluate(EvaluationContext(request))
+        assert isinstance(value, NotApplicable) == bool(result.lacking & bit), request
+        assert not result.true & ~result.lacking & bit or value is True, request
+        assert not result.false & ~result.lacking & bit or value is False, request
 
 
 def test_shapes_are_of_every_kind() -> None:
@@ -327,7 +291,12 @@ OTHER_WARNINGS: list[tuple[str, Policy, list[tuple[WarningCode, str]]]] = [
     (
         "two keywords that no activity fills together",
         allowing("wallet.id == 'W' || private_key.id == 'K'"),
-        [(NEVER, f"{ALLOWING} never applies: its condition is false or fails for every activity")],
+        [
+            (
+                NEVER,
+                f"{ALLOWING} never applies: its condition is false or names an absent keyword for every activity",
+            )
+        ],
     ),
     (
         "no condition and no consensus",
@@ -503,17 +472,6 @@ def test_of_some_policies_alone() -> None:
     policies = [policy("false", policy_id=policy_id) for policy_id in "ab"]
     steps = policy_warnings(policies, KNOWN, DEFAULTS, ALTERNATIVES, of_policies={"b"})
     assert [warning.policy_id for step in steps for warning in step] == ["b"]
-
-
-def test_a_field_that_a_setting_lets_be_absent() -> None:
-    chain = (
-        policy(DENY_RAW_PAYLOADS),
-        policy("activity.kind == 'ETH_SEND_TRANSACTION' && eth.tx.chain_id == 1", policy_id="chain"),
-    )
-    assert warned(*chain) == []
-    ((code, message),) = warned(*chain, settings=ServerSettings(legacy_without_chain_id=True))
-    assert code is WarningCode.DENIES_NOTHING
-    assert "eth.tx.chain_id is absent" in message
 
 
 def test_mfa_policies_beyond_a_number_of_characters_are_left_out() -> None:

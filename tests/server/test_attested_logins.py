@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -86,12 +87,14 @@ def place(make_database: MakeDatabase, tmp_path_factory: pytest.TempPathFactory)
 
 
 def new_place(installation: Installation, parent: Caller) -> Place:
-    subject, email, number = unique("subject"), f"{unique('Ada').replace(' ', '.')}@Example.com", "+14155550177"
-    user = new_sub_organization(parent)
+    subject, email, number = (
+        unique("subject"),
+        f"{unique('Ada').replace(' ', '.')}@Example.com",
+        f"+1415{secrets.randbelow(10**7):07}",
+    )
+    user = new_sub_organization(parent, contacts={"userEmail": email, "userPhoneNumber": number})
     provider = {"providerName": "issuer", "oidcToken": ISSUER.token(now_ms() // 1000, sub=subject)}
     user.submitted("create_oauth_providers", {"userId": user.user_id, "oauthProviders": [provider]})
-    user.submitted("update_user_email", {"userId": user.user_id, "userEmail": email})
-    user.submitted("update_user_phone_number", {"userId": user.user_id, "userPhoneNumber": number})
     return Place(installation, parent, user, subject, email, number)
 
 
@@ -114,8 +117,10 @@ def test_an_attested_stamp_logs_in(scheme: str, place: Place) -> None:
 
 
 def test_a_phone_number_and_a_token_of_the_sub_organization_log_in(place: Place) -> None:
+    number = place.phone_number
+    spelled = f"{number[:2]} ({number[2:5]}) {number[5:8]}-{number[8:]}"
     for members in (
-        {"otp_type": OtpType.SMS, "contact": "+1 (415) 555-0177"},
+        {"otp_type": OtpType.SMS, "contact": spelled},
         {"contact": place.email.upper(), "organization_id": place.user.organization_id},
     ):
         key = generate_api_key()
@@ -202,10 +207,8 @@ def test_an_attested_stamp_opens_logins_and_votes_only(place: Place) -> None:
 
 
 def test_a_contact_in_two_sub_organizations_is_ambiguous(place: Place) -> None:
-    other = new_sub_organization(place.parent)
     email = f"{unique('two').replace(' ', '.')}@example.com"
-    for caller in (other, new_sub_organization(place.parent)):
-        caller.submitted("update_user_email", {"userId": caller.user_id, "userEmail": email})
+    other, _ = [new_sub_organization(place.parent, contacts={"userEmail": email}) for _ in range(2)]
     key = generate_api_key()
     token = place.verification_token(key.public_key, contact=email)
     status, message = refusal(place.login(key, "VERIFICATION_TOKEN", token))

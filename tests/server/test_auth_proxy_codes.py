@@ -124,12 +124,13 @@ def test_a_token_of_another_contact_finds_nobody(codes: Codes) -> None:
 
 
 def test_an_account_that_somebody_made_with_anothers_address_is_not_found(codes: Codes) -> None:
-    """A person who signs up with a passkey or a key may give any address. A verified address goes before it."""
+    """A person who signs up with a key may give any address. It finds no account until it is proved."""
     config_id = new_proxy(codes.caller)
     contact = an_address()
     key = api_key_params(generate_api_key().public_key)
     answered(ask(codes.caller, config_id, "signup_v2", **sign_up(apiKeys=[key], userEmail=contact)))
     token = proven(codes, config_id, contact)
+    assert account(codes.caller, config_id, contact, token) == {}
     organization_id = signed_up(codes.caller, config_id, contact, token)
     assert account(codes.caller, config_id, contact, token) == {"organizationId": organization_id}
 

@@ -26,9 +26,8 @@ from tests.support.recovery import recovering, recovery_params
 
 def with_address(codes: Codes) -> tuple[Caller, str]:
     """The root user of a new sub-organization, who has an e-mail address, and the address."""
-    user, address = new_sub_organization(codes.caller), an_address()
-    user.submitted("update_user_email", {"userId": user.user_id, "userEmail": address})
-    return user, address
+    address = an_address()
+    return new_sub_organization(codes.caller, contacts={"userEmail": address}), address
 
 
 def recover(key: Caller, passkey: SoftPasskey, user_id: str = "") -> httpx.Response:
@@ -201,7 +200,7 @@ def test_a_recovery_key_is_no_session_for_mfa(codes: Codes) -> None:
 
 STARTS_REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
     ("the feature is off", {"disableEmailRecovery": True}, 400, "FEATURE_NAME_EMAIL_RECOVERY is not enabled"),
-    ("nobody has the address", {}, 404, "unable to find a user with this e-mail address"),
+    ("nobody has the address", {}, 404, "unable to find a user by this e-mail address"),
 ]
 
 
@@ -211,18 +210,17 @@ STARTS_REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
 def test_recoveries_that_do_not_start(
     codes: Codes, name: str, switch: dict[str, Any], status: int, text: str
 ) -> None:
-    user, address = new_sub_organization(codes.caller, **switch), an_address()
-    if switch:
-        user.submitted("update_user_email", {"userId": user.user_id, "userEmail": address})
+    address = an_address()
+    user = new_sub_organization(codes.caller, contacts={"userEmail": address} if switch else None, **switch)
     there = codes.caller.with_key(codes.caller.key, codes.caller.user_id, user.organization_id)
     asked = recovery_params(address, bundles.point(bundles.fresh()).hex())
     refused_status, message = refusal(there.submit("init_user_email_recovery", asked, SDK_FORM))
     assert (refused_status, text in message) == (status, True), message
 
 
-def test_the_older_version_names_the_organization_where_no_application_is_named(codes: Codes) -> None:
+def test_the_older_version_names_the_parent_where_no_application_is_named(codes: Codes) -> None:
     user, address = with_address(codes)
     asked = {"email": address, "targetPublicKey": bundles.point(bundles.fresh()).hex()}
     user.submitted("init_user_email_recovery", asked, type="ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY")
-    name = user.asked("whoami")["organizationName"]
+    name = codes.caller.asked("whoami")["organizationName"]
     assert codes.outbox.wait_for(address).subject == f"Recover your account at {name}"

@@ -285,11 +285,11 @@ CODE = "Invalid OTP code: it has expired; ask for a new one"
 TOKEN = "invalid verification token"
 SESSION = "Unauthenticated desc = expired api key publicKey"
 CASES = [
-    Expiring("a code", a_code(), 300, 400, CODE),
-    Expiring("a code for a minute", a_code(expirationSeconds="60"), 60, 400, CODE),
+    Expiring("a code, which lasts as long as its window", a_code(), 600, 400, CODE),
+    Expiring("a code for a minute, which does so, too", a_code(expirationSeconds="60"), 600, 400, CODE),
     Expiring("the longest code", a_code(expirationSeconds="600"), 600, 400, CODE),
-    Expiring("a code of the older flow", a_code_of_the_older_flow, 300, 400, CODE),
-    Expiring("a code of otp_auth", a_code_of_otp_auth, 300, 400, CODE),
+    Expiring("a code of the older flow", a_code_of_the_older_flow, 600, 400, CODE),
+    Expiring("a code of otp_auth", a_code_of_otp_auth, 600, 400, CODE),
     Expiring("a token at a login", a_token_at_a_login(), 3_600, 400, TOKEN),
     Expiring("a token for a minute", a_token_at_a_login(expirationSeconds="60"), 60, 400, TOKEN),
     Expiring("the longest token", a_token_at_a_login(expirationSeconds="86400"), 86_400, 400, TOKEN),
@@ -330,14 +330,59 @@ def test_in_time_and_too_late(codes: Codes, case: Expiring) -> None:
     assert (status, case.text in message) == (case.status, True), message
 
 
-def test_a_contact_has_room_again_once_its_codes_have_expired(codes: Codes) -> None:
+LATE_CODES: list[tuple[str, int, int]] = [("60", 400, 200), ("300", 400, 300), ("600", 400, 600), ("60", 590, 60)]
+"""How long a code is asked for, when in its window it is sent, how long it lasts."""
+
+
+@pytest.mark.parametrize(("asked_s", "sent_s", "lasts_s"), LATE_CODES)
+def test_a_code_lasts_as_long_as_is_asked_and_as_its_window(
+    codes: Codes, asked_s: str, sent_s: int, lasts_s: int
+) -> None:
+    in_time, too_late = an_address(), an_address()
+    for address in (in_time, too_late):
+        codes.started(address)
+    advance(codes, sent_s)
+    begun = [codes.started(address, expirationSeconds=asked_s) for address in (in_time, too_late)]
+    sent = [codes.outbox.code(address, count=2) for address in (in_time, too_late)]
+    minutes = max(1, round(lasts_s / 60))
+    assert f"It is valid for {minutes} minute" in codes.outbox.messages(in_time)[1].text
+    advance(codes, lasts_s - 10)
+    assert codes.verify(begun[0], sent[0]).status_code == 200
+    advance(codes, 10)
+    assert "it has expired" in refusal(codes.verify(begun[1], sent[1]))[1]
+
+
+def test_a_contact_has_room_again_when_its_window_has_ended(codes: Codes) -> None:
+    """A window begins with its first message. No code that is short, used or locked ends it earlier."""
     address = an_address()
-    for _ in range(2):
+    for count in (1, 4):
+        begun = [codes.started(address, expirationSeconds="1")]
+        sent = codes.outbox.code(address, count=count)
+        advance(codes, 300)
+        begun += [codes.started(address, expirationSeconds="1") for _ in range(2)]
+        assert codes.verify(begun[0], sent).status_code == 200
         for _ in range(3):
-            codes.started(address)
+            codes.verify(begun[1], "WRONG-ONE")
+        advance(codes, 299)
         response = codes.caller.submit("init_otp", code_params(address), SDK_FORM)
         assert refusal(response)[0] == 429
-        advance(codes, 300)
+        advance(codes, 1)
+
+
+def test_a_window_has_nine_attempts_also_at_codes_that_outlast_the_one_before(codes: Codes) -> None:
+    """Three codes are sent at the end of a window and three in the next: of 18 attempts at them 9 are made."""
+    address = an_address()
+    begun = [codes.started(address)]
+    advance(codes, 590)
+    begun += [codes.started(address, expirationSeconds="600") for _ in range(2)]
+    advance(codes, 10)
+    begun += [codes.started(address) for _ in range(3)]
+    told = [refusal(codes.verify(each, f"WRONG-{number}")) for number in range(3) for each in begun[1:]]
+    assert [status for status, _ in told] == [400] * 9 + [429] * 6
+    assert all("Invalid OTP code: 9 codes were tried for this contact" in text for _, text in told[9:])
+    assert refusal(codes.verify(begun[-1], codes.outbox.code(address, count=6)))[0] == 429
+    advance(codes, 600)
+    assert codes.token(codes.started(address), codes.outbox.code(address, count=7)).contact == address
 
 
 def test_a_user_identifier_has_room_again_after_three_minutes(codes: Codes) -> None:
@@ -348,17 +393,6 @@ def test_a_user_identifier_has_room_again_after_three_minutes(codes: Codes) -> N
         response = codes.caller.submit("init_otp", code_params(an_address(), userIdentifier=user), SDK_FORM)
         assert refusal(response)[0] == 429
         advance(codes, 180)
-
-
-def test_a_locked_code_makes_room_when_it_expires(codes: Codes) -> None:
-    address = an_address()
-    begun = [codes.started(address) for _ in range(3)]
-    for each in begun:
-        for _ in range(3):
-            assert refusal(codes.verify(each, "WRONG-ONE"))[0] == 400
-    assert codes.caller.submit("init_otp", code_params(address), SDK_FORM).status_code == 429
-    advance(codes, 300)
-    assert codes.token(codes.started(address), codes.outbox.code(address, count=4)).contact == address
 
 
 def test_a_session_that_is_extended_lasts_from_then_on(codes: Codes) -> None:

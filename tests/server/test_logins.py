@@ -368,15 +368,27 @@ def test_a_read_write_session_gives_a_key_in_a_bundle(user: Caller) -> None:
     assert recorded["expirationSeconds"] == "900"
 
 
-def test_a_root_user_begins_a_session_of_another_user_by_id_or_email(user: Caller) -> None:
+def test_a_root_user_begins_a_session_of_another_user_by_id_or_email(parent: Caller, user: Caller) -> None:
     email = f"{unique('ada').replace(' ', '.')}@Example.com"
-    other = user.new_user(userEmail=email)
-    target = bundles.point(bundles.fresh()).hex()
-    by_id = user.result("create_read_write_session", {"targetPublicKey": target, "userId": other.user_id})
+    other, target = parent.new_user(userEmail=email), bundles.point(bundles.fresh()).hex()
+    by_id = parent.result("create_read_write_session", {"targetPublicKey": target, "userId": other.user_id})
     older = {"type": "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION"}
     asked = {"targetPublicKey": target, "email": email.lower()}
-    by_email = user.submitted("create_read_write_session", asked, SDK_FORM, **older)["result"]
+    by_email = parent.submitted("create_read_write_session", asked, SDK_FORM, **older)["result"]
     assert by_id["userId"] == by_email["createReadWriteSessionResult"]["userId"] == other.user_id
+
+
+def test_an_address_that_a_sub_organization_wrote_names_its_user_only_to_that_user(user: Caller) -> None:
+    own, others = (f"{unique('ada').replace(' ', '.')}@example.com" for _ in range(2))
+    user.submitted("update_user_email", {"userId": user.user_id, "userEmail": own})
+    user.new_user(userEmail=others)
+    older = {"type": "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION"}
+    asked = {"targetPublicKey": bundles.point(bundles.fresh()).hex()}
+    begun = user.submitted("create_read_write_session", asked | {"email": own.upper()}, SDK_FORM, **older)
+    assert begun["result"]["createReadWriteSessionResult"]["userId"] == user.user_id
+    answer = user.submit("create_read_write_session", asked | {"email": others}, SDK_FORM, **older)
+    status, message = refusal(answer)
+    assert (status, "no user of the parent wrote it" in message) == (404, True), message
 
 
 def test_an_ordinary_user_begins_sessions_of_that_user_alone(user: Caller) -> None:

@@ -152,7 +152,7 @@ WAYS = [
 
 
 def test_every_operation_for_users_of_a_parent_says_what_proves_the_user() -> None:
-    """`init_otp_auth` sends a code and gives no session; `create_oauth_providers` takes an ID token and gives none."""
+    """`init_otp_auth` sends a code and gives no session, and `create_oauth_providers` gives none."""
     declared = {
         one.name: one.by_parent.proof
         for one in CATALOGUE

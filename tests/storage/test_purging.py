@@ -9,8 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.one_time_codes import CodeCount, CodeStart, OneTimeCode, count_without_starts
+from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
+from keystead.organizations.sending_windows import SendingWindow
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.webhooks import WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult, Page
@@ -28,14 +29,11 @@ PURGED_MS, KEPT_MS = NOW_MS - GRACE_MS - 1, NOW_MS - GRACE_MS
 PAGE = Page(5)
 
 
-def a_count(number: int, expires_at_ms: int) -> CodeCount:
-    start = CodeStart(f"code {number}", 0, expires_at_ms)
-    return replace(count_without_starts(f"contact {number}").with_start(start), revision=1)
-
-
 MAKE: dict[str, Callable[[int, int], VersionedRow]] = {
     "one_time_code": lambda number, at_ms: replace(a_code(), id=f"code {number}", expires_at_ms=at_ms),
-    "one_time_code_count": a_count,
+    "one_time_code_count": lambda number, at_ms: SendingWindow(
+        root_id="", subject=f"contact {number}", ends_at_ms=at_ms
+    ),
     "used_token": lambda number, at_ms: UsedToken(id=f"token {number}", expires_at_ms=at_ms),
     "outgoing_message": lambda number, at_ms: replace(
         a_message("organization", f"message {number}"), due_ms=None, expires_at_ms=at_ms

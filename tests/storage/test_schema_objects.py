@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from keystead.storage.migrations import newest
 from keystead.storage.schema_objects import declared_objects, schema_problems
 from keystead.storage.statements import SQL, Dialect
 from keystead.storage.tables import TABLES
@@ -42,7 +43,7 @@ def test_the_declared_objects(dialect: Dialect) -> None:
 
 def test_an_object_that_a_later_migration_drops_is_not_missing(tmp_path: Path) -> None:
     folder = shutil.copytree(SQL, tmp_path / "sql")
-    (folder / "sqlite" / "0006_drop.sql").write_text("-- Why.\nDROP INDEX record_removed;\n")
+    (folder / "sqlite" / f"{newest() + 1:04}_drop.sql").write_text("-- Why.\nDROP INDEX record_removed;\n")
     assert ("index", "record_removed") in declared_objects("sqlite")
     assert ("index", "record_removed") not in declared_objects("sqlite", folder)
 

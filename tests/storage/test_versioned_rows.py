@@ -11,14 +11,16 @@ from keystead.delivery.outbox import LEASE_MS
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import RemovedOrganizationContents
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.one_time_codes import CodeCount, CodeStart, OneTimeCode
+from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
+from keystead.organizations.sending_windows import SendingWindow
 from keystead.organizations.webhooks import WebhookDelivery, WebhookLease, event_row_id
 from keystead.pipeline.store import Commit, CommitResult, Page
 from keystead.server.deletions import finish_deletions
 from keystead.sessions.one_time_codes import CodeForm
 from tests.storage.conftest import opened
-from tests.support.commit_history import CommitHistory, new_history
+from tests.support.commit_history import CommitHistory, found_by, new_history
+from tests.support.commit_samples import an_organization
 
 COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 
@@ -105,14 +107,34 @@ def test_of_rivals_at_the_same_instant_one_succeeds(database: str) -> None:
             places = (store, other, store, other)
             uses = [place.commit(writing(history, codes[0].after_use(5))) for place in places]
             assert sorted(await asyncio.gather(*uses), key=str) == [COMMITTED, *[CONFLICT] * 3]
-            start = CodeStart("otp", 1, 2)
-            counts = [CodeCount(subject="contact", starts=(start,)) for _ in places]
+            counts = [SendingWindow(root_id=history.head.id, subject="contact") for _ in places]
             starts = [place.commit(writing(history, one)) for place, one in zip(places, counts, strict=True)]
             assert sorted(await asyncio.gather(*starts), key=str) == [COMMITTED, *[CONFLICT] * 3]
             many = [
                 place.commit(writing(history, codes[1].after_use(5), codes[2].after_use(5))) for place in places
             ]
             assert sorted(await asyncio.gather(*many), key=str) == [COMMITTED, *[CONFLICT] * 3]
+
+    asyncio.run(run())
+
+
+def test_a_row_of_the_root_is_written_by_one_of_several_organizations(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store, opened(database) as other:
+            histories = [await new_history(store)]
+            for organization in (an_organization() for _ in range(3)):
+                assert await store.add_organization(organization, (), found_by(organization))
+                histories.append(CommitHistory(organization))
+            root_id = histories[0].head.id
+            for revision in (1, 2):
+                row = SendingWindow(revision=revision, root_id=root_id, subject="contact", messages=revision)
+                places = (store, other, store, other)
+                rivals = [
+                    place.commit(writing(history, row)) for place, history in zip(places, histories, strict=True)
+                ]
+                assert sorted(await asyncio.gather(*rivals), key=str) == [COMMITTED, *[CONFLICT] * 3]
+                assert await other.attached_row(SendingWindow, root_id, "contact") == row
+            assert await store.attached_row(SendingWindow, histories[1].head.id, "contact") is None
 
     asyncio.run(run())
 

@@ -7,7 +7,7 @@ Here: the callers and their records, which are created through the API. Not here
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -147,14 +147,18 @@ class AuthorizationScenario:
         return Actor(user, replace(theirs, fresh=fresh))
 
 
-def new_sub_organization(root: Caller, *, more_api_keys: Sequence[Any] = (), **members: Any) -> Caller:
-    """The root user of a new sub-organization, who also holds `more_api_keys`."""
+def new_sub_organization(
+    root: Caller, *, more_api_keys: Sequence[Any] = (), contacts: Mapping[str, str] | None = None, **members: Any
+) -> Caller:
+    """The root user of a new sub-organization, who also holds `more_api_keys`. `contacts`: the members `userEmail`
+    and `userPhoneNumber`; the parent writes them."""
     key = generate_api_key()
     user = {
         "userName": unique("user"),
         "apiKeys": [api_key_params(key.public_key), *more_api_keys],
         "authenticators": [],
         "oauthProviders": [],
+        **(contacts or {}),
     }
     asked = {"subOrganizationName": unique("sub"), "rootUsers": [user], "rootQuorumThreshold": 1} | members
     made = root.result("create_sub_organization", asked)

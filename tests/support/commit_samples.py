@@ -54,6 +54,7 @@ from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
+from keystead.organizations.kinds.credential_registrations import CredentialRegistrations, Registration
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.invitations import Invitation
@@ -268,6 +269,9 @@ def of_logins(user: User) -> list[Record]:
         ),
         ReadOnlySession(digest="ab" * 32, session_id=new_id(), user_id=user.user_id, expires_at_ms=1),
         AccountContacts(user_id=user.user_id, email=user.user_email),
+        CredentialRegistrations(
+            user_id=user.user_id, by_id={user.api_keys[0].api_key_id: Registration(2, begun_by="another")}
+        ),
         Oauth2Credential(
             oauth2_credential_id=new_id(),
             organization_id=new_id(),
@@ -352,7 +356,9 @@ def a_proof(user: User) -> Proof:
         public_key="cose",
         credential_id=user.authenticators[0].credential_id,
         at_ms=NOW_MS,
-        registered_at_ms=NOW_MS - 1,
+        at_version=3,
+        registered_in=2,
+        begun_by="another",
         fingerprint="sha256:00",
         identities={"parameters.a[0].oidcToken": ProvenIdentity(iss="https://i", sub="s\U0001f511", aud="a")},
     )

@@ -1,5 +1,7 @@
 """A generator of random expressions and requests: well-typed ones, and arbitrary texts.
 
+Some values of the requests are unreadable.
+
 All random choices come from a `random.Random`, so that a seed repeats them.
 """
 
@@ -7,6 +9,8 @@ from __future__ import annotations
 
 from random import Random
 from typing import Any
+
+from keystead.primitives.unreadable import Unreadable
 
 INTEGERS = [0, 1, 2, 5, 44, 2**127 - 1, -(2**127), 2**127, 2**255, 2**256 - 1, 2**400]
 TYPES = ["ACTIVITY_TYPE_A", "ACTIVITY_TYPE_A_V2", "ACTIVITY_TYPE_B"]
@@ -27,7 +31,13 @@ _TEXT_PATHS = [
     "secret.static_properties['kind']",
     "secret.static_properties['none']",
 ]
-_INT_PATHS = ["eth.tx.value", "eth.tx.gas", "activity.params.otp_length", "eth.eip_712.domain.chain_id"]
+_INT_PATHS = [
+    "eth.eip_7702_authorization.nonce",
+    "eth.tx.value",
+    "eth.tx.gas",
+    "activity.params.otp_length",
+    "eth.eip_712.domain.chain_id",
+]
 _DYNAMIC_PATHS = [
     "eth.tx.contract_call_args['a']",
     "eth.tx.contract_call_args['b']",
@@ -35,8 +45,8 @@ _DYNAMIC_PATHS = [
     "eth.eip_712.message['b']['c']",
     "eth.eip_712.message['b'].c",
     "eth.eip_712.message['list'][0]",
-    "eth.eip_7702_authorization.nonce",
 ]
+_NUMERAL = "eth.eip_7702_authorization.nonce"
 _TEXT_LISTS = ["activity.params.user_ids", "private_key.tags"]
 _INT_LISTS = ["wallet_account.path_indexes"]
 
@@ -122,6 +132,9 @@ class Writer:
                 return f"activity.type {pick(equality)} '{pick(TYPES)}'"
             case 2:
                 return f"{self.dynamic(scope)} {pick(ordering)} {self.integer(depth, scope)}"
+            case 3 if "eth" not in {name for name, _ in scope} and pick([True, False, False]):
+                quoted = pick(["'12'", "'0'", "'03'", "'x'", "''", "5"])
+                return pick([f"{_NUMERAL} {pick(equality)} {quoted}", f"{quoted} in [{_NUMERAL}]"])
             case 3:
                 return f"{self.dynamic(scope)} {pick(equality)} {self.text(depth, scope)}"
             case _:
@@ -157,12 +170,20 @@ class _Absent:
     pass
 
 
-def random_values(chance: Random) -> dict[str, Any]:
-    """Random values of a request. Some of them lack a field or have one of the wrong type."""
+def random_values(chance: Random, *, literals: bool = True) -> dict[str, Any]:
+    """Random values of a request. Some of them lack a field or have one that is unreadable or of the wrong type.
+
+    `literals`: an unreadable value may equal a literal.
+    """
     pick = chance.choice
 
-    def some(value: Any) -> Any:
+    def filled(value: Any) -> Any:
         return _Absent if chance.random() < 0.08 else value
+
+    def some(value: Any) -> Any:
+        if chance.random() < 0.08:
+            return Unreadable("lost", pick([None, None, "a", "", "0xab", 0, 5]) if literals else None)
+        return _Absent if chance.random() < 0.03 else value
 
     def struct(**fields: Any) -> dict[str, Any]:
         return {name: value for name, value in fields.items() if value is not _Absent}
@@ -179,19 +200,25 @@ def random_values(chance: Random) -> dict[str, Any]:
     def wallet() -> dict[str, Any]:
         return struct(id=text(), label=text(), imported=some(pick([True, False])), exported=some(pick([True, 1])))
 
+    def items(values: Any) -> Any:
+        read = [some(value) if chance.random() < 0.3 else value for value in values]
+        return some([value for value in read if value is not _Absent])
+
     return struct(
         activity=struct(
             type=pick([text(), pick(TYPES), pick(TYPES)]),
             kind=text(),
             action=some("SIGN"),
-            params=some(struct(user_ids=some(chance.choices(STRINGS, k=2)), otp_length=integer())),
+            params=filled(struct(user_ids=items(chance.choices(STRINGS, k=2)), otp_length=integer())),
         ),
-        wallet=some(wallet()),
-        wallets=some([wallet() for _ in range(chance.randrange(4))]),
-        wallet_account=some(struct(address=text(), path_indexes=some(chance.choices([*INTEGERS, 44, 44, 0], k=2)))),
-        private_key=some(struct(tags=some(chance.choices(STRINGS, k=chance.randrange(3))))),
-        secret=some({"static_properties": {"kind": pick(STRINGS)}}),
-        eth=some(
+        wallet=filled(some(wallet())),
+        wallets=filled(items([wallet() for _ in range(chance.randrange(4))])),
+        wallet_account=filled(
+            struct(address=text(), path_indexes=items(chance.choices([*INTEGERS, 44, 44, 0], k=2)))
+        ),
+        private_key=filled(struct(tags=items(chance.choices(STRINGS, k=chance.randrange(3))))),
+        secret=filled({"static_properties": {"kind": pick(STRINGS)}}),
+        eth=filled(
             {
                 "tx": struct(
                     to=text(),
@@ -207,7 +234,9 @@ def random_values(chance: Random) -> dict[str, Any]:
                         struct(
                             a=dynamic(),
                             b=some({"c": pick([*INTEGERS, *STRINGS])}),
-                            list=some(pick([[], [1, 2], ["a", "0xAB"], [True, 1], "no list"])),
+                            list=pick(
+                                [items([]), items([1, 2]), items(["a", "0xAB"]), items([True, 1]), "no list"]
+                            ),
                         )
                     ),
                 ),
@@ -215,6 +244,28 @@ def random_values(chance: Random) -> dict[str, Any]:
             }
         ),
     )
+
+
+def readable_anyhow(values: Any, chance: Random) -> Any:
+    """The values with something random in place of each unreadable one."""
+    match values:
+        case Unreadable():
+            some: list[Any] = [
+                *STRINGS,
+                *INTEGERS,
+                True,
+                False,
+                [],
+                [1, "a"],
+                {"id": "a", "label": "b", "imported": True},
+            ]
+            return chance.choice(some)
+        case dict():
+            return {name: readable_anyhow(value, chance) for name, value in values.items()}
+        case list() | tuple():
+            return [readable_anyhow(value, chance) for value in values]
+        case _:
+            return values
 
 
 _PLAIN = (

@@ -76,7 +76,7 @@ class MemoryDatabase:
             self.activities.setdefault(commit.organization_id, {})[commit.activity.id] = commit.activity
         self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
         for row in commit.rows:
-            self.write_row(commit.organization_id, row)
+            self.write_row(row.owner_id or commit.organization_id, row)
         self.log.append(commit)
         return result
 
@@ -90,7 +90,7 @@ class MemoryDatabase:
             if self.organizations[authority_id].version != version:
                 return CommitResult.CONFLICT
         for row in commit.rows:
-            stored = self.attached.get(commit.organization_id, {}).get(_key(row))
+            stored = self.attached.get(row.owner_id or commit.organization_id, {}).get(_key(row))
             if row.revision != (stored.revision if isinstance(stored, VersionedRow) else 0) + 1:
                 return CommitResult.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:

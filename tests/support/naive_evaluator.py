@@ -1,13 +1,15 @@
 """A slow, simple evaluator of the policy language: it walks the tree and looks everything up each time.
 
-It shares the tree and the tables with the evaluator, and nothing else. It knows no budget.
+It shares the tree and the tables with the evaluator, and nothing else. It knows no budget. A value that is unknown
+is the exception Unknowable. Here `&&` and `||` read every operand, and a filtered list is a list of items that are
+each in it for certain or perhaps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from btclib.script.script_pub_key import ScriptPubKey
 
@@ -28,58 +30,83 @@ from keystead.policies.syntax import (
     Slice,
 )
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.primitives.unreadable import Unreadable
 
 Typed = tuple[Type, Any]
 TEXTS = (Scalar.STRING, Scalar.ACTIVITY_TYPE, Scalar.HEX, Scalar.ADDRESS)
+UNKNOWN, NOT_APPLICABLE = "unknown", "not applicable"
 
 
-class Failed(Exception):
-    """`unreadable`: the value exists and is not of the needed form."""
+class Unknowable(Exception):
+    """`literal`: the literal of the Unreadable that was read, and nothing else."""
 
-    def __init__(self, *, unreadable: bool) -> None:
+    def __init__(self, literal: Any = None) -> None:
         super().__init__()
-        self.unreadable = unreadable
+        self.literal = literal
 
 
-ABSENT, UNREADABLE = partial(Failed, unreadable=False), partial(Failed, unreadable=True)
+class Item(NamedTuple):
+    """An item of a list. `certain`: the list has it for certain."""
+
+    kind: Type
+    value: Any
+    certain: bool = True
 
 
-def interpreted(
-    tree: Node, clause: Clause, values: Mapping[str, Any], *, all_versions: bool = False
-) -> bool | None:
-    """True, false, or None for an error."""
+def interpreted(tree: Node, clause: Clause, values: Mapping[str, Any], *, all_versions: bool = False) -> bool | str:
+    """True, false, UNKNOWN or NOT_APPLICABLE."""
+    names = dict(KEYWORDS[clause])
+    if not all(is_filled(path, names, values) for path in named_paths(tree, frozenset())):
+        return NOT_APPLICABLE
     try:
         return truth(Reader(clause, values, all_versions=all_versions).read(tree, {}))
-    except Failed:
-        return None
+    except Unknowable:
+        return UNKNOWN
 
 
-def interpreted_three_valued(
-    tree: Node, clause: Clause, values: Mapping[str, Any], *, all_versions: bool = False
-) -> tuple[bool | None, bool]:
-    """True, false or unknown in Kleene's logic, and whether something unreadable is in the way."""
-    reader = KleeneReader(clause, values, all_versions=all_versions)
-    try:
-        return truth(reader.read(tree, {})), reader.outweighed
-    except Failed as failed:
-        return None, failed.unreadable or reader.outweighed
+def named_paths(node: Node, variables: frozenset[str]) -> Iterable[list[str]]:
+    """The paths of keywords and their fields in an expression."""
+    match node:
+        case Name(name=name):
+            return [] if name in variables else [[name]]
+        case Field(of=of, name=name):
+            paths = list(named_paths(of, variables))
+            if paths and isinstance(of, Name | Field):
+                return [*paths[:-1], [*paths[-1], name]]
+            return paths
+        case ListFunction(of=of, variable=variable, predicate=predicate):
+            return [*named_paths(of, variables), *named_paths(predicate, variables | {variable})]
+        case _:
+            fields = [getattr(node, field) for field in node.__struct_fields__]
+            inner = [each for field in fields for each in (field if isinstance(field, tuple) else [field])]
+            return [path for each in inner if isinstance(each, Node) for path in named_paths(each, variables)]
+
+
+def is_filled(path: list[str], names: Mapping[str, Type], values: Mapping[str, Any]) -> bool:
+    """Whether a request fills the keyword at which this path begins."""
+    kind = names[path[0]]
+    if path[0] not in values:
+        return False
+    return not (isinstance(kind, StructOf) and kind.is_namespace) or is_filled(
+        path[1:], kind.fields, values[path[0]]
+    )
 
 
 def truth(typed: Typed) -> bool:
     if not isinstance(typed[1], bool):
-        raise UNREADABLE()
+        raise Unknowable
     return typed[1]
 
 
 def admitted(kind: Type, value: Any) -> Typed:
     """The value, if it has the declared type."""
-    if value is None:
-        raise ABSENT()
+    if isinstance(value, Unreadable):
+        raise Unknowable(value.literal)
     whole = isinstance(value, int) and not isinstance(value, bool)
     good = {
         Scalar.BOOL: isinstance(value, bool),
         Scalar.INT: whole,
-        Scalar.NUMERAL: whole or isinstance(value, str),
+        Scalar.NUMERAL: whole,
         Scalar.DYNAMIC: True,
     }
     if isinstance(kind, ListOf):
@@ -90,8 +117,8 @@ def admitted(kind: Type, value: Any) -> Typed:
         fine = isinstance(value, str)
     else:
         fine = good[kind]
-    if not fine:
-        raise UNREADABLE()
+    if value is None or not fine:
+        raise Unknowable
     return kind, value
 
 
@@ -111,15 +138,10 @@ def script_or_text(text: str) -> bytes | str:
         return text
 
 
-def as_number(value: Any) -> int:
-    if isinstance(value, str):
-        digits = value.removeprefix("-")
-        if not 1 <= len(digits) <= 600 or not all(each in "0123456789" for each in digits):
-            raise UNREADABLE()
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise UNREADABLE()
-    return value
+def unquoted(value: Any) -> Any:
+    """A number that a literal quotes."""
+    digits = isinstance(value, str) and value != "" and all(each in "0123456789" for each in value)
+    return int(value) if digits and str(int(value)) == value else value
 
 
 def kind_of(activity_type: str) -> str:
@@ -131,32 +153,47 @@ def order(left: Typed, right: Typed, *, equality: bool, by_kind: bool = False) -
     """Negative, zero or positive, as for a sort; for equality, anything but zero says that they differ."""
     (left_kind, a), (right_kind, b) = left, right
     kinds = {left_kind, right_kind}
-    if kinds & {Scalar.DYNAMIC, Scalar.NUMERAL}:
-        if isinstance(a, bool) and isinstance(b, bool) and equality:
-            return int(a) - int(b)
-        if isinstance(a, str) and isinstance(b, str) and equality:
-            if is_hex(a) and is_hex(b):
-                a, b = in_either_case(a), in_either_case(b)
-            return int(a != b)
-        return as_number(a) - as_number(b)
-    if left_kind in TEXTS:
+    if Scalar.NUMERAL in kinds and Scalar.DYNAMIC not in kinds:
+        a, b = unquoted(a), unquoted(b)
+    if isinstance(a, str) and isinstance(b, str) and equality:
         if by_kind and kinds <= {Scalar.STRING, Scalar.ACTIVITY_TYPE} and Scalar.ACTIVITY_TYPE in kinds:
             a, b = kind_of(a), kind_of(b)
-        if Scalar.HEX in kinds or (Scalar.ADDRESS in kinds and is_hex(a) and is_hex(b)):
+        if Scalar.DYNAMIC in kinds or (Scalar.ADDRESS in kinds and Scalar.HEX not in kinds):
+            a, b = (in_either_case(a), in_either_case(b)) if is_hex(a) and is_hex(b) else (a, b)
+        elif Scalar.HEX in kinds:
             a, b = in_either_case(a), in_either_case(b)
-        elif Scalar.ADDRESS in kinds:
+        if Scalar.ADDRESS in kinds and not kinds & {Scalar.HEX, Scalar.DYNAMIC}:
             a, b = script_or_text(a), script_or_text(b)
         return int(a != b)
-    return int(a) - int(b)
+    if type(a) is not type(b) or not isinstance(a, int) or (isinstance(a, bool) and not equality):
+        raise Unknowable
+    return int(a - b)
 
 
-def alike(items: list[Typed]) -> list[Typed]:
+def alike(items: list[Item]) -> list[Item]:
     """The items of a list literal: one that is hexadecimal makes all of them so, and so on."""
-    kinds = {kind for kind, _ in items}
-    for common in (Scalar.DYNAMIC, Scalar.NUMERAL, Scalar.HEX, Scalar.ADDRESS, Scalar.ACTIVITY_TYPE):
+    kinds = {item.kind for item in items}
+    for common in (Scalar.DYNAMIC, Scalar.HEX, Scalar.ADDRESS, Scalar.ACTIVITY_TYPE):
         if common in kinds:
-            return [(Scalar.DYNAMIC if common is Scalar.NUMERAL else common, value) for _, value in items]
+            return [item._replace(kind=common) for item in items]
+    if Scalar.NUMERAL in kinds and len(kinds) > 1:
+        return [item._replace(kind=Scalar.INT) for item in items]
     return items
+
+
+def joined(reads: Sequence[Callable[[], bool]], *, deciding: bool) -> bool:
+    """Whether any is true (deciding) or all are (not deciding)."""
+    values: list[bool | None] = []
+    for read in reads:
+        try:
+            values.append(read())
+        except Unknowable:
+            values.append(None)
+    if deciding in values:
+        return deciding
+    if None in values:
+        raise Unknowable
+    return not deciding
 
 
 class Reader:
@@ -178,6 +215,13 @@ class Reader:
             self.negations -= 1
 
     def read(self, node: Node, scope: Mapping[str, Typed]) -> Typed:
+        """The value of a node. Only the value of a name, a field or an item is unknowable with its literal."""
+        try:
+            return self.value(node, scope)
+        except Unknowable as unknown:
+            raise Unknowable(unknown.literal if isinstance(node, Name | Field | Index) else None) from None
+
+    def value(self, node: Node, scope: Mapping[str, Typed]) -> Typed:
         match node:
             case Literal(value=bool() as value):
                 return Scalar.BOOL, value
@@ -186,45 +230,111 @@ class Reader:
             case Literal(value=value):
                 return Scalar.STRING, value
             case ListLiteral(items=items):
-                return ListOf(Scalar.NOTHING), alike([self.read(item, scope) for item in items])
+                return ListOf(Scalar.NOTHING), alike([self.item_of_literal(item, scope) for item in items])
             case Name(name=name):
-                if name in scope:
-                    return admitted(*scope[name])
-                return admitted(self.keywords[name], self.values.get(name))
+                return admitted(*scope[name]) if name in scope else admitted(self.keywords[name], self.values[name])
             case Field(of=of, name=name):
-                return self.field(self.read(of, scope), name)
+                return self.field(self.holder(of, scope), name)
             case Index(of=of, index=index):
-                return self.index(self.read(of, scope), self.read(index, scope)[1])
+                return self.index(self.holder(of, scope), self.holder(index, scope)[1])
             case Slice(of=of, start=start, end=end):
-                kind, holder = self.read(of, scope)
+                holder = self.read(of, scope)
                 low, high = self.read(start, scope)[1], self.read(end, scope)[1]
-                return part(kind), self.cut(holder, low, high)
+                return part(holder[0]), self.cut(holder, low, high)
             case ListFunction():
                 return self.list_function(node, scope)
             case Contains(of=of, value=value):
-                return Scalar.BOOL, self.among(self.read(value, scope), self.read(of, scope))
-            case Count(of=of):
-                return Scalar.INT, len(self.items(self.read(of, scope)))
+                return Scalar.BOOL, self.among(value, of, scope)
+            case Count():
+                low, high = self.counted(node, scope)
+                if low < high:
+                    raise Unknowable
+                return Scalar.INT, low
             case Not(of=of):
                 return Scalar.BOOL, not truth(self.negated(of, scope))
             case Junction(operator=operator, operands=operands):
-                reads = [partial(self.read, operand, scope) for operand in operands]
-                return Scalar.BOOL, self.joined(reads, deciding=operator == "||")
+                reads = [partial(self.truth_of, operand, scope) for operand in operands]
+                return Scalar.BOOL, joined(reads, deciding=operator == "||")
             case Comparison(operator="in", left=left, right=right):
-                return Scalar.BOOL, self.among(self.read(left, scope), self.read(right, scope))
-            case Comparison(operator=operator, left=left, right=right):
-                is_false = [
-                    operator in ("==", "!=") and each == Literal(each.at, operator == "!=")
-                    for each in (left, right)
-                ]
-                read = self.negated if any(is_false) else self.read
-                return Scalar.BOOL, self.compare(operator, read(left, scope), read(right, scope))
+                return Scalar.BOOL, self.among(left, right, scope)
+            case Comparison():
+                return Scalar.BOOL, self.comparison(node, scope)
             case _:
                 raise AssertionError(node)
 
-    def compare(self, operator: str, left: Typed, right: Typed) -> bool:
-        by_kind = self.by_kind(widens=operator == "==")
-        by = order(left, right, equality=operator in ("==", "!="), by_kind=by_kind)
+    def holder(self, node: Node, scope: Mapping[str, Typed]) -> Typed:
+        """The value of a part of a node. If it is unknown, so is the node, and has no literal."""
+        try:
+            return self.read(node, scope)
+        except Unknowable:
+            raise Unknowable from None
+
+    def truth_of(self, node: Node, scope: Mapping[str, Typed]) -> bool:
+        return truth(self.read(node, scope))
+
+    def item_of_literal(self, node: Node, scope: Mapping[str, Typed]) -> Item:
+        try:
+            return Item(*self.read(node, scope))
+        except Unknowable as unknown:
+            return Item(self.declared(node, scope), Unreadable("", unknown.literal))
+
+    def declared(self, node: Node, scope: Mapping[str, Typed]) -> Type:
+        """The type that a node has, whatever its value."""
+        match node:
+            case Name(name=name):
+                return scope[name][0] if name in scope else self.keywords[name]
+            case Field(of=of, name=name):
+                kind = self.declared(of, scope)
+                return kind.fields[name] if isinstance(kind, StructOf) else Scalar.DYNAMIC
+            case Index(of=of) | Slice(of=of):
+                kind = self.declared(of, scope)
+                if isinstance(kind, ListOf) and isinstance(node, Index):
+                    return kind.item
+                return kind.value if isinstance(kind, MapOf) else part(kind)
+            case Count():
+                return Scalar.INT
+            case _:
+                return Scalar.BOOL
+
+    def counted(self, node: Count, scope: Mapping[str, Typed]) -> tuple[int, int]:
+        items = self.items(self.read(node.of, scope))
+        return sum(item.certain for item in items), len(items)
+
+    def comparison(self, node: Comparison, scope: Mapping[str, Typed]) -> bool:
+        sides = (node.left, node.right)
+        is_false = [
+            node.operator in ("==", "!=") and each == Literal(each.at, node.operator == "!=") for each in sides
+        ]
+        read = self.negated if any(is_false) else self.read
+        if all(isinstance(each, Count) or each_is_integer(self, each, scope) for each in sides):
+            ranges = [
+                self.counted(each, scope) if isinstance(each, Count) else (read(each, scope)[1],) * 2
+                for each in sides
+            ]
+            lefts, rights = ([*range(low, high + 1)] for low, high in ranges)
+            results = {self.compare(node, (Scalar.INT, a), (Scalar.INT, b)) for a in lefts for b in rights}
+            if len(results) > 1:
+                raise Unknowable
+            return results.pop()
+        values: list[Typed | Unknowable] = []
+        for each in sides:
+            try:
+                values.append(read(each, scope))
+            except Unknowable as unknown:
+                values.append(unknown)
+        left, right = values
+        for side, literal in ((left, node.right), (right, node.left)):
+            if isinstance(side, Unknowable) and node.operator in ("==", "!=") and isinstance(literal, Literal):
+                if side.literal is not None and side.literal == literal.value:
+                    return node.operator == "=="
+                raise Unknowable
+        if isinstance(left, Unknowable) or isinstance(right, Unknowable):
+            raise Unknowable
+        return self.compare(node, left, right)
+
+    def compare(self, node: Comparison, left: Typed, right: Typed) -> bool:
+        by_kind = self.by_kind(widens=node.operator == "==")
+        by = order(left, right, equality=node.operator in ("==", "!="), by_kind=by_kind)
         return {
             "==": by == 0,
             "!=": by != 0,
@@ -232,90 +342,115 @@ class Reader:
             "<=": by <= 0,
             ">": by > 0,
             ">=": by >= 0,
-        }[operator]
+        }[node.operator]
 
     def field(self, of: Typed, name: str) -> Typed:
         kind, holder = of
-        if not isinstance(holder, dict):
-            raise UNREADABLE()
-        if name not in holder:
-            raise ABSENT()
+        if not isinstance(holder, dict) or name not in holder:
+            raise Unknowable
         return admitted(kind.fields[name] if isinstance(kind, StructOf) else Scalar.DYNAMIC, holder[name])
 
     def index(self, of: Typed, index: Any) -> Typed:
         kind, holder = of
         if isinstance(index, str):
-            if not isinstance(holder, dict):
-                raise UNREADABLE()
-            if index not in holder:
-                raise ABSENT()
+            if not isinstance(holder, dict) or index not in holder:
+                raise Unknowable
             return admitted(kind.value if isinstance(kind, MapOf) else Scalar.DYNAMIC, holder[index])
         if isinstance(index, bool) or not isinstance(index, int) or not isinstance(holder, list | tuple | str):
-            raise UNREADABLE()
+            raise Unknowable
         if not 0 <= index < len(holder):
-            raise ABSENT()
+            raise Unknowable
         if isinstance(holder, str):
             return part(kind), holder[index]
-        return admitted(*self.items(of)[index])
+        items = self.items(of)[: index + 1]
+        if not all(item.certain for item in items):
+            raise Unknowable
+        return admitted(items[index].kind, items[index].value)
 
-    def cut(self, holder: Any, low: Any, high: Any) -> Any:
+    def cut(self, of: Typed, low: Any, high: Any) -> Any:
+        holder = of[1]
         for bound in (low, high):
             if isinstance(bound, bool) or not isinstance(bound, int):
-                raise UNREADABLE()
-        if not isinstance(holder, list | tuple | str):
-            raise UNREADABLE()
-        if not 0 <= low <= high <= len(holder):
-            raise ABSENT()
+                raise Unknowable
+        if not isinstance(holder, list | tuple | str) or not 0 <= low <= high <= len(holder):
+            raise Unknowable
+        if not isinstance(holder, str) and not all(item.certain for item in self.items(of)[:high]):
+            raise Unknowable
         return holder[low:high]
 
-    def items(self, of: Typed) -> list[Typed]:
-        """The items of a list, not evaluated. Items of a list literal have their own types."""
+    def items(self, of: Typed) -> list[Item]:
+        """The items of a list, not read."""
         kind, holder = of
         if not isinstance(holder, list | tuple):
-            raise UNREADABLE()
-        if isinstance(kind, ListOf) and kind.item is Scalar.NOTHING:
-            return list(holder)
-        return [(kind.item if isinstance(kind, ListOf) else Scalar.DYNAMIC, item) for item in holder]
+            raise Unknowable
+        item_kind = kind.item if isinstance(kind, ListOf) else Scalar.DYNAMIC
+        return [item if isinstance(item, Item) else Item(item_kind, item) for item in holder]
 
-    def among(self, sought: Typed, of: Typed) -> bool:
-        kind, _ = of
-        items = self.items(of)
-        if isinstance(kind, ListOf) and kind.item in TEXTS and sought[0] in TEXTS:
-            # A text is sought among items of any type; an item that is not a text is never equal.
-            items = [item for item in items if isinstance(item[1], str)] if kind.item is Scalar.STRING else items
+    def among(self, sought: Node, among: Node, scope: Mapping[str, Typed]) -> bool:
+        items = self.items(self.read(among, scope))
+        if not items:
+            return False
+        try:
+            value = self.read(sought, scope)
+        except Unknowable as unknown:
+            literals = (
+                [item.value for item in among.items if isinstance(item, Literal)]
+                if isinstance(among, ListLiteral) and all(isinstance(item, Literal) for item in among.items)
+                else []
+            )
+            if unknown.literal is not None and unknown.literal in literals:
+                return True
+            raise Unknowable from None
         by_kind = self.by_kind(widens=True)
-        return 0 in [order(sought, admitted(*item), equality=True, by_kind=by_kind) for item in items]
+
+        def equal(item: Item) -> bool:
+            try:
+                found = order(value, admitted(item.kind, item.value), equality=True, by_kind=by_kind) == 0
+            except Unknowable as unknown:
+                is_literal = isinstance(sought, Literal) and unknown.literal is not None
+                if not (is_literal and isinstance(sought, Literal) and unknown.literal == sought.value):
+                    raise
+                found = True
+            if found and not item.certain:
+                raise Unknowable
+            return found
+
+        return joined([partial(equal, item) for item in items], deciding=True)
 
     def list_function(self, node: ListFunction, scope: Mapping[str, Typed]) -> Typed:
         of = self.read(node.of, scope)
         items = self.items(of)
-        reads = [partial(self.read, node.predicate, {**scope, node.variable: item}) for item in items]
+
+        def holds(item: Item) -> bool:
+            inner = {**scope, node.variable: (item.kind, item.value)}
+            return truth(self.read(node.predicate, inner))
+
         if node.function == "filter":
-            return of[0], [item for item, read in zip(of[1], reads, strict=True) if truth(read())]
-        return Scalar.BOOL, self.joined(reads, deciding=node.function == "any")
+            kept = []
+            for item in items:
+                try:
+                    if holds(item):
+                        kept.append(item)
+                except Unknowable:
+                    kept.append(item._replace(certain=False))
+            return of[0], kept
+        deciding = node.function == "any"
 
-    def joined(self, reads: Sequence[Callable[[], Typed]], *, deciding: bool) -> bool:
-        """Whether any is true (deciding) or all are (not deciding)."""
-        values = [truth(read()) for read in reads]
-        return any(values) if deciding else all(values)
+        def decides(item: Item) -> bool:
+            held = holds(item)
+            if held is deciding and not item.certain:
+                raise Unknowable
+            return held
+
+        return Scalar.BOOL, joined([partial(decides, item) for item in items], deciding=deciding)
 
 
-class KleeneReader(Reader):
-    """`outweighed`: something unreadable was not needed, because another operand made a junction true."""
-
-    outweighed = False
-
-    def joined(self, reads: Sequence[Callable[[], Typed]], *, deciding: bool) -> bool:
-        values, failures = [], []
-        for read in reads:
-            try:
-                values.append(truth(read()))
-            except Failed as failed:
-                failures.append(failed.unreadable)
-        if failures and deciding not in values:
-            raise Failed(unreadable=any(failures))
-        self.outweighed = self.outweighed or (deciding and any(failures))
-        return any(values) if deciding else all(values)
+def each_is_integer(reader: Reader, node: Node, scope: Mapping[str, Typed]) -> bool:
+    """Whether a node has an integer of a declared type."""
+    try:
+        return reader.read(node, scope)[0] in (Scalar.INT, Scalar.NUMERAL)
+    except Unknowable:
+        return False
 
 
 def part(kind: Type) -> Type:

@@ -72,9 +72,7 @@ async def _executed(
         policies=CompiledPolicies(PolicySet(()), {}),
         submitter_id=activity.submitter_id,
         owner_id=None,
-        stamped_with=activity.stamped_with,
-        submitted_at_ms=activity.created_at_ms,
-        identities=activity.identities,
+        submission=activity.submission,
         proofs=(),
         now_ms=activity.updated_at_ms,
         context=await operation.load_context(

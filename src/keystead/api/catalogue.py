@@ -47,21 +47,23 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalogue:
-    """Operations by path and by activity type."""
+    """Operations by path and by activity type. Iteration gives those that have a path."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, Operation] = {}
         self._by_activity_type: dict[str, Operation] = {}
 
-    def add(self, operation: Operation) -> None:
-        """Raises ValueError if another operation has the same path or one of the same activity types."""
+    def add(self, operation: Operation, *, has_path: bool = True) -> None:
+        """`has_path`: False for activities that no request submits: then the operation is found by its activity
+        types alone. Raises ValueError if another operation has the same path or one of the same activity types."""
         if operation.path in self._by_path:
             raise ValueError(f"declared twice: {operation.path}")
         for activity_type in operation.activity_types:
             if activity_type in self._by_activity_type:
                 raise ValueError(f"declared twice: {activity_type}")
             self._by_activity_type[activity_type] = operation
-        self._by_path[operation.path] = operation
+        if has_path:
+            self._by_path[operation.path] = operation
 
     def at(self, path: str) -> Operation | None:
         return self._by_path.get(path)

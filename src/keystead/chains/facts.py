@@ -23,7 +23,7 @@ class Form(Enum):
 
 
 Hex = Annotated[str, Form.HEX]
-Address = Annotated[str, Form.ADDRESS]
+AddressText = Annotated[str, Form.ADDRESS]
 Numeral = Annotated[int, Form.NUMERAL]
 Argument = Annotated[Any, Form.ARGUMENT]
 """An argument of a contract call, or a member of typed data. It may be or contain an Unreadable."""
@@ -60,8 +60,8 @@ AddressMovement = TypedDict(
         "name": str,
         "contract": str,
         "asset": str | Unreadable,
-        "from": Address | Unreadable,
-        "to": Address | Unreadable,
+        "from": AddressText | Unreadable,
+        "to": AddressText | Unreadable,
         "amount": int | Unreadable,
     },
 )

@@ -28,7 +28,7 @@ from keystead.cli.texts import kind, moment, printable, status
 from keystead.client.client import Client
 from keystead.client.operations import ACTIVITY_TYPES
 from keystead.describe.activity import describe_activity
-from keystead.describe.voters import name_of
+from keystead.describe.voters import asker_of
 
 PAGE = 100
 LIMIT = 20
@@ -101,6 +101,10 @@ def activities(
         print(f"older ones: keystead activities --after {records[-1]['id']}", file=sys.stderr)
 
 
+OF_OPERATOR = "RECOVER_ORGANIZATION"
+"""The kind of activity that no client submits."""
+
+
 def _filters(statuses: list[str], types: list[str]) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     if statuses:
@@ -108,7 +112,7 @@ def _filters(statuses: list[str], types: list[str]) -> dict[str, Any]:
             _one_of(text, _STATUSES, "--status", f"expected {' or '.join(_STATUSES)}") for text in statuses
         ]
     if types:
-        kinds = {name: name for name in map(activity_kind, ACTIVITY_TYPES.values())}
+        kinds = {name: name for name in (*map(activity_kind, ACTIVITY_TYPES.values()), OF_OPERATOR)}
         filters["filterByType"] = [
             version for text in types for version in _versions(_one_of(text, kinds, "--type", _TYPES_EXPECTED))
         ]
@@ -156,10 +160,6 @@ def _newest(client: Client, filters: Mapping[str, Any], after: str, page_size: i
         options = {"limit": str(PAGE), "after": answer[-1]["id"]}
 
 
-def _submitter(activity: JsonRecord) -> str:
-    return name_of(activity["votes"][0]) if activity["votes"] else ""
-
-
 def _short_status(text: str) -> str:
     return "waiting" if text.endswith("_NEEDED") else text.lower()
 
@@ -167,7 +167,7 @@ def _short_status(text: str) -> str:
 _COLUMNS = (
     id_column("activity", lambda activity: activity["id"]),
     Column(name="asked", cell=lambda activity: moment(activity["createdAt"]), optional=1),
-    Column(name="by", cell=_submitter, cut=True),
+    Column(name="by", cell=asker_of, cut=True),
     Column(name="what", cell=lambda activity: activity["described"].what, cut=True),
     Column(name="to", cell=lambda activity: activity["described"].recipient, cut=True, short=ends_of),
     Column(name="amount", cell=lambda activity: activity["described"].amount),
@@ -191,7 +191,7 @@ def _line_printer(client: Client) -> following.Show:
             f"{votes} vote{'' if votes == 1 else 's'}".ljust(8),
             printable(" ".join(filter(None, (described.what, described.amount)))),
             printable(f"to {described.recipient}" if described.recipient else ""),
-            printable(f"by {_submitter(activity)}" if votes else ""),
+            printable(f"by {asker_of(activity)}"),
         )
         print("  ".join(filter(None, cells)).rstrip(), flush=True)
 

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from keystead.cli.chosen_installation import (
-    DatabaseUrlOption,
-    DataOption,
-    MasterKeyOption,
-    OtherMasterKeyOption,
+    ChosenData,
+    ChosenDatabaseUrl,
+    ChosenMasterKey,
+    ChosenOtherMasterKey,
     chosen_settings,
 )
 from keystead.cli.database_failure import database_failures
@@ -33,10 +33,10 @@ from keystead.storage.sqlite_backup import BackupRefused, integrity_problems
 
 
 def check(
-    database_url: DatabaseUrlOption = "",
-    master_key_file: MasterKeyOption = "",
-    other_master_key_file: OtherMasterKeyOption = "",
-    data: DataOption = None,
+    database_url: ChosenDatabaseUrl = "",
+    master_key_file: ChosenMasterKey = "",
+    other_master_key_file: ChosenOtherMasterKey = "",
+    data: ChosenData = None,
     finish_deletions: Annotated[
         bool,
         typer.Option("--finish-deletions", help="Delete the remaining rows of deleted organizations and wallets."),

@@ -16,21 +16,21 @@ import typer
 from keystead.cli.failure import Failure
 from keystead.server.settings import Settings, SettingsError, as_variables, from_environment, variable_of
 
-DatabaseUrlOption = Annotated[
+ChosenDatabaseUrl = Annotated[
     str,
     typer.Option(
         help="postgresql://… or sqlite:///FILE. With a password: better in KEYSTEAD_DATABASE_URL, or in a file "
         "that KEYSTEAD_DATABASE_URL_FILE names."
     ),
 ]
-MasterKeyOption = Annotated[
+ChosenMasterKey = Annotated[
     str, typer.Option(help="The master key: a file, or a PKCS#11 URI; also KEYSTEAD_MASTER_KEY_FILE.")
 ]
-OtherMasterKeyOption = Annotated[
+ChosenOtherMasterKey = Annotated[
     str,
     typer.Option(help="The second master key, during a rotation; also KEYSTEAD_OTHER_MASTER_KEY_FILE."),
 ]
-DataOption = Annotated[
+ChosenData = Annotated[
     Path | None,
     typer.Option(
         help="Folder of a development server. [default: .keystead, if no database is given]", show_default=False

@@ -1,12 +1,14 @@
 """The credentials file: what a client needs to call as one user. Its owner alone can read it.
 
-Here: writing it, and where a command's credentials come from. Not here: its form (`client.credentials`).
+Here: writing it, the options of a new one, and where a command's credentials come from. Not here: its form
+(`client.credentials`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +16,7 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
+from keystead.api.errors import DatabaseUnavailable, ServiceError
 from keystead.cli.failure import Failure
 from keystead.client.credentials import CA_FILE, ENVIRONMENT, Credentials, credentials_in, environment_credentials
 from keystead.client.errors import UsageError
@@ -28,6 +31,55 @@ CredentialsFile = Annotated[
         help=f"Credentials file. [default: KEYSTEAD_… variables, {FILE_VARIABLE}, else {DEFAULT_FILE}]",
     ),
 ]
+
+
+NewCredentials = Annotated[
+    Path | None,
+    typer.Option(help="Where to write a key that is made here: a new file, which only its owner can read."),
+]
+PublicKeyOption = Annotated[
+    str, typer.Option(help="The P-256 public key of a pair that was made elsewhere, compressed hex.")
+]
+BaseUrl = Annotated[str, typer.Option(help="The address to write into the credentials.")]
+
+
+def check_new_key(credentials: Path | None, api_public_key: str, base_url: str) -> None:
+    """Raise BadParameter unless these options say which key is used, and are well formed."""
+    from keystead.client.requests import check_base_url  # it loads cryptography, which few commands need so early
+
+    if not api_public_key and credentials is None:
+        raise typer.BadParameter("give --api-public-key, or --credentials for a key that is made here")
+    try:
+        check_base_url(base_url)
+    except UsageError as refused:
+        raise typer.BadParameter(str(refused).removeprefix("base_url: "), param_hint="--base-url") from None
+
+
+def check_is_new(credentials: Path | None) -> None:
+    """Raise Failure if the file exists."""
+    if credentials is not None and credentials.exists():
+        raise Failure(f"{credentials} exists already and is not overwritten: give another file to --credentials")
+
+
+@contextmanager
+def kept_if_on_record(file: Path | None) -> Iterator[None]:
+    """A block that commits the key of this file, which was written before, so that it is never lost. The file is
+    removed if the key is certainly not on record."""
+    try:
+        yield
+    except DatabaseUnavailable:  # the database may have committed
+        if file is not None:
+            print(f"{file} is kept: it has the only copy of the new key, which may be on record.")
+        raise
+    except (ServiceError, ValueError, Failure):
+        remove(file)
+        raise
+
+
+def remove(file: Path | None) -> None:
+    """Remove a file with a key that is not on record."""
+    if file is not None:
+        file.unlink(missing_ok=True)
 
 
 def write_credentials(path: Path, credentials: Credentials) -> None:

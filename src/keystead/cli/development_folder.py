@@ -129,8 +129,9 @@ class DevelopmentFolder:
             raise Failure(f"{self._path} holds data of keystead {made_by}, which keystead dev does not change")
         if not self._credentials.exists():
             raise Failure(
-                f"{self._credentials} is missing, and its private key is stored nowhere else: "
-                f"restore it, or remove {self._path} to start again"
+                f"{self._credentials} is missing, and its private key is stored nowhere else: restore it, or make "
+                f"another key with keystead recover credential --data {self._path} --credentials "
+                f"{self._credentials}, or remove {self._path} to start again"
             )
         credentials = read_credentials(self._credentials)
         if seed and credentials.api_public_key != seeded_source(seed).api_key.public_key:

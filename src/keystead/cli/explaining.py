@@ -122,7 +122,7 @@ def _explanation(shown: ShownPolicy) -> str:
         return reason  # an outcome that only a newer server knows
     match outcome := EvaluationOutcome(shown.outcome):
         case EvaluationOutcome.ALLOW | EvaluationOutcome.DENY_EXPLICIT:
-            return f"may apply: its {clause} is unknown: {reason}" if reason else "applies: every clause is true"
+            return f"may apply: in its {clause}, {reason}" if reason else "applies: every clause is true"
         case EvaluationOutcome.DENY_IMPLICIT:
             return f"does not apply: its {clause} is false"
         case EvaluationOutcome.REQUIRES_CONSENSUS:

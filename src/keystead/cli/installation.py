@@ -16,16 +16,22 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from keystead.api.errors import DatabaseUnavailable, ServiceError
 from keystead.api.identifiers import new_id
-from keystead.cli.credentials import write_credentials
+from keystead.cli.credentials import (
+    BaseUrl,
+    NewCredentials,
+    PublicKeyOption,
+    check_is_new,
+    check_new_key,
+    kept_if_on_record,
+    remove,
+    write_credentials,
+)
 from keystead.cli.database_failure import database_failures
 from keystead.cli.database_url import DatabaseUrl
 from keystead.cli.failure import Failure
 from keystead.cli.texts import printable
 from keystead.client.credentials import Credentials
-from keystead.client.errors import UsageError
-from keystead.client.requests import check_base_url
 from keystead.server.bootstrap import bootstrap
 from keystead.server.new_organization import OrganizationParams
 from keystead.server.opening import MODE
@@ -60,13 +66,6 @@ MasterKeyOption = Annotated[
 ]
 UserName = Annotated[str, typer.Option(help="Name of the root user.")]
 UserEmail = Annotated[str, typer.Option(help="E-mail address of the root user.")]
-PublicKeyOption = Annotated[
-    str, typer.Option(help="P-256 public key of the root user, compressed hex. If it is missing, a pair is made.")
-]
-NewCredentials = Annotated[
-    Path | None, typer.Option(help="Where to write the credentials of a key that is made here.")
-]
-BaseUrl = Annotated[str, typer.Option(help="The address to write into the credentials.")]
 Distribute = Annotated[
     Distribution | None,
     typer.Option(help="Distribute the tables over the nodes of a cluster: see the page on scaling."),
@@ -88,12 +87,7 @@ def init(
 
     Running it again changes nothing more, so a deployment may run it before every start.
     """
-    if not api_public_key and credentials is None:
-        raise typer.BadParameter("give --api-public-key, or --credentials for a key that is made here")
-    try:
-        check_base_url(base_url)
-    except UsageError as refused:
-        raise typer.BadParameter(str(refused).removeprefix("base_url: "), param_hint="--base-url") from None
+    check_new_key(credentials, api_public_key, base_url)
     os.umask(0o077)  # only the operator may read a SQLite file
     existing = _migrated(database_url, distribute is not None)
     if existing is not None:
@@ -101,8 +95,7 @@ def init(
         for line in _ignored_options(existing, organization_name, credentials):
             print(line)
         return
-    if credentials is not None and credentials.exists():
-        raise Failure(f"{credentials} exists already and is not overwritten: give another file to --credentials")
+    check_is_new(credentials)
     key = _master_key(master_key_file)
     pair = None if api_public_key else generate_api_key()
     first = OrganizationParams(
@@ -183,24 +176,11 @@ def _credentials(base_url: str, first: OrganizationParams, pair: ApiKeyPair) -> 
 def _is_made(database_url: str, key: Master, first: OrganizationParams, written: Path | None) -> bool:
     """Make the first organization. Returns False if another process has made it at the same time. `written`: the
     file with its credentials, which is removed if the organization is certainly not made."""
-    with database_failures(database_url):
-        try:
-            is_new = asyncio.run(_bootstrap(database_url, key, first))
-        except DatabaseUnavailable:  # the database may have committed
-            if written is not None:
-                print(f"{written} is kept: it has the only key of the organization, if the database has made it.")
-            raise
-        except (ServiceError, ValueError):
-            _remove(written)
-            raise
+    with database_failures(database_url), kept_if_on_record(written):
+        is_new = asyncio.run(_bootstrap(database_url, key, first))
     if not is_new:
-        _remove(written)
+        remove(written)
     return is_new
-
-
-def _remove(file: Path | None) -> None:
-    if file is not None:
-        file.unlink(missing_ok=True)
 
 
 async def _bootstrap(database_url: str, key: Master, first: OrganizationParams) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from keystead.api.rendering import encode
-from keystead.cli.chosen_installation import DatabaseUrlOption, DataOption, MasterKeyOption, chosen_settings
+from keystead.cli.chosen_installation import ChosenData, ChosenDatabaseUrl, ChosenMasterKey, chosen_settings
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
 from keystead.cli.master_keys import new_master, rotate
@@ -23,7 +23,7 @@ app.command("rotate-master")(rotate)
 
 @app.command("list")
 def list_keys(
-    database_url: DatabaseUrlOption = "", master_key_file: MasterKeyOption = "", data: DataOption = None
+    database_url: ChosenDatabaseUrl = "", master_key_file: ChosenMasterKey = "", data: ChosenData = None
 ) -> None:
     """Print the public keys of the installation, as JSON.
 
@@ -36,7 +36,7 @@ def list_keys(
 
 @app.command("bundle-signer")
 def bundle_signer(
-    database_url: DatabaseUrlOption = "", master_key_file: MasterKeyOption = "", data: DataOption = None
+    database_url: ChosenDatabaseUrl = "", master_key_file: ChosenMasterKey = "", data: ChosenData = None
 ) -> None:
     """Print the public key that signs bundles, as JSON.
 

@@ -45,6 +45,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "check": Command("checking:check", "Check that a database is whole and fits its master key."),
     "backup": Command("backups:backup", "Copy a SQLite database to a file, while servers use it."),
     "restore": Command("backups:restore_database", "Make a new SQLite database from a backup."),
+    "recover": Command("recovering:app", "Let people in again who are locked out of an organization."),
     "serve": Command("serving:serve", "Serve an installation that `init` made."),
     "request": Command("requests:request", "Stamp a request and send it."),
     "wallets": Command("tables:wallets", "List the wallets."),

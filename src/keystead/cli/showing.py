@@ -27,7 +27,7 @@ from keystead.client.client import Client
 from keystead.describe.activity import describe_activity
 from keystead.describe.description import ActivityDescription
 from keystead.describe.stamped import difference_from_stamped
-from keystead.describe.voters import credential_of, name_of
+from keystead.describe.voters import asker_of, credential_of, name_of
 
 _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 _END_OF_ID = re.compile(r"[0-9a-f]{8,12}")
@@ -120,6 +120,8 @@ def record_lines(activity: JsonRecord, waits: list[str]) -> Iterator[str]:
     yield _label_line("status", status(activity))
     if failure := activity.get("failure"):
         yield _label_line("failure", printable(failure["message"]))
+    if not activity["votes"]:
+        yield _label_line("votes", f"none: {asker_of(activity)} asked, at the server's machine")
     for index, vote in enumerate(activity["votes"]):
         yield _label_line("" if index else "votes", vote_line(vote, asked=index == 0))
     for index, line in enumerate(waits):

@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from keystead.cli.chosen_installation import DatabaseUrlOption, DataOption, chosen_settings
+from keystead.cli.chosen_installation import ChosenData, ChosenDatabaseUrl, chosen_settings
 from keystead.cli.columns import Column, JsonRecord, table, terminal_width
 from keystead.cli.database_failure import database_failures
 from keystead.cli.failure import Failure
@@ -27,8 +27,8 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def status(
-    database_url: DatabaseUrlOption = "",
-    data: DataOption = None,
+    database_url: ChosenDatabaseUrl = "",
+    data: ChosenData = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the state of an installation on one screen: servers, database, keys, messages, backup.

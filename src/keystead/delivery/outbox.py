@@ -152,7 +152,8 @@ class Outbox:
                 expires_at_ms=at_ms + self._kept_ms,
                 detail=detail,
             )
-        after = waiting.after_attempt(result, again_ms, keeps_text=self._keeps_text)
+        keeps_text = self._keeps_text and waiting.channel != "log"
+        after = waiting.after_attempt(result, again_ms, keeps_text=keeps_text)
         if not await self._store.record_attempt(after, event):
             logger.warning("message %s: its lease had ended, so another process may also send it", waiting.id)
         self._leased.pop(waiting.id, None)

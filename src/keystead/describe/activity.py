@@ -1,6 +1,7 @@
 """What an activity asks: the description of each kind of activity.
 
-Some kinds have a description of their own: signing, exports, policies, the root quorum, IP allow-lists, secrets.
+Some kinds have a description of their own: signing, exports, policies, the root quorum, IP allow-lists, secrets,
+recovery by the operator.
 Every other kind is described by its name and its parameters.
 """
 
@@ -224,6 +225,34 @@ def _set_ip_allowlist(intent: Intent, _: Names) -> ActivityDescription:
     )
 
 
+def _recover_organization(intent: Intent, names: Names) -> ActivityDescription:
+    facts: tuple[Fact, ...]
+    if "replaceRootCredential" in intent:
+        replaced = intent["replaceRootCredential"]
+        user, key = names.with_name(replaced["userId"]), replaced["apiKey"]
+        what = f"a new API key for {user}"
+        removed = "\n".join(replaced.get("lostCredentialIds", ())) or "none"
+        facts = (
+            Fact("user", user),
+            Fact("new API key", f"{key['apiKeyName']!r}, {key['publicKey']}"),
+            Fact("removed credentials", removed),
+            Fact("MFA policies of the user", "removed"),
+        )
+    elif "setRootQuorum" in intent:
+        quorum = _update_root_quorum(intent["setRootQuorum"], names)
+        what, facts = quorum.what, quorum.facts
+    else:
+        what, facts = "lift the IP allow-list", (Fact("IP allow-list", "on record, and no longer enforced"),)
+    return ActivityDescription(
+        headline=f"Recovery by the operator: {what}",
+        what=f"recovery by the operator: {what}",
+        facts=facts,
+        cautions=(
+            "the operator of this server did it, with keystead recover: no user asked, and no policy decided",
+        ),
+    )
+
+
 def _by_parameters(kind: str, intent: Intent, names: Names) -> ActivityDescription:
     words = kind.replace("_", " ").replace("SUB ORG", "SUB-ORG").capitalize()
     subject = next((repr(intent[member]) for member in _NAME_MEMBERS if isinstance(intent.get(member), str)), "")
@@ -263,6 +292,7 @@ _BY_KIND: Final[Mapping[str, Callable[[Intent, Names], ActivityDescription]]] = 
     "DELETE_POLICIES": _delete_policies,
     "UPDATE_ROOT_QUORUM": _update_root_quorum,
     "SET_IP_ALLOWLIST": _set_ip_allowlist,
+    "RECOVER_ORGANIZATION": _recover_organization,
     "EXPORT_SECRETS": _export_secrets,
     "IMPORT_SECRETS": _import_secrets,
 }

@@ -100,11 +100,12 @@ def _facts(tx: SolanaTransaction) -> Iterator[Fact]:
     for number, moved in enumerate(transfers, 1):
         yield Fact(f"transfer {number}", f"{_amount(moved)} to {unknown_or(moved['to'])}")
     for number, instruction in enumerate(tx["instructions"], 1):
-        label, parsed = f"instruction {number}", known(instruction["parsed_instruction_data"])
-        size = len(instruction["instruction_data_hex"]) // 2
-        if parsed:
-            yield Fact(label, f"{parsed['instruction_name']} of {_program(instruction['program_key'])}")
+        label, parsed = f"instruction {number}", instruction["parsed_instruction_data"]
+        program, size = instruction["program_key"], len(instruction["instruction_data_hex"]) // 2
+        if not isinstance(parsed, Unreadable):
+            yield Fact(label, f"{parsed['instruction_name']} of {_program(program)}")
             yield from facts_of(parsed["program_call_args"], f"{label}:")
         else:
-            yield Fact(label, f"{_program(instruction['program_key'])}, {size} bytes of data")
+            why = "" if program in _PROGRAMS else f": {parsed.reason}"
+            yield Fact(label, f"{_program(program)}, {size} bytes of data{why}")
     yield Fact("fee", f"at most {in_units(known(tx['fee']) or 0, LAMPORT_PLACES, 'SOL')}")

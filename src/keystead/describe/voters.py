@@ -9,6 +9,12 @@ _CREDENTIALS = (("API key", "apiKeys", "apiKeyName"), ("passkey", "authenticator
 """Each type of credential: its name for people, the member of a user with the list, the member with the name."""
 
 
+def asker_of(activity: Mapping[str, Any]) -> str:
+    """The name of who asked for an activity: its first voter, and the operator of the server if it has no votes."""
+    votes = activity.get("votes")
+    return name_of(votes[0]) if votes else "the operator"
+
+
 def name_of(vote: Mapping[str, Any]) -> str:
     """The voter's name; the id if the vote has no user."""
     return str(vote.get("user", {}).get("userName") or vote["userId"])

@@ -10,21 +10,24 @@ from typing import Protocol
 
 import msgspec
 
-from keystead.api.enums import CredentialType, FeatureName
+from keystead.api.enums import CredentialType, FeatureName, OtpType
 from keystead.api.errors import InvalidRequest, NotFound
-from keystead.delivery.templates import bundle_email, checked_branding
-from keystead.operations.outgoing_messages import (
+from keystead.delivery.templates import bundle_email
+from keystead.operations.message_context import MessageContext, counted_message, message_context
+from keystead.operations.message_origins import (
     EmailAuthCustomizationParams,
-    SenderParams,
-    check_channel,
-    check_sender,
-    email_to,
+    MessageChoices,
+    message_origin,
 )
+from keystead.operations.outgoing_messages import check_channel, email_to
 from keystead.operations.session_keys import begin_bundle_session
+from keystead.organizations.account_contacts import NOT_AN_ACCOUNT
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Put
-from keystead.organizations.outgoing_messages import OutgoingMessage
+from keystead.organizations.principals import contact_record_id
 from keystead.organizations.sessions import user_with_email
-from keystead.pipeline.execution_values import Execution
+from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import ExecutionWith
 
 
 class BundleKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,16 +60,24 @@ class BundleRequest(Protocol):
 
 
 class EmailedBundle(msgspec.Struct, frozen=True):
-    """The result of `emailed_bundle`. `change`: the user with the new key. `api_key_id`: the id of that key."""
+    """The result of `emailed_bundle`. `change`: the user with the new key. `api_key_id`: the id of that key.
+    `rows`: the message, and those that count it. `begun_by`: the id of the user's e-mail address as a
+    credential."""
 
     user_id: str
     api_key_id: str
     change: Put
-    message: OutgoingMessage
+    begun_by: str
+    rows: tuple[VersionedRow, ...]
+
+
+async def bundle_context(source: ContextSource, request: BundleRequest) -> MessageContext:
+    """What `emailed_bundle` needs to look up."""
+    return await message_context(source, OtpType.EMAIL, request.email)
 
 
 async def emailed_bundle(
-    execution: Execution,
+    execution: ExecutionWith[MessageContext],
     request: BundleRequest,
     kind: BundleKind,
     *,
@@ -76,9 +87,9 @@ async def emailed_bundle(
     """A new key of the user who has this address, sealed to the target key and sent to the address.
 
     Raises InvalidRequest if the feature is off, if this server sends no e-mail, or for malformed parameters;
-    NotFound if no user has the address.
+    NotFound if the address finds no user; LimitReached if it has no room for another message.
     """
-    organization, custom = execution.organization, request.email_customization
+    organization = execution.organization
     if kind.feature not in organization.profile.features:
         raise InvalidRequest(
             f"feature {kind.feature} is not enabled in organization {organization.id}; "
@@ -88,16 +99,11 @@ async def emailed_bundle(
     user = user_with_email(organization, request.email)
     if user is None or user.user_email is None:
         raise NotFound(
-            f"unable to find a user with this e-mail address in organization {organization.id} "
-            "(field `parameters.email`)"
+            f"unable to find a user by this e-mail address in organization {organization.id} (field "
+            f"`parameters.email`): {NOT_AN_ACCOUNT}"
         )
-    branding = checked_branding(
-        custom.app_name or organization.profile.name, custom.logo_url, custom.magic_link_template
-    )
-    sender = SenderParams(
-        request.send_from_email_address, request.send_from_email_sender_name, request.reply_to_email_address
-    )
-    check_sender(sender)
+    origin = message_origin(_choices(request), execution.context)
+    counted = counted_message(execution.context, execution.now_ms)
     session = await begin_bundle_session(
         execution,
         user,
@@ -109,6 +115,17 @@ async def emailed_bundle(
         invalidate_existing=invalidate_existing,
     )
     lasts_ms = (session.api_key.expires_at_ms or 0) - execution.now_ms
-    content = bundle_email(branding, session.bundle, lasts_ms // 1000, purpose=kind.purpose)
-    message = await email_to(execution, user.user_email, content, session.bundle, sender, custom, lasts_ms)
-    return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, message)
+    content = bundle_email(origin.branding, session.bundle, lasts_ms // 1000, purpose=kind.purpose)
+    rows = await email_to(execution, user.user_email, content, session.bundle, origin, counted, lasts_ms)
+    begun_by = contact_record_id(user, CredentialType.EMAIL_OTP)
+    return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, begun_by, rows)
+
+
+def _choices(request: BundleRequest) -> MessageChoices:
+    return MessageChoices(
+        app_name=request.email_customization.app_name,
+        email=request.email_customization,
+        send_from_email_address=request.send_from_email_address,
+        send_from_email_sender_name=request.send_from_email_sender_name,
+        reply_to_email_address=request.reply_to_email_address,
+    )

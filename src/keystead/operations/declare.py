@@ -1,7 +1,7 @@
 """How an operation is declared: a decorated function; its type hints are the request and the answer.
 
-Here: `query`, `activity`, `vote`, and the catalogue that they fill. Not here: how the type hints are read
-(`declared_types`), any operation.
+Here: `query`, `activity`, `vote`, `operator_activity`, and the catalogue that they fill. Not here: how the type
+hints are read (`declared_types`), any operation.
 A function's name is its path; the first line of its docstring is its documentation.
 """
 
@@ -168,6 +168,8 @@ def activity(
       Then it does not wait for the commits of its own organization.
     """
 
+    _check_known_to_policies(activity_type)
+
     def declare(execute: Declared) -> Declared:
         operation = replace(
             _operation(execute, activity_type, accepts, load_context, resources),
@@ -191,9 +193,30 @@ def vote(
     """Declare a vote on another activity. Its function declares the types and never runs: `pipeline.vote` decides
     votes."""
 
+    _check_known_to_policies(activity_type)
+
     def declare(execute: Declared) -> Declared:
         operation = _operation(execute, activity_type)
         CATALOGUE.add(replace(operation, vote=selection, before_session=before_session))
+        return execute
+
+    return declare
+
+
+def _check_known_to_policies(activity_type: str) -> None:
+    """Raise ValueError if policies do not know the activity type."""
+    if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
+        raise ValueError(f"keystead.policies.resources does not list {activity_type}")
+
+
+def operator_activity(
+    activity_type: str, *, load_context: LoadContext | None = None
+) -> Callable[[Declared], Declared]:
+    """Declare an activity of the operator, as `activity` declares one of users. It has no path, so no request
+    submits it, and no policy decides it: see `pipeline.operator_activity`."""
+
+    def declare(execute: Declared) -> Declared:
+        CATALOGUE.add(_operation(execute, activity_type, load_context=load_context), has_path=False)
         return execute
 
     return declare
@@ -206,10 +229,7 @@ def _operation(
     load_context: LoadContext | None = None,
     resources: Resources | None = None,
 ) -> ActivityOperation:
-    """The operation as its functions declare it.
-
-    Raises TypeError if their types do not fit together, ValueError if policies do not know the activity type.
-    """
+    """The operation as its functions declare it. Raises TypeError if their types do not fit together."""
     types = declared_types(execute, load_context, resources)
     current = IntentVersion(
         activity_type=activity_type,
@@ -220,8 +240,6 @@ def _operation(
         decoder=decoder(types.intent, within="parameters"),
     )
     versions = (current, *(_older_version(version, types.result) for version in accepts))
-    if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
-        raise ValueError(f"keystead.policies.resources does not list {activity_type}")
     return ActivityOperation(
         name=execute.__name__,
         module=execute.__module__,

@@ -11,14 +11,16 @@ from keystead.api.decoding import Label
 from keystead.api.enums import CredentialType, FeatureName
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
-from keystead.operations.bundle_emails import BundleKind, emailed_bundle
+from keystead.operations.bundle_emails import BundleKind, bundle_context, emailed_bundle
 from keystead.operations.declare import activity, older
-from keystead.operations.outgoing_messages import (
+from keystead.operations.message_context import MessageContext
+from keystead.operations.message_origins import (
     EmailAuthCustomizationParams,
     EmailCustomizationParams,
     named_customization,
 )
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.context import ContextSource
+from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
 from keystead.pipeline.operation import ByParent, UserProof
 
 _BUNDLE: Final = BundleKind(
@@ -82,16 +84,23 @@ def _from_v1(intent: EmailAuthIntent) -> EmailAuthIntentV3:
     return _from_v2(intent)
 
 
+async def _context(source: ContextSource, intent: EmailAuthIntentV3) -> MessageContext:
+    return await bundle_context(source, intent)
+
+
 @activity(
     "ACTIVITY_TYPE_EMAIL_AUTH_V3",
     accepts=(
         older("ACTIVITY_TYPE_EMAIL_AUTH_V2", _from_v2),
         older("ACTIVITY_TYPE_EMAIL_AUTH", _from_v1),
     ),
+    load_context=_context,
     by_parent=ByParent(UserProof.MESSAGE),
     also_does=("OTP_AUTH",),
 )
-async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> ExecutionOutput[EmailAuthResult]:
+async def email_auth(
+    execution: ExecutionWith[MessageContext], intent: EmailAuthIntentV3
+) -> ExecutionOutput[EmailAuthResult]:
     """Start a session of a user. Its key is sent to the user's e-mail address, sealed to the target key."""
     sent = await emailed_bundle(
         execution,
@@ -103,5 +112,6 @@ async def email_auth(execution: Execution, intent: EmailAuthIntentV3) -> Executi
     return ExecutionOutput(
         result=EmailAuthResult(user_id=sent.user_id, api_key_id=sent.api_key_id),
         changes=(sent.change,),
-        attachments=(sent.message,),
+        begun_by=sent.begun_by,
+        attachments=sent.rows,
     )

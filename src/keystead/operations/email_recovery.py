@@ -15,9 +15,10 @@ from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import AuthenticatorParamsV2, RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
-from keystead.operations.bundle_emails import BundleKind, emailed_bundle
+from keystead.operations.bundle_emails import BundleKind, bundle_context, emailed_bundle
 from keystead.operations.declare import activity, older
-from keystead.operations.outgoing_messages import (
+from keystead.operations.message_context import MessageContext
+from keystead.operations.message_origins import (
     EmailAuthCustomizationParams,
     EmailCustomizationParams,
     named_customization,
@@ -32,8 +33,8 @@ from keystead.organizations.authenticators import (
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
-from keystead.pipeline.context import ForeignSource
-from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith
+from keystead.pipeline.context import ContextSource, ForeignSource
+from keystead.pipeline.execution_values import ExecutionOutput, ExecutionWith
 from keystead.pipeline.operation import ByParent, UserProof
 
 _BUNDLE: Final = BundleKind(
@@ -82,20 +83,26 @@ def _from_v1(intent: InitUserEmailRecoveryIntent) -> InitUserEmailRecoveryIntent
     )
 
 
+async def _context(source: ContextSource, intent: InitUserEmailRecoveryIntentV2) -> MessageContext:
+    return await bundle_context(source, intent)
+
+
 @activity(
     "ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY_V2",
     accepts=(older("ACTIVITY_TYPE_INIT_USER_EMAIL_RECOVERY", _from_v1),),
+    load_context=_context,
     by_parent=ByParent(UserProof.MESSAGE),
 )
 async def init_user_email_recovery(
-    execution: Execution, intent: InitUserEmailRecoveryIntentV2
+    execution: ExecutionWith[MessageContext], intent: InitUserEmailRecoveryIntentV2
 ) -> ExecutionOutput[InitUserEmailRecoveryResult]:
     """Send a user a recovery key by e-mail, sealed to the target key. It replaces an earlier recovery key."""
     sent = await emailed_bundle(execution, intent, _BUNDLE, api_key_name=None, invalidate_existing=True)
     return ExecutionOutput(
         result=InitUserEmailRecoveryResult(user_id=sent.user_id),
         changes=(sent.change,),
-        attachments=(sent.message,),
+        begun_by=sent.begun_by,
+        attachments=sent.rows,
     )
 
 

@@ -12,7 +12,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
-from keystead.api.records import User, Wire
+from keystead.api.records import OauthProvider, User, Wire
 from keystead.identities.tokens import claimed_identity
 from keystead.operations.declare import activity
 from keystead.operations.owners import submitting_user
@@ -72,7 +72,9 @@ async def stamp_login(
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return ExecutionOutput(result=StampLoginResult(session=session.token), changes=(session.change,))
+    return ExecutionOutput(
+        result=StampLoginResult(session=session.token), changes=(session.change,), begun_by=execution.origin
+    )
 
 
 class OauthLoginIntent(RequestStruct, frozen=True):
@@ -131,16 +133,19 @@ async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
 ) -> ExecutionOutput[OauthLoginResult]:
     """Start a session of the user that an ID token proves."""
+    user, provider = _proven_user(execution, intent.public_key, "parameters.publicKey")
     session = await begin_login_session(
         execution,
         execution.context,
-        _proven_user(execution, intent.public_key, "parameters.publicKey"),
+        user,
         public_key=intent.public_key,
         expiration_seconds=intent.expiration_seconds,
         invalidate_existing=intent.invalidate_existing,
         session_profile_id=intent.session_profile_id,
     )
-    return ExecutionOutput(result=OauthLoginResult(session=session.token), changes=(session.change,))
+    return ExecutionOutput(
+        result=OauthLoginResult(session=session.token), changes=(session.change,), begun_by=provider.provider_id
+    )
 
 
 @activity(
@@ -151,7 +156,7 @@ async def oauth_login(
 )
 async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
-    user = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
+    user, provider = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
     session = await begin_bundle_session(
         execution,
         user,
@@ -165,11 +170,12 @@ async def oauth(execution: Execution, intent: OauthIntent) -> ExecutionOutput[Oa
     result = OauthResult(
         user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
     )
-    return ExecutionOutput(result=result, changes=(session.change,))
+    return ExecutionOutput(result=result, changes=(session.change,), begun_by=provider.provider_id)
 
 
-def _proven_user(execution: Execution, public_key: str, field: str) -> User:
-    """The user of the identity that the request's ID token proves, if the token is bound to this key.
+def _proven_user(execution: Execution, public_key: str, field: str) -> tuple[User, OauthProvider]:
+    """The user of the identity that the request's ID token proves, if the token is bound to this key; and the
+    identity's record.
 
     Raises InvalidRequest for another nonce, NotFound if no user has the identity.
     """
@@ -186,5 +192,4 @@ def _proven_user(execution: Execution, public_key: str, field: str) -> User:
             f"no user of organization {execution.organization.id} has the identity that the ID token proves "
             f"(field `{_OIDC_TOKEN}`)"
         )
-    user, _ = holder
-    return user
+    return holder

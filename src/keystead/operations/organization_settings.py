@@ -18,7 +18,7 @@ from keystead.operations.declare import activity
 from keystead.operations.organizations import Feature, shown_features
 from keystead.organizations.account_contacts import account_contacts_of
 from keystead.organizations.kinds.profile import Profile
-from keystead.organizations.organization import Put
+from keystead.organizations.organization import Organization, Put
 from keystead.organizations.root_quorum import new_quorum
 from keystead.organizations.users import can_authenticate, check_can_authenticate
 from keystead.organizations.webhook_addresses import check_url
@@ -64,15 +64,19 @@ def update_root_quorum(
     execution: Execution, intent: UpdateRootQuorumIntent
 ) -> ExecutionOutput[UpdateRootQuorumResult]:
     """Set the members of the root quorum and its threshold."""
-    organization = execution.organization
-    quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, "parameters")
+    change = root_quorum_change(execution.organization, intent, "parameters")
+    return ExecutionOutput(result=UpdateRootQuorumResult(), changes=(change,))
+
+
+def root_quorum_change(organization: Organization, intent: UpdateRootQuorumIntent, field: str) -> Put:
+    """The change of the profile. `field`: the path of the intent in the request. Raises InvalidRequest unless each
+    member exists and can authenticate, and they can reach the threshold."""
+    quorum = new_quorum(organization.users, intent.threshold, intent.user_ids, field)
     for user_id in quorum.user_ids:
         user = organization.users[user_id]
         contacts = account_contacts_of(organization, user)
-        check_can_authenticate(user, contacts, organization.profile.features, "parameters.userIds")
-    return ExecutionOutput(
-        result=UpdateRootQuorumResult(), changes=(Put(replace(organization.profile, root_quorum=quorum)),)
-    )
+        check_can_authenticate(user, contacts, organization.profile.features, f"{field}.userIds")
+    return Put(replace(organization.profile, root_quorum=quorum))
 
 
 class SetOrganizationFeatureIntent(RequestStruct, frozen=True):

@@ -32,9 +32,9 @@ from keystead.operations.verification_tokens import (
 from keystead.operations.verifying_codes import (
     OtpCode,
     StoredCode,
+    counted_attempt,
     refused_attempt,
     stored_code,
-    usable_code,
     used_code_rows,
 )
 from keystead.organizations.account_contacts import (
@@ -50,6 +50,7 @@ from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.credentials import registered_credential_ids
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Change
+from keystead.organizations.principals import contact_credential_type, contact_record_id
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionOutput, ExecutionWith, RefusalWithRows
 from keystead.pipeline.operation import ByParent, UserProof
@@ -152,9 +153,9 @@ async def otp_login(
     organization = execution.organization
     token = await proven_token(execution, intent.verification_token, is_used_up=execution.context.is_used_up)
     check_login(token, intent.client_signature, compressed_public_key(intent.public_key))
-    check_logins_by_code(organization, token.otp_type)
     evidence = of_token(token)
     user = _user_of_contact(execution, evidence)
+    check_logins_by_code(organization, token.otp_type)
     session = await begin_login_session(
         execution,
         execution.context.session,
@@ -167,6 +168,7 @@ async def otp_login(
     return ExecutionOutput(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
+        begun_by=contact_record_id(user, contact_credential_type(token.otp_type)),
         attachments=used_token_rows(token, intent.client_signature),
     )
 
@@ -185,10 +187,10 @@ async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
 ) -> ExecutionOutput[OtpAuthResult] | RefusalWithRows:
     """Start a session of the user whose contact got a one-time code, by a new key sealed to the target key."""
-    code = usable_code(execution, execution.context, "auth")
-    if (refused := await refused_attempt(execution, code, intent.otp_code)) is not None:
+    attempt = counted_attempt(execution, execution.context, "auth")
+    if (refused := await refused_attempt(execution, attempt, intent.otp_code)) is not None:
         return refused
-    evidence = of_used_code(code.after_use(execution.now_ms))
+    evidence = of_used_code(attempt.code.after_use(execution.now_ms))
     user = _user_of_contact(execution, evidence)
     session = await begin_bundle_session(
         execution,
@@ -205,7 +207,8 @@ async def otp_auth(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
-        attachments=used_code_rows(execution, execution.context),
+        begun_by=contact_record_id(user, contact_credential_type(attempt.code.otp_type)),
+        attachments=used_code_rows(execution, attempt),
     )
 
 

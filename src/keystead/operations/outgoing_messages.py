@@ -1,82 +1,27 @@
-"""Messages that activities send: the choices of callers, and the row that is committed with the activity.
+"""Messages that activities send: the row that is committed with the activity.
 
-Here: e-mails and SMS for codes and credential bundles. Not here: their texts (`delivery.templates`), sending
-(`delivery.outbox`).
+Here: e-mails and SMS for codes and credential bundles. A message needs a `MessageOrigin` and a `CountedMessage`, so
+none is sent with a sender that a sub-organization chose, and none that is not counted. Not here: their texts
+(`delivery.templates`), sending (`delivery.outbox`).
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Final
 
 import msgspec
-from msgspec import Meta
 
 from keystead.api.errors import InvalidRequest
-from keystead.api.parameters import RequestStruct, ShortText
 from keystead.delivery.message import Message
 from keystead.delivery.templates import EmailContent
-from keystead.organizations.contacts import check_email
+from keystead.operations.message_context import CountedMessage
+from keystead.operations.message_origins import MessageOrigin
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.pipeline.execution_values import Execution
 
-MessageUrl = Annotated[str, Meta(max_length=2_048)]
-TemplateVariables = Annotated[str, Meta(max_length=8_192)]
-
-
-class EmailCustomizationParamsV2(RequestStruct, frozen=True):
-    """`template_id` and `template_variables` are for the operator's hook; the default texts have no variables."""
-
-    logo_url: MessageUrl | None = None
-    magic_link_template: MessageUrl | None = None
-    template_variables: TemplateVariables | None = None
-    template_id: ShortText | None = None
-
-
-class EmailCustomizationParams(EmailCustomizationParamsV2, frozen=True):
-    app_name: ShortText | None = None
-
-
-class EmailAuthCustomizationParams(RequestStruct, frozen=True):
-    app_name: ShortText
-    logo_url: MessageUrl | None = None
-    magic_link_template: MessageUrl | None = None
-    template_variables: TemplateVariables | None = None
-    template_id: ShortText | None = None
-
-
-def named_customization(custom: EmailCustomizationParams | None) -> EmailAuthCustomizationParams:
-    """The customization of an older request as the current one has it. Where it names no application, the name is
-    "", and the organization's name stands for it."""
-    custom = custom or EmailCustomizationParams()
-    return EmailAuthCustomizationParams(
-        app_name=custom.app_name or "",
-        logo_url=custom.logo_url,
-        magic_link_template=custom.magic_link_template,
-        template_variables=custom.template_variables,
-        template_id=custom.template_id,
-    )
-
-
-class SmsCustomizationParams(RequestStruct, frozen=True):
-    template: Annotated[str, Meta(max_length=480)] | None = None
-
-
-class SenderParams(msgspec.Struct, frozen=True):
-    """The sender of an e-mail that a caller chooses."""
-
-    address: str | None
-    name: str | None
-    reply_to: str | None
-
-
-def check_sender(sender: SenderParams) -> None:
-    """Raise InvalidRequest for a malformed address."""
-    for address, field in (
-        (sender.address, "parameters.sendFromEmailAddress"),
-        (sender.reply_to, "parameters.replyToEmailAddress"),
-    ):
-        if address:
-            check_email(address, field)
+LOG_LINES_LAST_MS: Final = 365 * 24 * 3_600_000
+"""How long a line for the log waits for a server."""
 
 
 def check_channel(execution: Execution, channel: MessageChannel) -> None:
@@ -92,11 +37,12 @@ async def email_to(
     recipient: str,
     content: EmailContent,
     secret: str,
-    sender: SenderParams,
-    customization: EmailCustomizationParamsV2 | EmailAuthCustomizationParams | None,
+    origin: MessageOrigin,
+    counted: CountedMessage,
     lasts_ms: int,
-) -> OutgoingMessage:
-    """The row of an e-mail. `secret`: the code or bundle in its text, which is valid for `lasts_ms`."""
+) -> tuple[VersionedRow, ...]:
+    """The row of an e-mail, and those that count it. `secret`: the code or bundle in its text, which is valid for
+    `lasts_ms`."""
     message = Message(
         id=execution.new_id(),
         organization_id=execution.organization.id,
@@ -105,18 +51,20 @@ async def email_to(
         subject=content.subject,
         text=content.text,
         html=content.html,
-        sender_address=sender.address or None,
-        sender_name=sender.name or None,
-        reply_to=sender.reply_to or None,
+        sender_address=origin.sender_address,
+        sender_name=origin.sender_name,
+        reply_to=origin.reply_to,
         secret=secret,
-        template_id=customization.template_id if customization else None,
-        template_variables=customization.template_variables if customization else None,
+        template_id=origin.template_id,
+        template_variables=origin.template_variables,
     )
-    return await _row(execution, message, lasts_ms)
+    return await _rows(execution, message, counted, lasts_ms)
 
 
-async def sms_to(execution: Execution, recipient: str, text: str, secret: str, lasts_ms: int) -> OutgoingMessage:
-    """The row of an SMS; see `email_to`."""
+async def sms_to(
+    execution: Execution, recipient: str, text: str, secret: str, counted: CountedMessage, lasts_ms: int
+) -> tuple[VersionedRow, ...]:
+    """The row of an SMS, and those that count it; see `email_to`."""
     message = Message(
         id=execution.new_id(),
         organization_id=execution.organization.id,
@@ -125,13 +73,27 @@ async def sms_to(execution: Execution, recipient: str, text: str, secret: str, l
         text=text,
         secret=secret,
     )
-    return await _row(execution, message, lasts_ms)
+    return await _rows(execution, message, counted, lasts_ms)
 
 
-async def _row(execution: Execution, message: Message, lasts_ms: int) -> OutgoingMessage:
-    organization, now_ms = execution.organization, execution.now_ms
+async def log_line(execution: Execution, text: str) -> OutgoingMessage:
+    """The row of a line for the log of a server: of one that runs now, or of the next one that starts."""
+    message = Message(
+        id=execution.new_id(), organization_id=execution.organization.id, channel="log", recipient="", text=text
+    )
+    return await _sealed_row(execution, message, execution.now_ms + LOG_LINES_LAST_MS)
+
+
+async def _rows(
+    execution: Execution, message: Message, counted: CountedMessage, lasts_ms: int
+) -> tuple[VersionedRow, ...]:
     # A message that arrives after its code has expired is useless.
-    give_up_at_ms = now_ms + min(lasts_ms, execution.messages.last_ms)
+    give_up_at_ms = execution.now_ms + min(lasts_ms, execution.messages.last_ms)
+    return await _sealed_row(execution, message, give_up_at_ms), *counted.windows
+
+
+async def _sealed_row(execution: Execution, message: Message, give_up_at_ms: int) -> OutgoingMessage:
+    organization, now_ms = execution.organization, execution.now_ms
     sealed = await execution.signer.seal_message(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,

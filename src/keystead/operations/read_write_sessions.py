@@ -7,13 +7,14 @@ Not here: the key and its bundle (`session_keys`), the logins (`logins`).
 from __future__ import annotations
 
 from keystead.api.decoding import Label
-from keystead.api.enums import CredentialType
+from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText
-from keystead.api.records import Wire
+from keystead.api.records import User, Wire
 from keystead.operations.declare import activity, older
 from keystead.operations.session_keys import begin_bundle_session
+from keystead.organizations.account_contacts import NOT_AN_ACCOUNT, has_contact
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.sessions import user_with_email
 from keystead.pipeline.execution_values import Execution, ExecutionOutput
@@ -86,12 +87,7 @@ async def create_read_write_session(
     """Start a session of a user, with a new key that only the holder of the target key can open."""
     organization = execution.organization
     if isinstance(intent, _ByEmail):
-        user = user_with_email(organization, intent.email)
-        if user is None:
-            raise NotFound(
-                f"unable to find a user with this e-mail address in organization {organization.id} "
-                "(field `parameters.email`)"
-            )
+        user = _user_of_email(execution, intent.email)
     else:
         user = organization.record(Users, intent.user_id or execution.submitter_id)
     session = await begin_bundle_session(
@@ -114,4 +110,21 @@ async def create_read_write_session(
             credential_bundle=session.bundle,
         ),
         changes=(session.change,),
+        begun_by=execution.origin,
     )
+
+
+def _user_of_email(execution: Execution, email: str) -> User:
+    """The submitter, if this is the submitter's own address; otherwise the user whose account it finds. Raises
+    NotFound, InvalidRequest."""
+    organization = execution.organization
+    submitter = organization.users.get(execution.submitter_id)
+    if submitter is not None and has_contact(submitter, OtpType.EMAIL, email):
+        return submitter
+    user = user_with_email(organization, email)
+    if user is None:
+        raise NotFound(
+            f"unable to find a user by this e-mail address in organization {organization.id} (field "
+            f"`parameters.email`): {NOT_AN_ACCOUNT}"
+        )
+    return user

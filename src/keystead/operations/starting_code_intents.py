@@ -13,7 +13,7 @@ from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
-from keystead.operations.outgoing_messages import (
+from keystead.operations.message_origins import (
     EmailCustomizationParams,
     EmailCustomizationParamsV2,
     SmsCustomizationParams,
@@ -127,7 +127,7 @@ def _members(intent: RequestStruct) -> dict[str, Any]:
 
 
 def _app_name(customization: EmailCustomizationParams | None) -> str:
-    """The application's name in an older request; "" stands for the organization's name."""
+    """The application's name in an older request; "" stands for the name of the organization, or of its parent."""
     return (customization.app_name or "") if customization else ""
 
 

@@ -1,4 +1,4 @@
-"""init_otp and init_otp_auth: they make a one-time code, count it, and send it to a contact.
+"""init_otp and init_otp_auth: they make a one-time code, count its message, and send it to a contact.
 
 These operations do not look up whether a user has the contact, so the answer cannot reveal it. Not here: verifying
 codes (`verifying_codes`), their rows (`organizations.one_time_codes`).
@@ -9,19 +9,18 @@ from __future__ import annotations
 import secrets
 from typing import Any, Literal, assert_never
 
-import msgspec
-
 from keystead.api.enums import OtpType
-from keystead.api.errors import InvalidRequest, LimitReached
-from keystead.delivery.templates import checked_branding, code_email, code_sms
+from keystead.api.errors import InvalidRequest
+from keystead.delivery.templates import code_email, code_sms
 from keystead.operations.declare import activity, older
-from keystead.operations.outgoing_messages import (
-    SenderParams,
-    check_channel,
-    check_sender,
-    email_to,
-    sms_to,
+from keystead.operations.message_context import (
+    CountedMessage,
+    MessageContext,
+    counted_message,
+    message_context,
 )
+from keystead.operations.message_origins import MessageChoices, MessageOrigin, message_origin
+from keystead.operations.outgoing_messages import check_channel, email_to, sms_to
 from keystead.operations.starting_code_intents import (
     InitOtpAuthIntentV3,
     InitOtpAuthResultV2,
@@ -38,22 +37,15 @@ from keystead.operations.starting_code_intents import (
 )
 from keystead.organizations.account_contacts import check_logins_by_code
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.contacts import check_email, check_phone_number, normalized_contact
-from keystead.organizations.one_time_codes import (
-    CodeCount,
-    CodeStart,
-    OneTimeCode,
-    contact_subject,
-    count_without_starts,
-    has_room_for_contact,
-    has_room_for_user,
-    user_subject,
-)
-from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
+from keystead.organizations.contacts import check_email, check_phone_number
+from keystead.organizations.one_time_codes import OneTimeCode
+from keystead.organizations.outgoing_messages import MessageChannel
+from keystead.organizations.sending_windows import Room
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import ExecutionWith, OutputWithoutChanges
 from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions.one_time_codes import (
+    COMBINATIONS_MIN,
     LENGTH_DEFAULT,
     LENGTH_MAX,
     LENGTH_MIN,
@@ -68,24 +60,12 @@ from keystead.sessions.one_time_codes import (
 Flow = Literal["encrypted", "plain", "auth"]
 
 
-class CodeCounts(msgspec.Struct, frozen=True):
-    """The codes that were recently started for the contact, and for the user identifier if there is one."""
-
-    contact: CodeCount
-    user: CodeCount | None
+async def _context(source: ContextSource, intent: InitOtpIntentV3) -> MessageContext:
+    return await message_context(source, intent.otp_type, intent.contact, intent.user_identifier)
 
 
-async def _counts(source: ContextSource, intent: InitOtpIntentV3) -> CodeCounts:
-    async def count_of(subject: str) -> CodeCount:
-        count = await source.store.attached_row(CodeCount, source.organization.id, subject)
-        return count or count_without_starts(subject)
-
-    user = await count_of(user_subject(intent.user_identifier)) if intent.user_identifier else None
-    return CodeCounts(await count_of(contact_subject(normalized_contact(intent.otp_type, intent.contact))), user)
-
-
-async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> CodeCounts:
-    return await _counts(source, intent)
+async def _auth_context(source: ContextSource, intent: InitOtpAuthIntentV3) -> MessageContext:
+    return await _context(source, intent)
 
 
 @activity(
@@ -94,11 +74,11 @@ async def _auth_counts(source: ContextSource, intent: InitOtpAuthIntentV3) -> Co
         older("ACTIVITY_TYPE_INIT_OTP_V2", from_v2, result=without_bundle),
         older("ACTIVITY_TYPE_INIT_OTP", from_v1, result=without_bundle),
     ),
-    load_context=_counts,
+    load_context=_context,
     also_does=("INIT_OTP_AUTH",),
 )
 async def init_otp(
-    execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3
+    execution: ExecutionWith[MessageContext], intent: InitOtpIntentV3
 ) -> OutputWithoutChanges[InitOtpResultV2]:
     """Send a one-time code to an e-mail address or a phone number."""
     if execution.organization.profile.parent_id is not None:
@@ -116,12 +96,12 @@ async def init_otp(
         older("ACTIVITY_TYPE_INIT_OTP_AUTH_V2", auth_from_v2),
         older("ACTIVITY_TYPE_INIT_OTP_AUTH", auth_from_v1, result=older_auth_result),
     ),
-    load_context=_auth_counts,
+    load_context=_auth_context,
     by_parent=ByParent(UserProof.MESSAGE),
     also_does=("INIT_OTP",),
 )
 async def init_otp_auth(
-    execution: ExecutionWith[CodeCounts], intent: InitOtpAuthIntentV3
+    execution: ExecutionWith[MessageContext], intent: InitOtpAuthIntentV3
 ) -> OutputWithoutChanges[InitOtpAuthResultV2]:
     """Send a one-time code for otp_auth to a contact of a user of this organization."""
     check_logins_by_code(execution.organization, intent.otp_type)
@@ -130,15 +110,21 @@ async def init_otp_auth(
 
 
 async def _start_code(
-    execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3, flow: Flow
+    execution: ExecutionWith[MessageContext], intent: InitOtpIntentV3, flow: Flow
 ) -> tuple[str, str, tuple[VersionedRow, ...]]:
     """Make a code. Returns its id, the bundle with the key that it is encrypted to ("" in older flows), and the
     rows."""
     organization, signer, now_ms = execution.organization, execution.signer, execution.now_ms
-    contact = _checked_contact(intent)
-    form = _checked_form(intent)
-    lasts_s = checked_seconds(intent.expiration_seconds, "otp", LIFE_DEFAULT_S, LIFE_MAX_S)
+    contact, form = _checked_contact(intent), _checked_form(intent)
+    lasts_ms = 1000 * checked_seconds(intent.expiration_seconds, "otp", LIFE_DEFAULT_S, LIFE_MAX_S)
+    origin = message_origin(_choices(intent), execution.context)
     sandbox = execution.messages.has_sandbox and is_sandbox(contact, form)
+    # Sandbox contacts get no message, and everybody knows their code, so these codes are not counted.
+    counted = None
+    if not sandbox:
+        _check_strength(form, execution.context.room)
+        counted = counted_message(execution.context, now_ms)
+        lasts_ms = max(lasts_ms, counted.ends_at_ms - now_ms)
     otp_id = execution.new_id()
     code = SANDBOX_CODE if sandbox else new_code(form, secrets.randbelow)
     place: dict[str, Any] = {
@@ -156,54 +142,41 @@ async def _start_code(
         digest=await signer.code_digest(code=code, **place),
         target=target.sealed if target else None,
         created_at_ms=now_ms,
-        expires_at_ms=now_ms + lasts_s * 1000,
+        expires_at_ms=now_ms + lasts_ms,
+        room=None if counted is None else execution.context.room,
     )
-    # Sandbox contacts get no message, and everybody knows their code, so these codes are not counted.
-    message = None if sandbox else await _message(execution, intent, contact, code, lasts_s)
-    counts = () if sandbox else _counts_with(execution.context, row)
-    rows = (row, *counts, *([message] if message else []))
+    rows: tuple[VersionedRow, ...] = (row,)
+    if counted is not None:
+        rows += await _message(execution, row, code, origin, counted)
     return otp_id, target.bundle if target else "", rows
 
 
-def _counts_with(counts: CodeCounts, code: OneTimeCode) -> tuple[CodeCount, ...]:
-    """The counts with this code. Raises LimitReached if the contact or the user identifier may have no more
-    codes."""
-    now_ms = code.created_at_ms
-    if not has_room_for_contact(counts.contact, now_ms):
-        raise LimitReached(
-            "Max number of OTPs have been initiated: this contact has as many codes that are still valid as it may "
-            "have; use one of them, or wait until one expires"
-        )
-    if counts.user is not None and not has_room_for_user(counts.user, now_ms):
-        raise LimitReached(
-            "Max number of OTPs have been initiated: field `parameters.userIdentifier`: this user has "
-            "started as many codes as it may in a short time; wait some minutes"
-        )
-    start = CodeStart(code.id, now_ms, code.expires_at_ms)
-    return tuple(count.with_start(start) for count in (counts.contact, counts.user) if count is not None)
-
-
 async def _message(
-    execution: ExecutionWith[CodeCounts], intent: InitOtpIntentV3, contact: str, code: str, lasts_s: int
-) -> OutgoingMessage:
-    channel: MessageChannel = "email" if intent.otp_type is OtpType.EMAIL else "sms"
+    execution: ExecutionWith[MessageContext],
+    row: OneTimeCode,
+    code: str,
+    origin: MessageOrigin,
+    counted: CountedMessage,
+) -> tuple[VersionedRow, ...]:
+    channel: MessageChannel = "email" if row.otp_type is OtpType.EMAIL else "sms"
     check_channel(execution, channel)
-    custom = intent.email_customization
-    branding = checked_branding(
-        intent.app_name or execution.organization.profile.name,
-        custom.logo_url if custom else None,
-        custom.magic_link_template if custom else None,
-    )
+    lasts_ms = row.expires_at_ms - row.created_at_ms
     if channel == "sms":
-        template = intent.sms_customization.template if intent.sms_customization else None
-        text = code_sms(branding.app_name, code, template)
-        return await sms_to(execution, contact, text, code, lasts_s * 1000)
-    sender = SenderParams(
-        intent.send_from_email_address, intent.send_from_email_sender_name, intent.reply_to_email_address
+        text = code_sms(origin.branding.app_name, code, origin.sms_template)
+        return await sms_to(execution, row.contact, text, code, counted, lasts_ms)
+    content = code_email(origin.branding, code, lasts_ms // 1000)
+    return await email_to(execution, row.contact, content, code, origin, counted, lasts_ms)
+
+
+def _choices(intent: InitOtpIntentV3) -> MessageChoices:
+    return MessageChoices(
+        app_name=intent.app_name,
+        email=intent.email_customization,
+        sms=intent.sms_customization,
+        send_from_email_address=intent.send_from_email_address,
+        send_from_email_sender_name=intent.send_from_email_sender_name,
+        reply_to_email_address=intent.reply_to_email_address,
     )
-    check_sender(sender)
-    content = code_email(branding, code, lasts_s)
-    return await email_to(execution, contact, content, code, sender, custom, lasts_s * 1000)
 
 
 def _checked_contact(intent: InitOtpIntentV3) -> str:
@@ -223,3 +196,13 @@ def _checked_form(intent: InitOtpIntentV3) -> CodeForm:
             f"invalid otp length: field `parameters.otpLength`: {length}: expected {LENGTH_MIN} to {LENGTH_MAX}"
         )
     return CodeForm(length=length, alphanumeric=intent.alphanumeric is not False)
+
+
+def _check_strength(form: CodeForm, room: Room) -> None:
+    """Raise InvalidRequest for a form that a sub-organization may not choose: its users could guess codes that are
+    sent to other people."""
+    if room == "tenants" and form.combinations < COMBINATIONS_MIN:
+        raise InvalidRequest(
+            "invalid otp form: fields `parameters.otpLength` and `parameters.alphanumeric`: a code that a "
+            f"sub-organization sends has letters and digits, or {LENGTH_MAX} digits"
+        )

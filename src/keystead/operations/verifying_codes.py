@@ -13,17 +13,19 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from keystead.api.errors import InvalidRequest
+from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, compress_point, read_message, read_target
 from keystead.operations.declare import activity, older
+from keystead.operations.message_context import stored_window
 from keystead.operations.starting_code_intents import Seconds, checked_seconds
 from keystead.operations.starting_codes import Flow
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.one_time_codes import CodeCount, OneTimeCode, contact_subject
+from keystead.organizations.one_time_codes import OneTimeCode
+from keystead.organizations.sending_windows import OF_CONTACT, SendingWindow, contact_subject, with_attempt
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution_values import Execution, ExecutionWith, OutputWithoutChanges, RefusalWithRows
 from keystead.pipeline.signer_values import ClientMessage
@@ -76,19 +78,20 @@ class VerifyOtpResult(Wire, frozen=True):
 
 
 class StoredCode(msgspec.Struct, frozen=True):
-    """The code that a request names, and the count of its contact. Both are None if the code does not exist."""
+    """The code that a request names; None if it does not exist. `window`: of its contact; None if the attempts at
+    the code are not counted."""
 
     code: OneTimeCode | None
-    count: CodeCount | None
+    window: SendingWindow | None
 
 
 async def stored_code(source: ContextSource, otp_id: str) -> StoredCode:
-    """The code of this id, with the count of its contact."""
+    """The code of this id, with the window of its contact."""
     code = await source.store.attached_row(OneTimeCode, source.organization.id, otp_id)
-    if code is None:
-        return StoredCode(None, None)
-    subject = contact_subject(normalized_contact(code.otp_type, code.contact))
-    return StoredCode(code, await source.store.attached_row(CodeCount, source.organization.id, subject))
+    if code is None or code.room is None:
+        return StoredCode(code, None)
+    subject = contact_subject(code.room, normalized_contact(code.otp_type, code.contact))
+    return StoredCode(code, await stored_window(source, subject))
 
 
 async def _load_code(source: ContextSource, intent: VerifyOtpIntentV2) -> StoredCode:
@@ -118,7 +121,8 @@ async def verify_otp(
         intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
     )
     flow: Flow = "plain" if isinstance(intent, _PlainAttempt) else "encrypted"
-    code = usable_code(execution, execution.context, flow)
+    counted = counted_attempt(execution, execution.context, flow)
+    code = counted.code
     if isinstance(intent, _PlainAttempt):
         typed, public_key = intent.otp_code, intent.public_key
     else:
@@ -132,7 +136,7 @@ async def verify_otp(
         )
         typed, public_key = attempt.code, attempt.public_key
     named_key = compress_point(read_target(public_key, "public_key of the attempt")).hex() if public_key else None
-    if (refused := await refused_attempt(execution, code, typed)) is not None:
+    if (refused := await refused_attempt(execution, counted, typed)) is not None:
         return refused
     token = await execution.signer.sign_verification_token(
         VerificationToken(
@@ -148,12 +152,20 @@ async def verify_otp(
         result=VerifyOtpResult(verification_token=token),
         # Anybody who knows a token without a key can use it. It is in this one answer, and nowhere on record.
         recorded_result=VerifyOtpResult(verification_token="") if named_key is None else None,
-        attachments=used_code_rows(execution, execution.context),
+        attachments=used_code_rows(execution, counted),
     )
 
 
-def usable_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTimeCode:
-    """The stored code, if this flow may still verify it. Raises InvalidRequest."""
+class CountedAttempt(msgspec.Struct, frozen=True):
+    """An attempt at a code that may still be tried. `windows`: the row that counts it, to commit with it."""
+
+    code: OneTimeCode
+    windows: tuple[SendingWindow, ...]
+
+
+def counted_attempt(execution: Execution, stored: StoredCode, flow: Flow) -> CountedAttempt:
+    """Count an attempt at the stored code. Raises InvalidRequest if this flow may not try it, LimitReached if its
+    contact has no room."""
     code = stored.code
     if code is None:
         raise InvalidRequest("Invalid OTP code: field `parameters.otpId`: no code with this id was sent here")
@@ -169,11 +181,20 @@ def usable_code(execution: Execution, stored: StoredCode, flow: Flow) -> OneTime
         else:
             reason = "it has expired"
         raise InvalidRequest(f"Invalid OTP code: {reason}; ask for a new one")
-    return code
+    if stored.window is None:
+        return CountedAttempt(code, ())
+    window = with_attempt(stored.window, OF_CONTACT, execution.now_ms)
+    if window is None:
+        raise LimitReached(
+            f"Invalid OTP code: {OF_CONTACT.attempts_max} codes were tried for this contact in "
+            f"{OF_CONTACT.lasts_ms // 60_000} minutes; wait, and ask for a new one"
+        )
+    return CountedAttempt(code, (window,))
 
 
-async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -> RefusalWithRows | None:
-    """None if the typed code is right; otherwise the refusal, which counts the attempt."""
+async def refused_attempt(execution: Execution, attempt: CountedAttempt, typed: str) -> RefusalWithRows | None:
+    """None if the typed code is right; otherwise the refusal, with the rows of the attempt."""
+    code = attempt.code
     digest = await execution.signer.code_digest(
         organization_id=execution.organization.id,
         data_key=execution.organization.data_key.sealed,
@@ -182,16 +203,14 @@ async def refused_attempt(execution: Execution, code: OneTimeCode, typed: str) -
     )
     if hmac.compare_digest(digest, code.digest):
         return None
-    counted = code.after_wrong_attempt()
-    attempts_left = ATTEMPTS_MAX - counted.attempts
+    wrong = code.after_wrong_attempt()
+    attempts_left = ATTEMPTS_MAX - wrong.attempts
     return RefusalWithRows(
         error=InvalidRequest(f"Invalid OTP code: wrong code; attempts left: {attempts_left}"),
-        rows=(counted,),
+        rows=(wrong, *attempt.windows),
     )
 
 
-def used_code_rows(execution: Execution, stored: StoredCode) -> tuple[VersionedRow, ...]:
-    """The rows of a used code: it is no longer valid, and its contact may get another one."""
-    assert stored.code is not None
-    used = stored.code.after_use(execution.now_ms)
-    return (used,) if stored.count is None else (used, stored.count.without_start(used.id))
+def used_code_rows(execution: Execution, attempt: CountedAttempt) -> tuple[VersionedRow, ...]:
+    """The rows of the attempt that used a code."""
+    return attempt.code.after_use(execution.now_ms), *attempt.windows

@@ -1,6 +1,7 @@
 """Rows beside an organization's value: the parts that all kinds of them share.
 
-Here: the classes that a kind extends. Not here: the kinds (`attachments`, `one_time_codes`, `outgoing_messages`).
+Here: the classes that a kind extends. Not here: the kinds (`attachments`, `one_time_codes`, `sending_windows`,
+`outgoing_messages`).
 """
 
 from __future__ import annotations
@@ -79,6 +80,11 @@ class AttachedRow(msgspec.Struct, frozen=True):
     @classmethod
     def _has_json(cls) -> bool:
         return BODY in cls.table.names and BODY not in cls.__struct_fields__
+
+    @property
+    def owner_id(self) -> str:
+        """The organization that the row belongs to; "" for the organization of the commit that writes it."""
+        return ""
 
     def lookups(self) -> frozenset[Lookup]:
         """The values by which the row is found from its organization's parent."""

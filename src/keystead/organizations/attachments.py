@@ -16,8 +16,9 @@ from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.attached_rows import AttachedRow, AttachedTable, RemovedRow
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
-from keystead.organizations.one_time_codes import CodeCount, OneTimeCode
+from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.sending_windows import SendingWindow
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 
@@ -153,7 +154,7 @@ ATTACHED_TABLES = (
     ChangedAccount.table,
     SealedSecret.table,
     OneTimeCode.table,
-    CodeCount.table,
+    SendingWindow.table,
     UsedToken.table,
     OutgoingMessage.table,
     EmailEventRow.table,

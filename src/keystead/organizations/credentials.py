@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable
 
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest
-from keystead.api.records import User
+from keystead.api.records import ApiKey, User
 
 
 def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> None:
@@ -35,12 +35,17 @@ _REGISTERED_KEYS = frozenset(
 )
 
 
+def is_session_key(key: ApiKey) -> bool:
+    """Whether another credential or a contact began a session with this key, or recovers a user with it."""
+    return key.credential.type not in _REGISTERED_KEYS
+
+
 def registered_credential_ids(user: User) -> frozenset[str]:
     """The ids of the credentials that were registered for the user. The keys of sessions are not among them: a
     login made each of them from another credential, or from a contact."""
     return frozenset(
         [
-            *(key.api_key_id for key in user.api_keys if key.credential.type in _REGISTERED_KEYS),
+            *(key.api_key_id for key in user.api_keys if not is_session_key(key)),
             *(authenticator.authenticator_id for authenticator in user.authenticators),
             *(provider.provider_id for provider in user.oauth_providers),
             *(wallet.wallet_authenticator_id for wallet in user.wallet_authenticators),

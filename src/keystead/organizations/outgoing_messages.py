@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from keystead.organizations.attached_rows import EXPIRY, AttachedRow, AttachedTable, VersionedRow
 from keystead.organizations.kinds.data_key import Sealed
 
-MessageChannel = Literal["email", "sms"]
+MessageChannel = Literal["email", "sms", "log"]
+"""How a message is sent. `log`: a server writes it into its log, for the operator. It has no recipient."""
 
 _encode = msgspec.json.Encoder().encode
 

@@ -46,16 +46,6 @@ class ProvenContact(msgspec.Struct, frozen=True, kw_only=True):
     organization_id: str
 
     @property
-    def credential_type(self) -> CredentialType:
-        match self.otp_type:
-            case OtpType.EMAIL:
-                return CredentialType.EMAIL_OTP
-            case OtpType.SMS:
-                return CredentialType.SMS_OTP
-            case _:
-                assert_never(self.otp_type)
-
-    @property
     def normalized(self) -> str:
         return normalized_contact(self.otp_type, self.contact)
 
@@ -182,6 +172,17 @@ def _principal_of_api_key(organization: Organization, proven: ProvenKey, now_ms:
     )
 
 
+def contact_credential_type(otp_type: OtpType) -> CredentialType:
+    """The type of a contact as a credential."""
+    match otp_type:
+        case OtpType.EMAIL:
+            return CredentialType.EMAIL_OTP
+        case OtpType.SMS:
+            return CredentialType.SMS_OTP
+        case _:
+            assert_never(otp_type)
+
+
 def contact_record_id(user: User, type_: CredentialType) -> str:
     """The id of a user's address or number as a credential. Other credentials have the id of their record
     instead."""
@@ -202,12 +203,13 @@ def _principal_of_contact(
         raise Unauthenticated(
             "more than one user of the organization has this verified contact", machine_code="CREDENTIAL_CONFLICT"
         )
+    type_ = contact_credential_type(contact.otp_type)
     for user in users:
         return Principal(
             organization_id=organization.id,
             user=user,
-            record_id=contact_record_id(user, contact.credential_type),
-            credential_type=contact.credential_type,
+            record_id=contact_record_id(user, type_),
+            credential_type=type_,
             proven=proven,
         )
     return None

@@ -17,6 +17,7 @@ from keystead.organizations.attachments import ATTACHED_TABLES
 from keystead.organizations.kinds.account_contacts import AccountContactsMap
 from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
+from keystead.organizations.kinds.credential_registrations import CredentialRegistrationsMap
 from keystead.organizations.kinds.data_key import DataKeys
 from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
@@ -72,6 +73,7 @@ KINDS = (
     DataKeys,
     Users,
     Passkeys,
+    CredentialRegistrationsMap,
     Wallets,
     PrivateKeys,
     ContractInterfaces,

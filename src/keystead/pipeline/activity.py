@@ -22,7 +22,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     - `record_id`: the id of the API key, authenticator, OAuth provider or contact.
     - `credential_id`: the id of a passkey; "" for an API key.
     - `fingerprint`: the fingerprint of the stamped request.
-    - `at_ms`: when the approval was given. `registered_at_ms`: when the credential was registered.
+    - `at_ms`: when the approval was given. `at_version`: the number of the version of the approver's organization
+      that it was decided on.
+    - `registered_in`: the version that registered the credential. `begun_by`: of the key of a session, the id of
+      the credential that began it (`organizations.credential_registrations`).
     - `session_profile_id`: the profile of the session, if the credential is the key of a session with a profile.
     - `identities`: what the ID tokens in that request proved when it arrived, by field.
     """
@@ -33,10 +36,17 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     public_key: str
     credential_id: str
     at_ms: int
-    registered_at_ms: int
+    at_version: int = 0
+    registered_in: int = 0
+    begun_by: str = ""
     fingerprint: str = ""
     session_profile_id: str = ""
     identities: Mapping[str, ProvenIdentity] = {}
+
+    @property
+    def origin(self) -> str:
+        """The credential that began the session; the credential itself if it is no session."""
+        return self.begun_by or self.record_id
 
 
 class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,19 +78,9 @@ class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):
         return f"RecordedActivity(id={self.id!r}, organization_id={self.organization_id!r}, type={self.type!r}, …)"
 
     @property
-    def identities(self) -> Mapping[str, ProvenIdentity]:
-        """What the ID tokens in its request proved, by field: the first proof is that of the submission."""
-        return self.proofs[0].identities if self.proofs else {}
-
-    @property
-    def stamped_with(self) -> str:
-        """The id of the credential's record that stamped its request."""
-        return self.proofs[0].record_id if self.proofs else ""
-
-    @property
-    def session_profile_id(self) -> str:
-        """The profile of the session that submitted it; "" if no profile limits it."""
-        return self.proofs[0].session_profile_id if self.proofs else ""
+    def submission(self) -> Proof:
+        """The first approval: the submitter's stamp."""
+        return self.proofs[0]
 
     def at(self, now_ms: int, approvals_last_ms: int) -> RecordedActivity:
         """The activity at the time `now_ms`. `approvals_last_ms`: how long an approval counts. If the approvals

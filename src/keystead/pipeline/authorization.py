@@ -12,9 +12,10 @@ import msgspec
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
 from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.case import Case, requested_activity, resource_keywords
 from keystead.pipeline.mfa_statuses import voters_lacking_proofs
+from keystead.pipeline.proofs import credentials_that_count
 from keystead.pipeline.states import Event
 from keystead.policies.authorize import (
     ALLOWED_BY_ROOT_QUORUM,
@@ -143,19 +144,19 @@ def _request(
 def _approvals(case: Case, lacking: Set[str]) -> list[Approval]:
     """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
-    return [
-        Approval(
-            proof.user_id,
-            CredentialUsed(
-                id=proof.record_id,
-                type=proof.type,
-                public_key=proof.public_key,
-                credential_id=proof.credential_id,
-            ),
-        )
-        for proof in case.proofs
-        if proof.user_id == case.submitter_id or proof.user_id not in lacking
-    ]
+    proofs = [proof for proof in case.proofs if proof.user_id == case.submitter_id or proof.user_id not in lacking]
+    counted = set[str]()
+    for of_one in credentials_that_count(proofs, case.submission):
+        ids = [proof.record_id for proof in of_one]
+        # A credential counts in place of the sessions that it began; of such sessions alone, the first counts.
+        counted.add(of_one[0].origin if of_one[0].origin in ids else ids[0])
+    return [Approval(proof.user_id, _used(proof) if proof.record_id in counted else None) for proof in proofs]
+
+
+def _used(proof: Proof) -> CredentialUsed:
+    return CredentialUsed(
+        id=proof.record_id, type=proof.type, public_key=proof.public_key, credential_id=proof.credential_id
+    )
 
 
 def may_approve(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:

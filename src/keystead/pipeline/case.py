@@ -6,14 +6,12 @@ Here: the value. Not here: how it is made (`load_context`), the proofs in it (`p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from keystead.api.errors import ServiceError
 from keystead.api.parameters import RequestStruct
-from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import Proof
 from keystead.pipeline.operation import THE_SUBMITTER, ActivityOperation, IntentVersion
@@ -29,10 +27,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
       version.
     - `policies`: the organization's, with the MFA conditions of the submitter and of the users who approve.
     - `owner_id`: the user whose own credentials or session it is about; None if it is about anything else.
-    - `identities`: what its ID tokens proved when it was submitted, by field.
-    - `stamped_with`: the id of the record of the credential that stamped the submission.
-    - `session_profile_id`: the profile of the session that submitted it; `scope`: the scope of that profile, for a
-      new submission.
+    - `submission`: the proof that the stamp of the submission gives. `scope`: the scope of the session profile
+      that it is under, for a new submission.
     - `refuses_raw_payloads`: the operator's setting, by which MFA policies about transactions apply to raw
       payloads.
     - `context`: what the operation looked up.
@@ -46,12 +42,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     policies: CompiledPolicies
     submitter_id: str
     owner_id: str | None
-    stamped_with: str
-    submitted_at_ms: int
-    identities: Mapping[str, ProvenIdentity]
+    submission: Proof
     proofs: tuple[Proof, ...]
     now_ms: int
-    session_profile_id: str = ""
     scope: CompiledExpression | None = None
     refuses_raw_payloads: bool = False
     context: Any = None

@@ -17,6 +17,7 @@ from keystead.api.rendering import encode
 from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
 from keystead.organizations.change_sizes import ChangeSizes
+from keystead.organizations.credential_registrations import registration_changes
 from keystead.organizations.limits import Limits
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import (
@@ -70,12 +71,13 @@ async def write_of(
     version = Version(organization.version.number + 1, evaluation_id)
     if any(isinstance(attachment, RemovedOrganizationContents) for attachment in attachments):
         return _deletion(organization, output.changes, attachments, version)
+    changes = (*output.changes, *registration_changes(organization, output.changes, output.begun_by))
 
     async def each(work: Callable[[Change], object]) -> None:
-        if len(output.changes) > CHANGES_AT_ONCE:
-            await slices.each(organization.id, work, output.changes)
+        if len(changes) > CHANGES_AT_ONCE:
+            await slices.each(organization.id, work, changes)
         else:
-            for change in output.changes:
+            for change in changes:
                 work(change)
 
     sizes = ChangeSizes(organization, limits)
@@ -96,7 +98,7 @@ async def write_of(
         lookups_after.update(_record_lookups(after, (change,)))
 
     await each(look_up)
-    rows = len(output.changes) + len(lookups_before ^ lookups_after)
+    rows = len(changes) + len(lookups_before ^ lookups_after)
     if rows > ROWS_MAX:
         raise LimitReached(
             f"the activity changes {rows} records, credentials, contacts and names, and one activity may change "
@@ -104,7 +106,7 @@ async def write_of(
         )
     return OrganizationWrite(
         after=after,
-        changes=output.changes,
+        changes=changes,
         attachments=attachments,
         lookups_added=frozenset(lookups_after - lookups_before),
         lookups_removed=frozenset(lookups_before - lookups_after),

@@ -100,9 +100,10 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
     return kind(
         organization=organization,
         submitter_id=case.submitter_id,
-        stamped_with=case.stamped_with,
-        session_profile_id=case.session_profile_id,
-        identities=case.identities,
+        stamped_with=case.submission.record_id,
+        origin=case.submission.origin,
+        session_profile_id=case.submission.session_profile_id,
+        identities=case.submission.identities,
         now_ms=case.now_ms,
         limits=environment.settings.limits,
         messages=environment.settings.messages,

@@ -43,13 +43,15 @@ class ExecutionOutput(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=Tru
     """The output of an execution: its result, the changes that it asks for, the rows beside the organization.
 
     `recorded_result` replaces a result that holds a secret in the database; the submitter gets the secret once,
-    in the answer. `derived` are the accounts whose derivation an app proof can attest. `new_organization` is
-    another organization that the activity creates.
+    in the answer. `begun_by`: the id of the credential that begins the sessions among the changes. `derived` are
+    the accounts whose derivation an app proof can attest. `new_organization` is another organization that the
+    activity creates.
     """
 
     result: ResultT
     recorded_result: ResultT | None = None
     changes: tuple[Change, ...] = ()
+    begun_by: str = ""
     attachments: tuple[Attachment, ...] = ()
     derived: tuple[WalletAccount, ...] = ()
     new_organization: NewOrganization | None = None
@@ -80,13 +82,15 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What the function of an operation may read and use. An execution writes nothing.
 
     `identities`: what the request's ID tokens proved when it was submitted, by field. `stamped_with`: the id of the
-    record of the credential that stamped the request. `session_profile_id`: the profile of the session that stamped
-    it; "" if no profile limits it.
+    record of the credential that stamped the request; `origin`: of the credential that began its session, the same
+    for a credential that is no session. `session_profile_id`: the profile of the session that stamped it; "" if no
+    profile limits it.
     """
 
     organization: Organization
     submitter_id: str
     stamped_with: str
+    origin: str
     session_profile_id: str
     identities: Mapping[str, ProvenIdentity]
     now_ms: int

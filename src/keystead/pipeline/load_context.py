@@ -37,6 +37,7 @@ async def case_of_submission(
         operation.precondition(caller.user.user_id, intent)
     scope = await scope_of(caller, basis.authority, environment)
     context = await _load_context(operation, intent, basis.organization, caller.user.user_id, environment)
+    proof = proof_of(caller, submission, basis.authority, basis.now_ms)
     return Case(
         operation=operation,
         version=submission.version,
@@ -44,12 +45,9 @@ async def case_of_submission(
         policies=await environment.policy_sets.of(basis.authority, (caller.user,)),
         submitter_id=caller.user.user_id,
         owner_id=owner_of(operation, intent, caller.user.user_id),
-        stamped_with=caller.record_id,
-        session_profile_id=caller.session_profile_id,
         scope=scope,
-        submitted_at_ms=basis.now_ms,
-        identities=submission.identities,
-        proofs=(proof_of(caller, submission, basis.now_ms),),
+        submission=proof,
+        proofs=(proof,),
         now_ms=basis.now_ms,
         refuses_raw_payloads=environment.settings.authorization.refuse_raw_payloads,
         context=context,
@@ -91,10 +89,7 @@ async def case_of_activity(
         policies=await environment.policy_sets.of(organization, users),
         submitter_id=activity.submitter_id,
         owner_id=owner_of(operation, intent, activity.submitter_id),
-        stamped_with=activity.stamped_with,
-        session_profile_id=activity.session_profile_id,
-        submitted_at_ms=activity.created_at_ms,
-        identities=activity.identities,
+        submission=activity.submission,
         proofs=proofs,
         now_ms=now_ms,
         refuses_raw_payloads=environment.settings.authorization.refuse_raw_payloads,

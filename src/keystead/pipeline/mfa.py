@@ -6,7 +6,7 @@ method is proved. A stamp proves it, or an identity token or code in the request
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
 from keystead.api.enums import AuthenticationType, CredentialType
@@ -67,50 +67,48 @@ def enforced_policies(user: User, conditions: MfaConditions) -> list[MfaPolicy]:
     return enforced
 
 
-def proofs_that_count(proofs: Sequence[Proof], submitted_at_ms: int) -> Iterator[Proof]:
-    """The proofs by credentials that were registered before the activity was submitted.
-
-    Otherwise one stolen credential would be enough: its holder could submit, register a second credential, and
-    approve with that.
-    """
-    return (proof for proof in proofs if proof.registered_at_ms <= submitted_at_ms)
-
-
-def policy_status(policy: MfaPolicy, user_id: str, proofs: Sequence[Proof]) -> MfaStatus:
-    """How far the user's proofs meet the policy. One credential proves one step. `proofs`: those of this user."""
-    proved = list(dict.fromkeys(method for proof in proofs if (method := method_of(proof)) is not None))
-    met = _matching(policy.required_authentication_methods, proved)
+def policy_status(policy: MfaPolicy, user_id: str, credentials: Sequence[Sequence[Proof]]) -> MfaStatus:
+    """How far the user's proofs meet the policy. `credentials`: the proofs of this user that count, those of one
+    credential and its sessions together. Together they prove one step."""
+    methods = [[method for proof in proofs if (method := method_of(proof)) is not None] for proofs in credentials]
+    steps = policy.required_authentication_methods
+    met = _matching(steps, methods)
+    satisfied = {
+        credential: next(method for method in methods[credential] if _meets(method, steps[step]))
+        for step, credential in met.items()
+    }
     return MfaStatus(
         mfa_policy_id=policy.mfa_policy_id,
         user_id=user_id,
-        satisfied=len(met) == len(policy.required_authentication_methods),
-        satisfied_methods=tuple(proved[index] for index in sorted(met.values())),
-        required_methods=policy.required_authentication_methods,
+        satisfied=len(met) == len(steps),
+        satisfied_methods=tuple(satisfied[credential] for credential in sorted(satisfied)),
+        required_methods=steps,
     )
 
 
 def _matching(
-    steps: Sequence[RequiredAuthenticationMethod], proved: Sequence[AuthenticationMethod]
+    steps: Sequence[RequiredAuthenticationMethod], credentials: Sequence[Sequence[AuthenticationMethod]]
 ) -> dict[int, int]:
-    """The assignment of as many steps as possible to different proofs: from the index of a step to the index of its
-    proof. It is a maximum bipartite matching by augmenting paths."""
-    proof_of: dict[int, int] = {}
+    """The assignment of as many steps as possible to different credentials, each with the methods that it proves:
+    from the index of a step to the index of its credential. It is a maximum bipartite matching by augmenting
+    paths."""
+    credential_of: dict[int, int] = {}
     step_of: dict[int, int] = {}
 
     def assign(step: int, tried: set[int]) -> bool:
-        for proof, method in enumerate(proved):
-            if proof in tried or not any(_meets(method, wanted) for wanted in steps[step].any):
+        for credential, methods in enumerate(credentials):
+            if credential in tried or not any(_meets(method, steps[step]) for method in methods):
                 continue
-            tried.add(proof)
-            if proof not in step_of or assign(step_of[proof], tried):
-                step_of[proof], proof_of[step] = step, proof
+            tried.add(credential)
+            if credential not in step_of or assign(step_of[credential], tried):
+                step_of[credential], credential_of[step] = step, credential
                 return True
         return False
 
     for step in range(len(steps)):
         assign(step, set())
-    return proof_of
+    return credential_of
 
 
-def _meets(given: AuthenticationMethod, wanted: AuthenticationMethod) -> bool:
-    return given.type is wanted.type and (wanted.id is None or wanted.id == given.id)
+def _meets(given: AuthenticationMethod, step: RequiredAuthenticationMethod) -> bool:
+    return any(given.type is wanted.type and (wanted.id is None or wanted.id == given.id) for wanted in step.any)

@@ -17,6 +17,7 @@ from keystead.pipeline.activity import Proof
 from keystead.pipeline.case import Case, requested_activity, resource_keywords
 from keystead.pipeline.mfa_conditions import MfaConditions
 from keystead.pipeline.policy_set_cache import evaluated_conditions
+from keystead.pipeline.proofs import credentials_that_count
 from keystead.policies.request import condition_values, may_sign_transaction_unseen
 from keystead.policies.resources import ADDS_CREDENTIALS
 
@@ -48,8 +49,7 @@ class MfaStatuses:
         """How far this user has met each MFA policy that applies to the activity; empty if no policy applies."""
         if user_id not in self._statuses:
             self._statuses[user_id] = [
-                mfa.policy_status(policy, user_id, self._proofs.get(user_id, ()))
-                for policy in self._applying(user_id)
+                mfa.policy_status(policy, user_id, self._credentials(user_id)) for policy in self._applying(user_id)
             ]
         return self._statuses[user_id]
 
@@ -66,17 +66,13 @@ class MfaStatuses:
             return mfa.in_order(user)
         return mfa.enforced_policies(user, self._conditions)
 
+    def _credentials(self, user_id: str) -> list[list[Proof]]:
+        own = [proof for proof in self._case.proofs if proof.user_id == user_id]
+        return credentials_that_count(own, self._case.submission)
+
     @property
     def _adds_credentials(self) -> bool:
         return activity_kind(self._case.version.activity_type) in ADDS_CREDENTIALS
-
-    @cached_property
-    def _proofs(self) -> dict[str, list[Proof]]:
-        """The proofs that count, by user."""
-        proofs: dict[str, list[Proof]] = {}
-        for proof in mfa.proofs_that_count(self._case.proofs, self._case.submitted_at_ms):
-            proofs.setdefault(proof.user_id, []).append(proof)
-        return proofs
 
     @cached_property
     def _conditions(self) -> MfaConditions:

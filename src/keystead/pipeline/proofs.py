@@ -5,16 +5,21 @@ Not here: what a credential proves to an MFA policy (`mfa`), app proofs (`app_pr
 
 from __future__ import annotations
 
-from keystead.api.enums import CredentialType, VoteSelection
-from keystead.api.records import Timestamp, User, Vote
+from collections.abc import Iterable
+
+from keystead.api.enums import VoteSelection
+from keystead.api.records import Timestamp, Vote
+from keystead.organizations.credential_registrations import registration_of
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal, contact_record_id
+from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.requests import Submission
 
 
-def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
-    """The proof that the caller's stamp on this request gives."""
+def proof_of(caller: Principal, submission: Submission, organization: Organization, now_ms: int) -> Proof:
+    """The proof that the caller's stamp on this request gives. `organization`: the caller's, in the version that is
+    decided on."""
+    registration = registration_of(organization, caller.user.user_id, caller.record_id)
     return Proof(
         user_id=caller.user.user_id,
         record_id=caller.record_id,
@@ -22,7 +27,9 @@ def proof_of(caller: Principal, submission: Submission, now_ms: int) -> Proof:
         public_key=caller.proven.public_key,
         credential_id=caller.proven.credential_id or "",
         at_ms=now_ms,
-        registered_at_ms=_registered_at_ms(caller.user, caller.record_id),
+        at_version=organization.version.number,
+        registered_in=registration.version,
+        begun_by=registration.begun_by,
         fingerprint=submission.fingerprint,
         session_profile_id=caller.session_profile_id,
         identities=submission.identities,
@@ -47,27 +54,6 @@ def vote_of(
     )
 
 
-def _registered_at_ms(user: User, record_id: str) -> int:
-    """When the user's credential of this id was registered. Raises ValueError if the user has no such
-    credential."""
-    for api_key in user.api_keys:
-        if api_key.api_key_id == record_id:
-            return api_key.created_at.epoch_ms
-    for authenticator in user.authenticators:
-        if authenticator.authenticator_id == record_id:
-            return authenticator.created_at.epoch_ms
-    for provider in user.oauth_providers:
-        if provider.provider_id == record_id:
-            return provider.created_at.epoch_ms
-    for wallet in user.wallet_authenticators:
-        if wallet.wallet_authenticator_id == record_id:
-            return wallet.created_at.epoch_ms
-    contacts = (CredentialType.EMAIL_OTP, CredentialType.SMS_OTP)
-    if record_id in [contact_record_id(user, type_) for type_ in contacts]:
-        return 0  # no time is on record for contacts; to change one takes every MFA step (ADDS_CREDENTIALS)
-    raise ValueError(f"user {user.user_id} has no credential {record_id}")
-
-
 def counted_proofs(activity: RecordedActivity, organization: Organization) -> tuple[Proof, ...]:
     """The proofs of the approvals that count, one for each credential.
 
@@ -83,3 +69,17 @@ def counted_proofs(activity: RecordedActivity, organization: Organization) -> tu
         if proof.user_id in approving and proof.at_ms >= activity.approvals_since_ms:
             counted.setdefault(proof.record_id, proof)
     return tuple(counted.values())
+
+
+def credentials_that_count(proofs: Iterable[Proof], submission: Proof) -> list[list[Proof]]:
+    """The proofs by credentials that existed when the activity was submitted. Those of one origin, which are a
+    credential and the sessions that it began, are together in a list, since they count as one credential.
+
+    Otherwise one stolen credential would be enough: its holder could submit, register a second credential or begin
+    a session, and approve with that.
+    """
+    by_origin: dict[str, list[Proof]] = {}
+    for proof in proofs:
+        if proof.registered_in <= submission.at_version:
+            by_origin.setdefault(proof.origin, []).append(proof)
+    return list(by_origin.values())

@@ -57,8 +57,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     that is the newest version. An activity of revision 0 is new; a later revision replaces exactly the revision
     before it. `new_votes`: the votes of the activity that are not stored yet. They are stored by user: a later vote
     of a user replaces the earlier one. `authorized_by`: if the policies of another organization decided, its id and
-    version; this version must be the newest, too. `rows` belong to the organization; each row succeeds only while
-    its previous revision is stored.
+    version; this version must be the newest, too. `rows` belong to the organization, or to the one that
+    they name; each row succeeds only while its previous revision is stored.
     """
 
     organization_id: str

@@ -63,9 +63,7 @@ def _new_activity(
 ) -> RecordedActivity:
     """The activity before its first status. The submitter's stamp is the first approval."""
     activity_id = environment.new_id()
-    vote = vote_of(
-        VoteSelection.APPROVED, activity_id, submission, caller, environment.new_id(), case.submitted_at_ms
-    )
+    vote = vote_of(VoteSelection.APPROVED, activity_id, submission, caller, environment.new_id(), case.now_ms)
     return RecordedActivity(
         id=activity_id,
         organization_id=submission.organization_id,
@@ -79,8 +77,8 @@ def _new_activity(
         failure=None,
         submitter_id=case.submitter_id,
         proofs=case.proofs,
-        approvals_since_ms=case.submitted_at_ms,
+        approvals_since_ms=case.now_ms,
         revision=0,
-        created_at_ms=case.submitted_at_ms,
-        updated_at_ms=case.submitted_at_ms,
+        created_at_ms=case.now_ms,
+        updated_at_ms=case.now_ms,
     )

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from keystead.api.enums import FINAL_STATUSES, VoteSelection
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.records import Vote
+from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity, voter_bytes
 from keystead.pipeline.authorization import AuthorizationResult, authorize_activity, decision_on, may_approve
@@ -67,7 +68,7 @@ async def plan_vote(
     voter_id = caller.user.user_id
     case = await case_of_activity(activity, basis.organization, environment, basis.now_ms, (voter_id,))
     before = await _authorize_voter(activity, case, submission, caller, basis, environment)
-    ballot = _with_vote(activity, case, submission, caller, environment)
+    ballot = _with_vote(activity, case, submission, caller, basis.organization, environment)
     authorized = await _authorize_vote(ballot, before, submission, basis, environment)
     if ballot.repeats and next_status(activity.status, authorized.event) is activity.status:
         return PlannedCommit(activity=on_record)
@@ -139,13 +140,18 @@ def _check_takes_approval(activity: RecordedActivity, vote: Vote) -> None:
 
 
 def _with_vote(
-    activity: RecordedActivity, case: Case, submission: Submission, caller: Principal, environment: Environment
+    activity: RecordedActivity,
+    case: Case,
+    submission: Submission,
+    caller: Principal,
+    organization: Organization,
+    environment: Environment,
 ) -> _Ballot:
     """The vote on the activity. A user has one vote: a later one replaces it, and an approval with another
     credential adds a proof to it."""
     selection, user_id, now_ms = submission.operation.vote, caller.user.user_id, case.now_ms
     assert selection is not None
-    proof = proof_of(caller, submission, now_ms)
+    proof = proof_of(caller, submission, organization, now_ms)
     vote = vote_of(selection, activity.id, submission, caller, environment.new_id(), now_ms)
     repeats = False
     if selection is VoteSelection.APPROVED:

@@ -10,6 +10,7 @@ from typing import Final
 
 from keystead.api.enums import CredentialType, HashFunction, PayloadEncoding, TransactionType
 from keystead.api.public_schema import ACTIVITY_TYPES
+from keystead.chains.movements import MovementKind
 from keystead.policies.resources import GOVERNED_KINDS
 
 WORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -22,5 +23,12 @@ WORDS: Final[Mapping[str, frozenset[str]]] = {
     "activity.params.type": frozenset(TransactionType),
     "eth.tx.type": frozenset({"LEGACY", "TYPE_1", "TYPE_2", "TYPE_3", "TYPE_4"}),
     "credentials[].type": frozenset(CredentialType),
+    **dict.fromkeys(
+        (
+            *(f"{chain}.tx.movements[].kind" for chain in ("eth", "solana", "tron", "bitcoin", "tempo")),
+            "eth.eip_712.movements[].kind",
+        ),
+        frozenset(MovementKind) - {MovementKind.FEE},
+    ),
 }
 """The values that a field can have, by its path; [] stands for an item of a list."""

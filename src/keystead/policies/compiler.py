@@ -73,15 +73,11 @@ def free_slot(scope: Mapping[str, int]) -> int:
 class Compiler:
     """Makes a closure of each node. A `scope` maps the variables in scope to their slots in the context.
 
-    `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind if that
-    makes the expression true for more activities, else for itself. `keywords`: those that the compiled nodes name,
-    each with the place of its first use.
+    `keywords`: those that the compiled nodes name, each with the place of its first use.
     """
 
-    def __init__(self, node_types: NodeTypes, *, all_versions: bool = False) -> None:
+    def __init__(self, node_types: NodeTypes) -> None:
         self._node_types = node_types
-        self._all_versions = all_versions
-        self._negated = _negated_nodes(node_types.tree) if all_versions else frozenset[int]()
         self.keywords: dict[str, Place] = {}
 
     def expression(self) -> Run:
@@ -179,7 +175,7 @@ class Compiler:
         return lambda context: read(field_of(node, of(context)))
 
     def _note_keyword(self, path: tuple[Name | Field, ...]) -> None:
-        """Add the keyword at which this path begins: its first step that is no namespace."""
+        """Add the keyword at which this path begins: its first step below the namespaces."""
         for length, step in enumerate(path, 1):
             kind = self._node_types.of(step)
             if not (isinstance(kind, StructOf) and kind.is_namespace):
@@ -266,7 +262,7 @@ class Compiler:
 
     def _comparison(self, node: Comparison, scope: Mapping[str, int]) -> Run:
         left, right, operator = node.left, node.right, OPERATORS[node.operator]
-        how = self._how(node, self._node_types.of(left), self._node_types.of(right), widens=node.operator == "==")
+        how = _comparison(self._node_types.of(left), self._node_types.of(right))
         if how is ComparisonKind.EXACT and any(
             isinstance(side, Count) and _is_filtered(side.of) for side in (left, right)
         ):
@@ -289,30 +285,20 @@ class Compiler:
         if how in FORMS and isinstance(node.right, Literal):
             matches = literal_comparer(how, node.operator, node.right.value, node.at)
             return lambda context: matches(context, left_of(context))
-        compare = comparer(how, node.operator, node.at)
+        compare = comparer(how, node.operator, node.at, node.left, node.right)
         return lambda context: compare(context, left_of(context), right_of(context))
-
-    def _how(self, node: Node, left: Type, right: Type, *, widens: bool) -> ComparisonKind:
-        """How two operands are compared. `widens`: whether this node is true more often if more pairs are equal."""
-        how = comparison(left, right)
-        assert how is not None
-        if how is ComparisonKind.ACTIVITY_TYPE and not (
-            self._all_versions and widens is (id(node) not in self._negated)
-        ):
-            return ComparisonKind.EXACT
-        return how
 
     def _membership(self, node: Node, sought: Node, among: Node, scope: Mapping[str, int]) -> Run:
         at, list_type = node.at, self._node_types.of(among)
         item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
-        how = self._how(node, self._node_types.of(sought), item_type, widens=True)
+        how = _comparison(self._node_types.of(sought), item_type)
         sought_of, items_of = self._run(sought, scope), self.items(among, scope)
         if how in FORMS and isinstance(among, ListLiteral) and among.items:
             literals = [item.value for item in among.items if isinstance(item, Literal)]
             if len(literals) == len(among.items):
                 return _among_literals(sought, sought_of, literals, FORMS[how], at)
-        item_node = Index(among.at, among, Literal(among.at, 0))
-        equal, read = comparer(how, "==", at), reader(item_node, item_type)
+        item_node = Index(among.at, among, among)  # stands for each item
+        equal, read = comparer(how, "==", at, sought, item_node), reader(item_node, item_type)
         sought_literals = (sought.value,) if isinstance(sought, Literal) else ()
         item_slot = free_slot(scope)
         sought_slot = item_slot + 1
@@ -362,29 +348,11 @@ def _is_text(item: Any) -> bool:
     return isinstance(item, str)
 
 
-def _negated_nodes(tree: Node) -> frozenset[int]:
-    """The ids of the nodes under an odd number of negations. If such a node is true more often, the whole
-    expression is true less often."""
-    negated_ids: set[int] = set()
-    waiting = [(tree, False)]
-    while waiting:
-        node, negated = waiting.pop()
-        if negated:
-            negated_ids.add(id(node))
-        inner = negated is not _negates(node)
-        waiting.extend((part, inner) for part in parts(node))
-    return frozenset(negated_ids)
-
-
-def _negates(node: Node) -> bool:
-    """Whether a node is `!a`, `a == false` or `a != true`."""
-    if isinstance(node, Not):
-        return True
-    if isinstance(node, Comparison) and node.operator in ("==", "!="):
-        for operand in (node.left, node.right):
-            if isinstance(operand, Literal) and isinstance(operand.value, bool):
-                return operand.value is (node.operator == "!=")
-    return False
+def _comparison(left: Type, right: Type) -> ComparisonKind:
+    """How two operands are compared. The types were checked."""
+    how = comparison(left, right)
+    assert how is not None
+    return how
 
 
 def _is_filtered(node: Node) -> bool:

@@ -93,7 +93,7 @@ def explain(source: ExpressionSource, values: Mapping[str, Any]) -> tuple[Part, 
         node_types = check_types(tree, source.clause)
     except ExpressionRefused as refused:
         return (Part(0, source.text, "", Unknown(refused.reason, refused.place), ()),)
-    evaluation = _PartEvaluator(node_types, Compiler(node_types, all_versions=source.all_versions), values)
+    evaluation = _PartEvaluator(node_types, Compiler(node_types), values)
     return tuple(evaluation.part(depth, node) for depth, node in islice(_parts_with_depth(tree), PARTS_MAX))
 
 
@@ -164,6 +164,10 @@ def _time_text(nanoseconds: int) -> str:
 
 
 def _value_text(value: Any) -> str:
+    if isinstance(value, Unreadable):
+        return f"unknown: {value.reason}"
+    if isinstance(value, Perhaps):
+        return f"perhaps {_value_text(value.item)}"
     match value:
         case bool():
             text = "true" if value else "false"
@@ -172,10 +176,6 @@ def _value_text(value: Any) -> str:
         case list():
             more = [f"and {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else []
             text = ", ".join([*map(_value_text, value[:_ITEMS_SHOWN]), *more]) or "none"
-        case Unreadable():
-            text = f"unknown: {value.reason}"
-        case Perhaps():
-            text = f"perhaps {_value_text(value.item)}"
         case Mapping():
             text = str(value.get("alias") or value.get("id") or f"{len(value)} fields")
         case _:

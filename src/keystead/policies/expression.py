@@ -36,15 +36,11 @@ from keystead.policies.type_checker import check_types, unknown_function_error
 
 
 class ExpressionSource(NamedTuple):
-    """The source of a compiled expression.
-
-    `all_versions`: a literal that `activity.type` is compared with stands for every version of its kind if that
-    makes the expression true for more activities. It is set for DENY policies and MFA conditions.
-    """
+    """The source of a compiled expression. `denies`: of a DENY policy, or of the condition of an MFA policy."""
 
     text: str
     clause: Clause
-    all_versions: bool = False
+    denies: bool = False
 
 
 TOO_MANY_STEPS: Final = "the evaluation takes more steps than it may"
@@ -72,7 +68,7 @@ class Expression:
 
     - `names`: the keywords, fields and variables that it names.
     - `keywords`: the keywords that it names. It applies to activities that have all of them.
-    - `names_transactions`: it names a field of a transaction. Or it is meant to deny (`all_versions`), and a
+    - `names_transactions`: it names a field of a transaction. Or it is meant to deny (`denies`), and a
       literal in it names an activity that signs transactions.
     """
 
@@ -86,11 +82,11 @@ class Expression:
         except UnknownFunction as unknown:
             raise unknown_function_error(unknown, source.clause) from None
         node_types = check_types(tree, source.clause)
-        compiler = Compiler(node_types, all_versions=source.all_versions)
+        compiler = Compiler(node_types)
         nodes = list(walk(tree))
         self.names = frozenset([node.name for node in nodes if isinstance(node, Name | Field)])
         self.names_transactions = names_transaction(self.names) or (
-            source.all_versions and any(isinstance(node, Literal) and _names_signing(node) for node in nodes)
+            source.denies and any(isinstance(node, Literal) and _names_signing(node) for node in nodes)
         )
         self._run = compiler.expression()
         is_consensus = source.clause is Clause.CONSENSUS

@@ -23,7 +23,7 @@ _OF_CLASS: Final[Mapping[type, Scalar]] = {bool: Scalar.BOOL, int: Scalar.INT, s
 
 
 def type_of_fact(declared: Any) -> Type:
-    """The type of a fact by its declaration. That it may be Unreadable is no part of the type."""
+    """The type of a fact by its declaration. The type does not say whether it may be Unreadable."""
     if is_typeddict(declared):
         fields = get_type_hints(declared, include_extras=True)
         return StructOf({name: type_of_fact(field) for name, field in fields.items()})

@@ -148,8 +148,8 @@ KEYWORDS: Mapping[Clause, Mapping[str, Type]] = {
     },
     Clause.TIME: {"time": _struct(now=Scalar.TIMESTAMP)},
 }
-"""The names at which expressions of each clause begin. A keyword, such as `wallet` or `eth.tx`, is a name that is
-no namespace, or a field of a namespace. An activity fills some of the keywords."""
+"""The names at which expressions of each clause begin. A namespace groups keywords: `eth` has `eth.tx`. Every other
+name, such as `wallet`, is a keyword itself. An activity fills some of the keywords."""
 
 TRANSACTION_KEYWORDS: Final = frozenset({"eth", "solana", "tron", "bitcoin", "tempo"})
 """Namespaces whose field `tx` is a transaction."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 from keystead.policies.evaluation_context import EvaluationContext, Run, ValueUnknown
-from keystead.policies.syntax import Field, Index, Name, Node, Place, Slice, TimeFunction, spelled
+from keystead.policies.syntax import Field, Index, Literal, Name, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.three_valued import require_certain
 from keystead.policies.time import cron_span, timestamp
 from keystead.policies.types import ComparisonKind, Type, type_name
@@ -18,6 +18,7 @@ from keystead.policies.values import (
     FORMS,
     OPERATORS,
     Incomparable,
+    activity_type_pair,
     dynamic_pair,
     fits,
     is_integer,
@@ -147,15 +148,23 @@ def slice_of(node: Slice, context: EvaluationContext, holder: Any, start: Any, e
     return holder[start:end]
 
 
-def comparer(how: ComparisonKind, operator: str, at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
-    """A comparison of two values, charged for the texts among them."""
+def comparer(
+    how: ComparisonKind, operator: str, at: Place, *operands: Node
+) -> Callable[[EvaluationContext, Any, Any], bool]:
+    """A comparison of the values of two operands, charged for the texts among them."""
     compare = OPERATORS[operator]
+    paths = [spelled(operand) for operand in operands if not isinstance(operand, Literal)]
+    named = " and ".join(path for path in paths if not path.startswith("("))
     match how:
         case ComparisonKind.DYNAMIC:
             ordered = operator not in ("==", "!=")
-            return _pair_comparer(compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at)
+            return _pair_comparer(
+                compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named
+            )
         case ComparisonKind.NUMERAL:
-            return _pair_comparer(compare, numeral_pair, at)
+            return _pair_comparer(compare, numeral_pair, at, named)
+        case ComparisonKind.ACTIVITY_TYPE:
+            return _pair_comparer(compare, activity_type_pair, at, named)
         case _:
             form = FORMS[how]
 
@@ -167,16 +176,19 @@ def comparer(how: ComparisonKind, operator: str, at: Place) -> Callable[[Evaluat
 
 
 def _pair_comparer(
-    compare: Callable[[Any, Any], bool], pair: Callable[[Any, Any], tuple[Any, Any]], at: Place
+    compare: Callable[[Any, Any], bool],
+    pair: Callable[[Any, Any], tuple[Any, Any]],
+    at: Place,
+    named: str,
 ) -> Callable[[EvaluationContext, Any, Any], bool]:
-    """A comparison of values whose types the request decides. It fails if they do not compare."""
+    """A comparison of values of which the request decides whether they compare. It fails if they do not."""
 
     def compared(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)
         try:
             return compare(*pair(left, right))
         except Incomparable as refused:
-            fail(str(refused), at)
+            fail(f"{named}: {refused}" if named else str(refused), at)
 
     return compared
 

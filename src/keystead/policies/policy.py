@@ -44,12 +44,10 @@ class PolicySources(msgspec.Struct, frozen=True):
 
 
 def sources_of(policy: Policy) -> PolicySources:
-    """The sources of a policy's clauses. In a DENY policy, `activity.type` stands for all versions of its kind."""
+    """The sources of a policy's clauses."""
     return PolicySources(
         consensus=ExpressionSource(policy.consensus, Clause.CONSENSUS) if policy.consensus else None,
-        condition=ExpressionSource(
-            policy.condition, Clause.CONDITION, all_versions=policy.effect is not Effect.ALLOW
-        )
+        condition=ExpressionSource(policy.condition, Clause.CONDITION, denies=policy.effect is not Effect.ALLOW)
         if policy.condition
         else None,
         time=ExpressionSource(policy.time, Clause.TIME) if policy.time else None,
@@ -57,12 +55,12 @@ def sources_of(policy: Policy) -> PolicySources:
 
 
 def mfa_condition_source(condition: str) -> ExpressionSource:
-    """The source of an MFA policy's condition. As in a DENY policy, `activity.type` stands for all versions."""
-    return ExpressionSource(condition, Clause.CONDITION, all_versions=True)
+    """The source of an MFA policy's condition."""
+    return ExpressionSource(condition, Clause.CONDITION, denies=True)
 
 
 def scope_source(scope: str) -> ExpressionSource:
-    """The source of a session profile's scope. As in an ALLOW policy, `activity.type` stands for one version."""
+    """The source of a session profile's scope."""
     return ExpressionSource(scope, Clause.CONDITION)
 
 

@@ -33,8 +33,11 @@ class CredentialUsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Approval(msgspec.Struct, frozen=True):
+    """`credential`: None if the credential does not count: it was registered after the submission, or a credential
+    that counts began its session."""
+
     user_id: str
-    credential: CredentialUsed
+    credential: CredentialUsed | None
 
 
 class RequestedActivity(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,44 +144,43 @@ def user_value(user: User) -> dict[str, Any]:
     }
 
 
+def credential_value(user_id: str, credential: CredentialUsed) -> dict[str, Any]:
+    return {
+        "id": credential.id,
+        "user_id": user_id,
+        "type": credential.type,
+        "credential_id": credential.credential_id,
+        "public_key": credential.public_key,
+    }
+
+
 def credential_values(user: User, now_ms: int) -> list[dict[str, Any]]:
     """Every credential that a user could approve with now."""
     api_keys = [
-        {
-            "id": key.api_key_id,
-            "user_id": user.user_id,
-            "type": key.credential.type,
-            "credential_id": "",
-            "public_key": key.credential.public_key,
-        }
+        CredentialUsed(id=key.api_key_id, type=key.credential.type, public_key=key.credential.public_key)
         for key in user.api_keys
         if key.expires_at_ms is None or now_ms < key.expires_at_ms
     ]
     passkeys = [
-        {
-            "id": passkey.authenticator_id,
-            "user_id": user.user_id,
-            "type": passkey.credential.type,
-            "credential_id": passkey.credential_id,
-            "public_key": passkey.credential.public_key,
-        }
+        CredentialUsed(
+            id=passkey.authenticator_id,
+            type=passkey.credential.type,
+            public_key=passkey.credential.public_key,
+            credential_id=passkey.credential_id,
+        )
         for passkey in user.authenticators
     ]
-    return api_keys + passkeys
+    return [credential_value(user.user_id, credential) for credential in (*api_keys, *passkeys)]
 
 
 def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -> dict[str, Any]:
-    """The keywords that a consensus sees: each approver once, each credential once. Deleted users are left out."""
+    """The keywords that a consensus sees: each approver once, each credential that counts once. Deleted users are
+    left out."""
     present = [approval for approval in approvals if approval.user_id in users]
     approvers = {approval.user_id: user_value(users[approval.user_id]) for approval in present}
     credentials = {
-        approval.credential.id: {
-            "id": approval.credential.id,
-            "user_id": approval.user_id,
-            "type": approval.credential.type,
-            "credential_id": approval.credential.credential_id,
-            "public_key": approval.credential.public_key,
-        }
+        approval.credential.id: credential_value(approval.user_id, approval.credential)
         for approval in present
+        if approval.credential is not None
     }
     return {"approvers": list(approvers.values()), "credentials": list(credentials.values())}

@@ -178,12 +178,14 @@ def keyword_path(node: Node, variables: Container[str]) -> tuple[Name | Field, .
 
 
 def spelled(node: Node) -> str:
-    """A path as its author would write it, for messages: eth.tx.to, approvers[…].id."""
+    """A path as its author would write it, for messages: eth.tx.to, approvers[0].id, wallets[…].id."""
     match node:
         case Name(name=name):
             return name
         case Field(of=of, name=name):
             return f"{spelled(of)}.{name}"
+        case Index(of=of, index=Literal(value=value)):
+            return f"{spelled(of)}[{_spelled_literal(value)}]"
         case Index(of=of) | Slice(of=of):
             return f"{spelled(of)}[…]"
         case ListFunction(of=of, function=function):

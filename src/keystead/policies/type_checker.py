@@ -107,11 +107,6 @@ def _compare(how: ComparisonKind | None, left: Node, right: Node) -> bool:
     return how is not None
 
 
-def _part_of(kind: Type) -> Type:
-    """The type of a part of a list or string: a part of an activity type is a plain string."""
-    return Scalar.STRING if kind is Scalar.ACTIVITY_TYPE else kind
-
-
 class _Checker:
     def __init__(self, clause: Clause, node_types: NodeTypes) -> None:
         self._clause = clause
@@ -220,7 +215,7 @@ class _Checker:
             case MapOf(value=value):
                 return value
             case Scalar() | StructOf():
-                return _part_of(of)
+                return of
             case _:
                 assert_never(of)
 
@@ -232,7 +227,7 @@ class _Checker:
             kind = self.type(bound, variables)
             if kind not in _POSITIONS:
                 _refuse(f"expected an integer on either side of `..`, found {type_name(kind)}", bound.at)
-        return _part_of(of)
+        return of
 
     def items(self, of: Node, variables: Mapping[str, Type], function: str) -> Type:
         """The type of the items of the list that a list function is called on."""

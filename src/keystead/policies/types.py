@@ -18,7 +18,7 @@ class Scalar(Enum):
     """Exact, of any size."""
     STRING = "a string"
     ACTIVITY_TYPE = "an activity type"
-    """A string that names one version of a kind of activity."""
+    """A string that names one version of a kind of activity. It compares with strings, as a whole."""
     HEX = "a string of hexadecimal digits"
     """Compared without regard to letter case."""
     ADDRESS = "an address"
@@ -49,7 +49,7 @@ class StructOf(msgspec.Struct, frozen=True, eq=False):
 
 Type = Scalar | ListOf | MapOf | StructOf
 
-TEXTS = frozenset({Scalar.STRING, Scalar.ACTIVITY_TYPE, Scalar.HEX, Scalar.ADDRESS})
+TEXTS = frozenset({Scalar.STRING, Scalar.HEX, Scalar.ADDRESS})
 
 
 class ComparisonKind(Enum):
@@ -58,7 +58,7 @@ class ComparisonKind(Enum):
     EXACT = "as they are"
     HEX = "as hexadecimal digits in either case"
     ADDRESS = "as addresses: by the destination that they name"
-    ACTIVITY_TYPE = "as activity types: exactly, or as versions of one kind"
+    ACTIVITY_TYPE = "as activity types: whether two versions of one kind are equal is unknown"
     NUMERAL = "as integers, of which one may be the decimal digits of a literal"
     DYNAMIC = "by what they turn out to be"
 
@@ -70,6 +70,8 @@ def comparison(left: Type, right: Type) -> ComparisonKind | None:
     pair = {left, right}
     if Scalar.NOTHING in pair:
         return ComparisonKind.EXACT
+    if Scalar.ACTIVITY_TYPE in pair:
+        return ComparisonKind.ACTIVITY_TYPE if pair <= {Scalar.ACTIVITY_TYPE, Scalar.STRING} else None
     if Scalar.DYNAMIC in pair:
         return None if Scalar.TIMESTAMP in pair else ComparisonKind.DYNAMIC
     if Scalar.NUMERAL in pair and pair <= TEXTS | {Scalar.INT, Scalar.NUMERAL}:
@@ -79,14 +81,14 @@ def comparison(left: Type, right: Type) -> ComparisonKind | None:
             return ComparisonKind.HEX
         if Scalar.ADDRESS in pair:
             return ComparisonKind.ADDRESS
-        return ComparisonKind.ACTIVITY_TYPE if Scalar.ACTIVITY_TYPE in pair else ComparisonKind.EXACT
+        return ComparisonKind.EXACT
     return ComparisonKind.EXACT if len(pair) == 1 else None
 
 
 def ordering(left: Type, right: Type) -> ComparisonKind | None:
     """How values of these types are ordered; None if they have no order. Strings and booleans have none."""
     for side in (left, right):
-        if side in TEXTS or side is Scalar.BOOL:
+        if side in TEXTS or side in (Scalar.BOOL, Scalar.ACTIVITY_TYPE):
             return None
     return comparison(left, right)
 

@@ -101,9 +101,19 @@ FORMS: dict[ComparisonKind, Callable[[Any], Any]] = {
     ComparisonKind.EXACT: _same,
     ComparisonKind.HEX: _hex_digits,
     ComparisonKind.ADDRESS: address_key,
-    ComparisonKind.ACTIVITY_TYPE: activity_kind,
 }
 """The form in which two values are equal if and only if they compare as equal."""
+
+
+def activity_type_pair(left: str, right: str) -> tuple[str, str]:
+    """Two activity types. Raises Incomparable for two versions of one kind.
+
+    An expression that names one version means, where it allows, this version alone; where it denies, the kind. So
+    for other versions it is unknown, and unknown neither allows nor passes a denial.
+    """
+    if left != right and activity_kind(left) == activity_kind(right):
+        raise Incomparable(f"{left} and {right} are two versions of {activity_kind(left)}")
+    return left, right
 
 
 def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, Any]:

@@ -70,11 +70,16 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 async def open_checked(
-    settings: Settings, connector: socket.socket | None = None, sources: Sources = SYSTEM_SOURCES
+    settings: Settings,
+    connector: socket.socket | None = None,
+    sources: Sources = SYSTEM_SOURCES,
+    *,
+    of_any_mode: bool = False,
 ) -> Opened:
     """Open an installation if these settings may run it.
 
-    `connector` connects to the signer's process; without it, the signer is in this process. Raises NotReady if
+    `connector` connects to the signer's process; without it, the signer is in this process. `of_any_mode`: the data
+    may be that of either command, whatever the setting says. Raises NotReady if
     there is no database, if it is not migrated or not initialised, if the data is of the other mode, if the master
     key does not open the data, and for malformed settings of issuers or senders.
     """
@@ -95,13 +100,14 @@ async def open_checked(
     except ValueError as refused:
         raise NotReady(str(refused)) from None
     try:
-        signer, channel, master_key_ids = await _open_signer(store, settings, connector, sources)
+        mode = None if of_any_mode else settings.mode
+        signer, channel, master_key_ids = await _open_signer(store, settings, mode, connector, sources)
         if missing := await signer.missing_installation_keys():
             for name, value in missing.items():
                 await store.add_instance_value(name, encode(value))
             if channel is not None:
                 channel.close()
-            signer, channel, master_key_ids = await _open_signer(store, settings, connector, sources)
+            signer, channel, master_key_ids = await _open_signer(store, settings, mode, connector, sources)
         with_own_issuer = await _with_own_issuer(identities, settings, signer)
         return Opened(store, signer, with_own_issuer, oauth2, channel, senders, master_key_ids)
     except Unavailable as refused:
@@ -113,11 +119,11 @@ async def open_checked(
 
 
 async def _open_signer(
-    store: DatabaseStore, settings: Settings, connector: socket.socket | None, sources: Sources
+    store: DatabaseStore, settings: Settings, mode: str | None, connector: socket.socket | None, sources: Sources
 ) -> tuple[Signer, Channel | None, tuple[str, ...]]:
     """The signer with the keys that the installation has now, the channel to its process, and the ids of its master
     keys."""
-    sealed = await _sealed_keys(store, settings.mode)
+    sealed = await _sealed_keys(store, mode)
     with _as_not_ready():
         if connector is None:
             master_keys = open_master_keys(master_key_sources(settings))
@@ -133,8 +139,9 @@ async def _with_own_issuer(identities: KnownIssuers, settings: Settings, signer:
     return identities.with_own(settings.oauth2_issuer, bytes.fromhex(key.public_key))
 
 
-async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKeys:
-    """The installation's sealed values. Raises NotReady if they are missing, or if the other command made it."""
+async def _sealed_keys(store: DatabaseStore, mode: str | None) -> SealedInstallationKeys:
+    """The installation's sealed values. Raises NotReady if they are missing, or if a command other than `mode` made
+    it; None for any."""
     if not await is_usable(store):
         raise NotReady("the database is not migrated to this version: run keystead migrate")
     made_by = await store.instance_value(MODE)
@@ -142,7 +149,7 @@ async def _sealed_keys(store: DatabaseStore, mode: str) -> SealedInstallationKey
     stored = {name: value for name, value in stored.items() if value is not None or name not in MADE_AT_START}
     if made_by is None or None in stored.values():
         raise NotReady("the database holds no organization yet: run keystead init")
-    if made_by.decode() != mode:
+    if mode is not None and made_by.decode() != mode:
         raise NotReady(
             f"keystead {made_by.decode()} made this data, and keystead {mode} refuses it: development keys and "
             "production keys are kept apart"

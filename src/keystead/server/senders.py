@@ -14,6 +14,7 @@ import msgspec
 
 from keystead.api.identifiers import new_id
 from keystead.delivery.kept import KeepingSender, KeptMessages
+from keystead.delivery.log_line import LogSender
 from keystead.delivery.message import Message
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.sender import Sender, SendFailed
@@ -41,7 +42,7 @@ class Senders(msgspec.Struct, frozen=True):
 def senders_of(settings: Settings, clock: Clock) -> Senders:
     """The senders that the settings name. Messages of a channel without a sender are refused. Raises
     SettingsError."""
-    by_channel: dict[MessageChannel, Sender] = {}
+    by_channel: dict[MessageChannel, Sender] = {"log": LogSender()}
     if settings.message_hook_url:
         from keystead.delivery.hook import HookSender  # slow to import, and few servers need it
 
@@ -54,7 +55,7 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
                 f"more, got {len(secret)}"
             )
         hook = HookSender(settings.message_hook_url, secret, clock.now_ms)
-        by_channel = {"email": hook, "sms": hook}
+        by_channel |= {"email": hook, "sms": hook}
     if settings.smtp_host:
         from keystead.delivery.smtp import SmtpSecurity, SmtpSender, SmtpServer  # as above
 

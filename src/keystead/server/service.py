@@ -82,6 +82,26 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
     )
 
 
+def environment_of(
+    settings: Settings, opened: Opened, sources: Sources, chosen_status: ChosenStatus | None = None
+) -> Environment:
+    """What the pipeline uses, of these opened parts."""
+    long_work = LongWork()
+    return Environment(
+        store=opened.store,
+        signer=opened.signer,
+        oauth2=opened.oauth2,
+        clock=sources.clock,
+        new_id=sources.new_id,
+        catalogue=CATALOGUE,
+        settings=pipeline_settings(settings, opened.senders),
+        signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
+        policy_sets=PolicySetCache(settings.policy_characters_cached, long_work),
+        long_work=long_work,
+        chosen_status=chosen_status,
+    )
+
+
 class Service:
     """The parts that answer requests. The attributes below exist between `open` and `close`.
 
@@ -136,20 +156,8 @@ class Service:
 
     async def _build(self, opened: Opened) -> None:
         """Make the parts that answer requests from the opened ones. Raises SettingsError, Unavailable."""
-        settings, senders, long_work = self.settings, opened.senders, LongWork()
-        self.environment = Environment(
-            store=self.store,
-            signer=self.signer,
-            oauth2=opened.oauth2,
-            clock=self.clock,
-            new_id=self.sources.new_id,
-            catalogue=CATALOGUE,
-            settings=pipeline_settings(settings, senders),
-            signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
-            policy_sets=PolicySetCache(settings.policy_characters_cached, long_work),
-            long_work=long_work,
-            chosen_status=self._chosen_status,
-        )
+        settings, senders = self.settings, opened.senders
+        self.environment = environment_of(settings, opened, self.sources, self._chosen_status)
         self.lifecycle = Lifecycle(self.environment, self.identities)
         self._open_activities = OpenActivities(self.environment)
         published = {key.name: key.public_key for key in await self.signer.installation_keys()}

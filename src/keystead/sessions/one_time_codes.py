@@ -14,13 +14,12 @@ LENGTH_MIN, LENGTH_MAX, LENGTH_DEFAULT = 6, 9, 9
 """The characters of a code: at least, at most, by default."""
 ATTEMPTS_MAX = 3
 """The number of wrong attempts that locks a code."""
-ACTIVE_MAX = 3
-"""How many codes of one contact are valid at the same time."""
-INIT_WINDOW_MS, INIT_MAX = 3 * 60_000, 3
-"""A user identifier may start at most INIT_MAX codes within the window."""
+COMBINATIONS_MIN = 10**9
+"""How many codes of a form there are at least, if a sub-organization chooses the form."""
 
 LIFE_DEFAULT_S, LIFE_MAX_S = 300, 600
-"""Seconds for which a code is valid: by default, at most."""
+"""Seconds for which a code is valid: by default, at most. It is valid for longer if its window lasts for longer
+(`organizations.sending_windows`)."""
 
 _DIGITS = "0123456789"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -35,6 +34,12 @@ class CodeForm(msgspec.Struct, frozen=True):
 
     length: int = LENGTH_DEFAULT
     alphanumeric: bool = True
+
+    @property
+    def combinations(self) -> int:
+        """How many codes of this form there are."""
+        combinations: int = (len(_CROCKFORD) if self.alphanumeric else len(_DIGITS)) ** self.length
+        return combinations
 
 
 def new_code(form: CodeForm, random_below: Callable[[int], int]) -> str:

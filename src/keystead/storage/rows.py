@@ -103,9 +103,10 @@ def leaves_rows_to_delete(write_set: WriteSet) -> bool:
 
 
 def write_row(organization_id: str, attached: AttachedRow, write_set: WriteSet) -> None:
-    """Add a row of this organization to the write set: a new row, or one that replaces its previous revision."""
+    """Add a row to the write set: a new row, or one that replaces its previous revision. It belongs to this
+    organization, unless it names another one."""
     table = table_of(attached.table)
-    row = (organization_id, *attached.row())
+    row = (attached.owner_id or organization_id, *attached.row())
     if isinstance(attached, VersionedRow) and attached.revision > 1:
         columns = list(zip(table.names, row, strict=True))
         key, values = columns[: table.key_length], columns[table.key_length :]

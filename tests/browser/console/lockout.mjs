@@ -54,7 +54,7 @@ await run({
     await press(page, "Reject");
     await shows(page, "Rejected");
   },
-  "whoever is locked out reads what helps": async (page) => {
+  "a person who is locked out reads what helps": async (page) => {
     await logIn(page);
     const asked = await root.setIpAllowlist(ELSEWHERE);
     await clientOf(key).approveActivity({ fingerprint: asked.activity.fingerprint });

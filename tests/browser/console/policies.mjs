@@ -51,7 +51,7 @@ const cases = {
     await open(page, "#/policies/new");
     await press(page, "Transfers to one address, up to an amount");
     await shows(page, "The server accepts this policy");
-    await page.waitForFunction(() => document.querySelector(".editor textarea").value.includes("eth.tx.to =="));
+    await page.waitForFunction(() => document.querySelector(".editor textarea").value.includes("each.to =="));
     await shows(page, "Enter an address."); // it cannot be saved by mistake
     await page.reload(); // as what is typed, so what is still missing
     await shows(page, "Enter an address.");
@@ -61,7 +61,8 @@ const cases = {
     await fill(page, "At most, in ETH", "0.25");
     await inspect(page);
     await page.waitForFunction((condition) => document.querySelector(".editor textarea").value === condition, {},
-      `activity.kind == 'SIGN_TRANSACTION' && eth.tx.to == '0x${"ab".repeat(20)}' && eth.tx.value <= 250000000000000000`);
+      "activity.kind == 'SIGN_TRANSACTION' && eth.tx.fee <= 20000000000000000 && eth.tx.movements.count() == 1 && eth.tx.movements.all(each, "
+        + `each.kind == 'TRANSFER' && each.asset == 'NATIVE' && each.to == '0x${"ab".repeat(20)}' && each.amount <= 250000000000000000)`);
     await shows(page, "The server accepts this policy");
     await page.waitForFunction(() => ![...document.querySelectorAll("button")].find((each) => each.textContent === "Create policy").disabled);
   },

@@ -23,13 +23,15 @@ from keystead.chains.ethereum.abi import NESTING_MAX
 from keystead.chains.ethereum.interfaces import ContractAbi, check_abi
 from tests.chains.ethereum.test_ethereum import mutated
 from tests.support.examples import examples
+from tests.support.facts import readable, reason
 from tests.support.hanging import not_hanging
 
 ALICE = "0x" + "a1" * 20
 
 
 def call_facts(text: str, calldata: bytes) -> Mapping[str, Any] | None:
-    return ContractAbi.read(text).call(calldata)
+    """The facts of a call; None if all of them are unreadable."""
+    return readable(ContractAbi.read(text).call(calldata)) or None
 
 
 def parameter(kind: str, name: str = "x", *components: Any) -> dict[str, Any]:
@@ -72,10 +74,12 @@ def test_a_function_without_arguments() -> None:
     assert found == {"function_name": "deposit", "function_signature": "0xd0e30db0", "contract_call_args": {}}
 
 
-def test_what_the_interface_does_not_know_has_no_fields() -> None:
-    assert call_facts(ERC20, selector("approve(address,uint256)") + TRANSFER[4:]) == {}
-    assert call_facts(ERC20, selector("Transfer(address)") + TRANSFER[4:]) == {}
-    assert call_facts("[]", TRANSFER) == {}
+def test_what_the_interface_does_not_know_is_unreadable() -> None:
+    assert call_facts(ERC20, selector("approve(address,uint256)") + TRANSFER[4:]) is None
+    assert call_facts(ERC20, selector("Transfer(address)") + TRANSFER[4:]) is None
+    assert reason(ContractAbi.read("[]").call(TRANSFER)["function_name"]) == (
+        "the uploaded interface has no function 0xa9059cbb"
+    )
 
 
 def test_bytes_after_the_arguments_are_ignored() -> None:

@@ -24,8 +24,10 @@ from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.message import LOOKED_UP, read_message
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.transaction import Party
+from keystead.primitives.unreadable import Unreadable
 from tests.chains.signing_vectors import SIGNING, account, party
 from tests.support.examples import examples
+from tests.support.facts import as_documented
 
 VECTORS = SIGNING["solanaTransactions"]
 SIGNER, OTHER, TABLE = (Keypair.from_seed(bytes([number]) * 32) for number in (1, 2, 3))
@@ -181,9 +183,11 @@ def test_transfer_facts() -> None:
         ],
         "instruction_data_hex": "ab",
         "address_table_lookups": [],
+        "parsed_instruction_data": Unreadable(f"no interface of the program {PROGRAM} is uploaded"),
     }
 
 
+NO_MINT = Unreadable("the instruction does not name the mint of its tokens")
 SPL = [
     ("Transfer", TOKEN, b"\x03", b"", ["from", "to", "owner"]),
     ("TransferChecked", TOKEN, b"\x0c", b"\x06", ["from", "token_mint", "to", "owner"]),
@@ -199,7 +203,7 @@ def test_spl_transfer_facts(program: Pubkey, tag: bytes, tail: bytes, names: lis
     tx = facts(legacy(Instruction(program, tag + (77).to_bytes(8, "little") + tail, read(*accounts))))
     assert tx["spl_transfers"] == [
         {
-            "token_mint": "",
+            "token_mint": NO_MINT,
             **{name: str(key) for name, key in zip(names, accounts, strict=False)},
             "amount": 77,
             "signers": [str(key) for key in accounts[len(names) :]],
@@ -214,6 +218,7 @@ def test_lookup_table_facts() -> None:
     assert tx["address_table_lookups"] == [
         {"address_table_key": table, "writable_indexes": [5, 6], "readonly_indexes": [7]}
     ]
+    assert [as_documented(key) for key in tx["account_keys"][3:]] == ["ADDRESS_TABLE_LOOKUP"] * 3
     (instruction,) = tx["instructions"]
     assert [account["account_key"] for account in instruction["accounts"]] == [LOOKED_UP, str(A), LOOKED_UP]
     assert [account["writable"] for account in instruction["accounts"]] == [True, True, False]

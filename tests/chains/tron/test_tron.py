@@ -21,6 +21,7 @@ from tests.chains.tron import independent
 from tests.chains.tron.independent import write
 from tests.support import secp256k1
 from tests.support.examples import examples
+from tests.support.facts import readable, reason
 
 (VECTOR,) = SIGNING["tronTransactions"]
 PRIVATE_KEY, SIGNER = account(VECTOR["signWith"])
@@ -81,7 +82,11 @@ def test_what_tronweb_writes_is_shown(name: str) -> None:
         field: tronweb_address(value) if field.endswith("_address") else value
         for field, value in {"owner_address": "a1", "permission_id": 0, **SHOWN[name]}.items()
     }
-    assert facts(unsigned)["contract"] == [{"type": row["contract"]["type"], **expected}]
+    (found,) = facts(unsigned)["contract"]
+    assert readable(found) == {"type": row["contract"]["type"], **expected}
+    assert {reason(found[field]) for field in found.keys() - readable(found).keys()} == {
+        f"a {row['contract']['type']} does not have it"
+    }
 
 
 def test_the_transaction_itself_is_shown() -> None:
@@ -103,7 +108,7 @@ def test_the_transaction_itself_is_shown() -> None:
 )
 def test_permissions_are_shown(name: str, witness: bool) -> None:
     row = WRITTEN[name]
-    (contract,) = facts(bytes.fromhex(row["raw_data_hex"]))["contract"]
+    (contract,) = readable(facts(bytes.fromhex(row["raw_data_hex"])))["contract"]
     keys = [{"address": tronweb_address(byte), "weight": 1} for byte in ("c1", "c2")]
     operations = "7fff1fc0033e" + "0" * 52
 

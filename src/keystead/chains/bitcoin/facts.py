@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from keystead.chains.facts import Address, AddressMovement, Hex
+from keystead.chains.facts import AddressMovement, AddressText, Hex
 from keystead.primitives.unreadable import Unreadable
 
 
@@ -22,7 +22,7 @@ class BitcoinOutput(TypedDict):
 
     value: int
     script_pubkey: Hex
-    address: Address | Unreadable
+    address: AddressText | Unreadable
     address_type: str | Unreadable
 
 

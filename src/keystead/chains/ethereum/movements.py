@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.abi import AbiType, NotDecodable, Tuple, array_of, decode, elementary_type, tuple_of
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
 from keystead.chains.ethereum.typed_data import TypedData
@@ -317,27 +318,34 @@ def call_movements(
 ) -> Sequence[Movement]:
     """What a call moves: the value that it carries, and what its data says.
 
-    `to`, `sender`: as the network writes them; `to` is "" for the creation of a contract. `value`: of the native
-    coin. `address`: from an address as 0x and hex digits to the text of the network.
+    `to`, `sender`: as the network writes them. `value`: of the native coin. `address`: from an address as 0x and
+    hex digits to the text of the network.
     """
-    moved: list[Movement] = []
-    if value:
-        created = Unreadable("the contract that the transaction creates")
-        moved.append(
-            Movement(
-                kind=MovementKind.TRANSFER, name="value", asset=NATIVE, from_=sender, to=to or created, amount=value
-            )
-        )
-    if data or not to:
-        moved.extend(_data_movements(to, sender, value, data, address))
-    return moved
+    moved = _data_movements(to, sender, value, data, address) if data else ()
+    return (*_value_movements(to, sender, value), *moved)
+
+
+def creation_movements(created: str | Unreadable, sender: str, value: int) -> Sequence[Movement]:
+    """What the creation of a contract moves. `created`: its address."""
+    return (*_value_movements(created, sender, value), _Call("create", "", created, sender).unknown())
+
+
+def created_address(sender: str, nonce: int) -> str | Unreadable:
+    """The address of the contract that a transaction of this sender creates."""
+    if not sender.startswith("0x"):
+        return Unreadable("the contract that the transaction creates")
+    return f"0x{keccak256(rlp.encode([bytes.fromhex(sender[2:]), rlp.integer(nonce)]))[-20:].hex()}"
+
+
+def _value_movements(to: str | Unreadable, sender: str, value: int) -> Sequence[Movement]:
+    if not value:
+        return ()
+    return (Movement(kind=MovementKind.TRANSFER, name="value", asset=NATIVE, from_=sender, to=to, amount=value),)
 
 
 def _data_movements(
     to: str, sender: str, value: int, data: bytes, address: Callable[[str], str]
 ) -> Sequence[Movement]:
-    if not to:
-        return (_Call("create", to, Unreadable("the new contract"), sender).unknown(),)
     selector = data[:SELECTOR_BYTES]
     if to == sender:
         # An account has code if its key signed an authorization (EIP-7702), and that code acts as the account.

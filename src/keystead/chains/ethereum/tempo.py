@@ -15,7 +15,7 @@ from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
 from keystead.chains.ethereum.facts import TempoTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES
-from keystead.chains.ethereum.movements import call_movements
+from keystead.chains.ethereum.movements import call_movements, creation_movements
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.movements import NOBODY, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
@@ -81,7 +81,7 @@ def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
 
 def view_tempo(unsigned: bytes, sender: str) -> TransactionView:
     """What an unsigned transaction of this sender says. Raises InvalidRequest as `parse_tempo` does."""
-    return _view(_items(unsigned), sender)
+    return _view(_items(unsigned), sender.lower())
 
 
 def _items(unsigned: bytes) -> list[Item]:
@@ -98,13 +98,20 @@ def _items(unsigned: bytes) -> list[Item]:
 
 def _view(items: Sequence[Item], sender: str) -> TransactionView:
     fields = envelope.read_fields(items, _FIELDS)
-    calls = [
-        movement
-        for call in fields["calls"]
-        for movement in call_movements(envelope.address_text(call["to"]), sender, call["value"], call["input"])
-    ]
-    movements = (*calls, _fee(fields, sender))
+    movements = (
+        *(movement for call in fields["calls"] for movement in _call_movements(call, sender)),
+        _fee(fields, sender),
+    )
     return TransactionView(movements=movements, describe=partial(_describe, fields, sender, movements))
+
+
+_NEW_CONTRACT: Final = Unreadable("the contract that the call creates")
+
+
+def _call_movements(call: Mapping[str, Any], sender: str) -> Sequence[Movement]:
+    if not call["to"]:
+        return creation_movements(_NEW_CONTRACT, sender, call["value"])
+    return call_movements(envelope.hex_text(call["to"]), sender, call["value"], call["input"])
 
 
 def _fee(fields: Mapping[str, Any], sender: str) -> Movement:

@@ -18,7 +18,7 @@ from keystead.chains.ethereum import envelope, rlp
 from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
 from keystead.chains.ethereum.facts import ContractCall, EthereumTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi, unreadable_call
-from keystead.chains.ethereum.movements import call_movements
+from keystead.chains.ethereum.movements import call_movements, created_address, creation_movements
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
@@ -143,7 +143,7 @@ def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
 
 def view_ethereum(unsigned: bytes, sender: str) -> TransactionView:
     """What an unsigned transaction of this sender says. Raises InvalidRequest as `parse_ethereum` does."""
-    return _view(_read(unsigned), sender)
+    return _view(_read(unsigned), sender.lower())
 
 
 def _view(parsed: _ParsedTransaction, sender: str) -> TransactionView:
@@ -161,7 +161,11 @@ def _view(parsed: _ParsedTransaction, sender: str) -> TransactionView:
 def _movements(fields: Mapping[str, Any], sender: str, to: str) -> Sequence[Movement]:
     authorizations = fields.get("authorization_list", ())
     return (
-        *call_movements(to, sender, fields["value"], fields["data"]),
+        *(
+            call_movements(to, sender, fields["value"], fields["data"])
+            if to
+            else creation_movements(created_address(sender, fields["nonce"]), sender, fields["value"])
+        ),
         *(authorization_movement(envelope.address_text(each["address"])) for each in authorizations),
         Movement(
             kind=MovementKind.FEE,

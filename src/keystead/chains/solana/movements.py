@@ -51,7 +51,7 @@ OWNER_AT: Final = {"Transfer": 2, "TransferChecked": 3, "TransferCheckedWithFee"
 """The transfers of the token programs, and where each names the owner. The signers follow it, if the owner is a
 multisig account."""
 
-_NO_MINT: Final = Unreadable("the instruction does not name the mint of its tokens, as its Checked form does")
+_NO_MINT: Final = Unreadable("the instruction does not name the mint of its tokens")
 _WHOLE: Final = Unreadable("the whole balance, which only the chain knows")
 _RENT: Final = Unreadable("the rent, which depends on what the chain stores")
 

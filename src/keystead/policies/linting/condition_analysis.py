@@ -34,95 +34,92 @@ from keystead.policies.syntax import (
 
 
 class AnalysisResult(NamedTuple):
-    """The shapes for which a boolean node is certainly true, those for which it is certainly false, and those that
-    lack a keyword which it names, so that a condition with it does not apply.
+    """The shapes for which a boolean node is certainly true, certainly false, and certainly unknown, because it
+    names another version of the activity's type; and those that lack a keyword which it names, so that a condition
+    with it does not apply.
 
     A junction with an operand that lacks a keyword may be true or false besides, if another operand decides it.
     """
 
     true: int
     false: int
+    unknown: int
     lacking: int
 
 
 class ConditionAnalysis:
-    """One walk through a condition. `absent` collects the keywords that some shapes do not have. `all_versions`: as
-    in a DENY policy, a literal that `activity.type` is compared with stands for every version of its kind if that
-    makes the condition true for more activities."""
+    """One walk through a condition. `absent` collects the keywords that some shapes do not have."""
 
-    def __init__(self, shapes: ActivityShapes, *, all_versions: bool) -> None:
+    def __init__(self, shapes: ActivityShapes) -> None:
         self._shapes = shapes
-        self._all_versions = all_versions
-        self._negated = False
         self.absent: dict[str, int] = {}
 
     def of(self, node: Node, variables: frozenset[str] = frozenset()) -> AnalysisResult:
         match node:
             case Literal(value=bool() as value):
-                return AnalysisResult(
-                    self._shapes.all_shapes if value else 0, 0 if value else self._shapes.all_shapes, 0
-                )
+                everywhere = self._shapes.all_shapes
+                return AnalysisResult(everywhere if value else 0, 0 if value else everywhere, 0, 0)
             case Not(of=inner):
-                self._negated = not self._negated
                 result = self.of(inner, variables)
-                self._negated = not self._negated
-                return AnalysisResult(result.false, result.true, result.lacking)
+                return result._replace(true=result.false, false=result.true)
             case Junction(operator=operator, operands=operands):
                 return self._junction(operator, [self.of(operand, variables) for operand in operands])
             case Comparison(operator=operator, left=left, right=right):
-                lacking = self._lacking(node, variables)
-                true, known = self._compare(operator, left, right, variables)
-                return AnalysisResult(true & ~lacking, known & ~true & ~lacking, lacking)
+                return self._compare(operator, left, right, variables, self._lacking(node, variables))
             case Contains(of=of, value=value):
-                lacking = self._lacking(node, variables)
-                true, known = self._compare("in", value, of, variables)
-                return AnalysisResult(true & ~lacking, known & ~true & ~lacking, lacking)
+                return self._compare("in", value, of, variables, self._lacking(node, variables))
             case ListFunction(of=of, function=function, variable=variable, predicate=predicate):
                 result = self.of(predicate, variables | {variable})
                 lacking = result.lacking | self._lacking(of, variables)
                 # Of an empty list, all is true and any is false.
                 return AnalysisResult(
-                    result.true if function == "all" else 0, result.false if function == "any" else 0, lacking
+                    result.true if function == "all" else 0, result.false if function == "any" else 0, 0, lacking
                 )
             case Literal() | ListLiteral() | Name() | Field() | Index() | Slice() | Count() | TimeFunction():
-                return AnalysisResult(0, 0, self._lacking(node, variables))
+                return AnalysisResult(0, 0, 0, self._lacking(node, variables))
             case _:
                 assert_never(node)
 
     def _junction(self, operator: str, operands: list[AnalysisResult]) -> AnalysisResult:
-        true, false, lacking = (self._shapes.all_shapes,) * 2 + (0,)
-        some_true = some_false = 0
-        for operand in operands:
-            true, false = true & operand.true, false & operand.false
-            some_true, some_false = some_true | operand.true, some_false | operand.false
-            lacking |= operand.lacking
         if operator == "||":
-            return AnalysisResult(some_true, false, lacking)
-        return AnalysisResult(true, some_false, lacking)
+            negated = self._junction("&&", [one._replace(true=one.false, false=one.true) for one in operands])
+            return negated._replace(true=negated.false, false=negated.true)
+        true = true_or_unknown = self._shapes.all_shapes
+        false = unknown = lacking = 0
+        for operand in operands:
+            true &= operand.true
+            true_or_unknown &= operand.true | operand.unknown
+            false |= operand.false
+            unknown |= operand.unknown
+            lacking |= operand.lacking
+        return AnalysisResult(true, false, unknown & true_or_unknown, lacking)
 
-    def _compare(self, operator: str, left: Node, right: Node, variables: frozenset[str]) -> tuple[int, int]:
-        """The shapes for which a comparison is true, and the shapes for which its value is known."""
+    def _compare(
+        self, operator: str, left: Node, right: Node, variables: frozenset[str], lacking: int
+    ) -> AnalysisResult:
         if not isinstance(left, Name | Field):
             left, right = right, left
             if operator == "in":  # a literal in a list that the request gives
-                return 0, 0
+                return AnalysisResult(0, 0, 0, lacking)
         values = self._values(left, variables)
-        if not values or operator not in ("==", "!=", "in"):
-            return 0, 0
         literals = right.items if isinstance(right, ListLiteral) else (right,)
-        if not all(isinstance(literal, Literal) for literal in literals):
-            return 0, 0
+        if operator not in ("==", "!=", "in") or not all(isinstance(literal, Literal) for literal in literals):
+            return AnalysisResult(0, 0, 0, lacking)
         sought = {literal.value for literal in literals if isinstance(literal, Literal)}
-        known = equal = 0
-        widens = self._all_versions and (operator != "!=") is not self._negated
-        by_kind = widens and _path(left, variables) == "activity.type"
-        if by_kind:
-            sought = {activity_kind(str(literal)) for literal in sought}
+        kinds = set()
+        if _path(left, variables) == "activity.type":
+            kinds = {activity_kind(str(literal)) for literal in sought}
+        equal = different = unknown = 0
         for value, where in values.items():
-            known |= where
-            if (activity_kind(value) if by_kind else value) in sought:
+            if value in sought:
                 equal |= where
-        return (known & ~equal if operator == "!=" else equal), known
+            elif activity_kind(value) in kinds:
+                unknown |= where
+            else:
+                different |= where
+        if operator == "!=":
+            equal, different = different, equal
+        return AnalysisResult(equal & ~lacking, different & ~lacking, unknown & ~lacking, lacking)
 
     def _values(self, node: Node, variables: frozenset[str]) -> Mapping[str, int]:
         path = _path(node, variables)

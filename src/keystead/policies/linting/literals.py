@@ -14,6 +14,7 @@ import msgspec
 
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.spelling import did_you_mean
+from keystead.chains.movements import NATIVE, NOBODY
 from keystead.policies.closed_sets import WORDS
 from keystead.policies.field_paths import path_of, scoped_parts
 from keystead.policies.syntax import (
@@ -47,7 +48,28 @@ _TRON_ADDRESS: Final = re.compile(r"T[1-9A-HJ-NP-Za-km-z]{33}")
 _SELECTOR: Final = re.compile(r"0[xX][0-9a-fA-F]{8}")
 _HEX: Final = re.compile(r"0[xX](?:[0-9a-fA-F]{2})*")
 
+
+def _movement_forms(fact: str, address: re.Pattern[str], words: str) -> dict[str, tuple[re.Pattern[str], str]]:
+    """The forms of the addresses in the movements of a transaction. `words`: what an address is."""
+    side = re.compile(f"{address.pattern}|{NOBODY}")
+    asset = re.compile(f"{address.pattern}|{NATIVE}")
+    return {
+        **dict.fromkeys((f"{fact}.movements[].from", f"{fact}.movements[].to"), (side, f"{words}, or ''")),
+        f"{fact}.movements[].contract": (side, f"{words}, or ''"),
+        f"{fact}.movements[].asset": (asset, f"{words}, or '{NATIVE}'"),
+    }
+
+
 _FORMS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
+    **_movement_forms("eth.tx", _HEX_ADDRESS, "0x and 40 hex digits"),
+    **_movement_forms("eth.eip_712", _HEX_ADDRESS, "0x and 40 hex digits"),
+    **_movement_forms("tempo.tx", _HEX_ADDRESS, "0x and 40 hex digits"),
+    **_movement_forms("solana.tx", _SOLANA_KEY, "32 to 44 characters of base58"),
+    **_movement_forms(
+        "tron.tx",
+        re.compile(f"{_TRON_ADDRESS.pattern}|[0-9]+"),
+        "T and 33 characters of base58, or the number of a token of TRC-10",
+    ),
     **dict.fromkeys(
         (
             "eth.tx.from",

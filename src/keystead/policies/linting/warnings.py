@@ -153,9 +153,9 @@ def _as_denial(policy: MfaPolicy) -> Policy:
 
 def _analyze(policy: Policy) -> _Analyzed:
     """The analysis of the policy's condition. Raises ExpressionRefused if it does not compile."""
-    analysis = ConditionAnalysis(ACTIVITY_SHAPES, all_versions=policy.effect is Effect.DENY)
+    analysis = ConditionAnalysis(ACTIVITY_SHAPES)
     if not policy.condition:
-        return _Analyzed(policy, None, analysis, AnalysisResult(ACTIVITY_SHAPES.all_shapes, 0, 0))
+        return _Analyzed(policy, None, analysis, AnalysisResult(ACTIVITY_SHAPES.all_shapes, 0, 0, 0))
     tree = parse(policy.condition)
     return _Analyzed(policy, tree, analysis, analysis.of(tree))
 
@@ -172,14 +172,14 @@ def _are_denied(shapes: int, denials: Sequence[_Analyzed]) -> bool:
     """Whether DENY policies without consensus and time certainly deny all of these shapes."""
     for denial in denials:
         if not denial.policy.consensus and not denial.policy.time:
-            shapes &= ~(denial.result.true & ~denial.result.lacking)
+            shapes &= ~((denial.result.true | denial.result.unknown) & ~denial.result.lacking)
     return shapes == 0
 
 
 def _own_warnings(analyzed: _Analyzed, known: KnownIds) -> Iterator[PolicyWarning]:
     policy, result = analyzed.policy, analyzed.result
     is_allow, all_shapes = policy.effect is Effect.ALLOW, ACTIVITY_SHAPES.all_shapes
-    never = result.false | (result.lacking if is_allow else 0)
+    never = result.false | (result.lacking | result.unknown if is_allow else 0)
     if never == all_shapes:
         how = "is false or names an absent keyword" if is_allow and result.lacking else "is false"
         yield _warning(

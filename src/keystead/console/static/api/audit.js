@@ -1,15 +1,15 @@
 // What an auditor asks of the record: kinds of activities, and looking through pages until enough fit.
 import { msOf, typeInWords } from "../words.js";
 import { query } from "./calls.js";
-import { operations } from "./catalogue.js";
+import { OF_OPERATOR, operations } from "./catalogue.js";
 import { describe, headlineOf } from "./descriptions.js";
-import { approvalsOf, askedBy, credentialOf, rejectionsOf } from "./summary.js";
+import { approvalsOf, askerName, credentialOf, rejectionsOf } from "./summary.js";
 
 /** @type {Record<string, [string, RegExp]>} words, and the types that are meant */
 export const QUESTIONS = {
   exports: ["Who exported a key", /_EXPORT_/],
   signatures: ["What was signed", /_SIGN_/],
-  rules: ["Who changed the rules", /_POLIC|ROOT_QUORUM|_FEATURE|SESSION_PROFILE|AUTH_PROXY/],
+  rules: ["Who changed the rules", /_POLIC|ROOT_QUORUM|_FEATURE|SESSION_PROFILE|AUTH_PROXY|RECOVER_ORG/],
   people: ["Who changed people and credentials", /_USER|API_KEY|AUTHENTICATOR|OAUTH|INVITATION|RECOVER/],
   keys: ["Who made, imported or deleted keys", /WALLET|PRIVATE_KEY/],
   logins: ["Who logged in", /LOGIN|_AUTH$|_AUTH_V|SESSION(_V\d+)?$|_OTP/],
@@ -22,7 +22,7 @@ const PAGES_AT_ONCE = 10;
 export async function typesOf(question) {
   const [, about] = QUESTIONS[question] ?? [];
   if (!about) return [];
-  const types = (await operations()).flatMap(({ activityTypes }) => activityTypes).filter((type) => about.test(type));
+  const types = [...(await operations()).flatMap(({ activityTypes }) => activityTypes), ...OF_OPERATOR].filter((type) => about.test(type));
   return question === "keys" ? types.filter((type) => !/_EXPORT_|_SIGN_|TAG/.test(type)) : question === "people" ? types.filter((type) => !/LOGIN/.test(type)) : types;
 }
 
@@ -71,7 +71,7 @@ function fits(activity, { userId, words, fromMs, untilMs }) {
 export function csvOf(activities) {
   const rows = activities.map((activity) => [
     new Date(msOf(activity.createdAt)).toISOString(), headlineOf(activity), activity.status.replace("ACTIVITY_STATUS_", ""),
-    askedBy(activity)?.userName ?? "", activity.votes[0] ? credentialOf(activity.votes[0]) : "",
+    askerName(activity), activity.votes[0] ? credentialOf(activity.votes[0]) : "",
     approvalsOf(activity).map((vote) => vote.user.userName).join("; "), rejectionsOf(activity).map((vote) => vote.user.userName).join("; "),
     activity.type, activity.id, activity.fingerprint,
   ]);

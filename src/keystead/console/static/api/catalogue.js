@@ -23,6 +23,9 @@ function openapi() {
   return document_;
 }
 
+/** The types of activities that no request submits: the operator of the server does them at its machine. */
+export const OF_OPERATOR = ["ACTIVITY_TYPE_RECOVER_ORGANIZATION"];
+
 /** Every operation that makes an activity. @returns {Promise<Operation[]>} */
 export async function operations() {
   const { paths } = await openapi();

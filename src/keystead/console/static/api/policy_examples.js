@@ -1,7 +1,10 @@
 // Policies to begin with, for who does not know the language yet. Addresses and amounts are to be replaced.
 
+/** The condition of transfers of coins to one address, with a fee of at most 0.02 coins. @param {string} address @param {bigint} wei the most of one transfer */
+export const transfersTo = (address, wei) => `activity.kind == 'SIGN_TRANSACTION' && eth.tx.fee <= 20000000000000000 && eth.tx.movements.count() == 1 && eth.tx.movements.all(each, each.kind == 'TRANSFER' && each.asset == 'NATIVE' && each.to == '${address}' && each.amount <= ${wei})`;
+
 /** Transfers to nobody: an address is to be given before it is saved. */
-export const NO_ADDRESS_YET = "activity.kind == 'SIGN_TRANSACTION' && eth.tx.to == '0x0000000000000000000000000000000000000000' && eth.tx.value <= 100000000000000000";
+export const NO_ADDRESS_YET = transfersTo(`0x${"0".repeat(40)}`, 100_000_000_000_000_000n);
 
 /** `asksLimit`: its address and amount are asked for. */
 /** @type {{title: string, effect: string, condition: string, consensus: string, asksLimit?: boolean}[]} */

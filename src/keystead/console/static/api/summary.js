@@ -11,6 +11,11 @@ export function askedBy(activity) {
   return activity.votes[0]?.user;
 }
 
+/** The name of who asked. An activity without votes is one of the operator. @param {any} activity @returns {string} */
+export function askerName(activity) {
+  return activity.votes.length ? askedBy(activity)?.userName ?? "unknown" : "The operator";
+}
+
 /** @param {any} activity */
 function subjectOf(activity) {
   const intent = intentOf(activity);

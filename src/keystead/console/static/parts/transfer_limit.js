@@ -1,4 +1,5 @@
 // The condition of "transfers to one address, up to an amount", written as an address and an amount in ether are typed.
+import { transfersTo } from "../api/policy_examples.js";
 import { html, useState } from "../vendor/preact.js";
 
 const DIGITS = 18;
@@ -22,7 +23,7 @@ export function TransferLimit({ onWrite }) {
     setAddress(address);
     setEther(ether);
     const wei = weiOf(ether);
-    if (isAddress(address) && wei !== undefined) onWrite(`activity.kind == 'SIGN_TRANSACTION' && eth.tx.to == '${address.trim()}' && eth.tx.value <= ${wei}`);
+    if (isAddress(address) && wei !== undefined) onWrite(transfersTo(address.trim(), wei));
   };
   return html`<div class="group-box limit" role="group" aria-label="Transfers to one address, up to an amount">
     <div class="field"><label for="limit-address">To the address</label><input id="limit-address" class="input mono" autocomplete="off" spellcheck=${false} placeholder="0x…" value=${address} onInput=${(/** @type {any} */ event) => write(event.target.value, ether)} />

@@ -1,9 +1,9 @@
 // Activities: those that wait for the person first, then all of them, with filters, page by page.
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
-import { operations } from "../api/catalogue.js";
+import { OF_OPERATOR, operations } from "../api/catalogue.js";
 import { describe, headlineOf } from "../api/descriptions.js";
-import { askedBy } from "../api/summary.js";
+import { askerName } from "../api/summary.js";
 import { useRepeated } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
@@ -21,7 +21,7 @@ const EVERY_MS = 3000;
 const COLUMNS = [
   { title: "Activity", cell: (/** @type {any} */ activity) => withShortAddresses(headlineOf(activity)) },
   { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },
-  { title: "Submitted by", cell: (/** @type {any} */ activity) => askedBy(activity)?.userName ?? "", isName: true },
+  { title: "Submitted by", cell: (/** @type {any} */ activity) => askerName(activity), isName: true },
   { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, tight: true },
 ];
 const hrefOf = (/** @type {any} */ activity) => to(["activities", activity.id]);
@@ -48,7 +48,7 @@ function AllActivities() {
   useEffect(() => void describe(list.activities), [list.activities]);
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const found = useMemo(() => (words.length ? list.activities.filter((activity) => {
-    const text = `${headlineOf(activity)} ${askedBy(activity)?.userName ?? ""} ${activity.id} ${JSON.stringify(activity.intent)}`.toLowerCase();
+    const text = `${headlineOf(activity)} ${askerName(activity)} ${activity.id} ${JSON.stringify(activity.intent)}`.toLowerCase();
     return words.every((word) => text.includes(word));
   }) : list.activities), [list.activities, sought]);
   const changed = (/** @type {string} */ name) => (/** @type {any} */ event) => refine({ [name]: event.target.value });
@@ -77,7 +77,7 @@ function AllActivities() {
 function TypeFilter({ type, onChange }) {
   const [types, setTypes] = useState(/** @type {string[]} */ ([]));
   useEffect(() => {
-    operations().then((all) => setTypes(all.map(({ activityType }) => activityType)), () => setTypes([]));
+    operations().then((all) => setTypes([...all.map(({ activityType }) => activityType), ...OF_OPERATOR]), () => setTypes([]));
   }, []);
   const all = type && !types.includes(type) ? [type, ...types] : types;
   return html`<select class="input" aria-label="Type" value=${type} onChange=${onChange}>

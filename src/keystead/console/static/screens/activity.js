@@ -42,7 +42,7 @@ function ActivityPage({ activity, names, reload }) {
   const created = msOf(activity.createdAt);
   return html`
     <${Heading} title=${withShortAddresses(headlineOf(activity))} crumbs=${html`<a href="#/activities">Activities</a>`}
-      note=${html`${asker ? html`<a href=${to(["users", asker.userId])}>${asker.userName}</a> asked ` : "Asked "}<${Time} ms=${created} />`}>
+      note=${html`${asker ? html`<a href=${to(["users", asker.userId])}>${asker.userName}</a>` : "The operator of this server"} asked <${Time} ms=${created} />`}>
       <${Status} status=${activity.status} />
     <//>
     <${Alike} activity=${activity} />
@@ -104,6 +104,7 @@ function Alike({ activity }) {
 /** @param {{votes: any[]}} properties */
 function Votes({ votes }) {
   const inOrder = useMemo(() => [...votes].sort((one, other) => msOf(one.createdAt) - msOf(other.createdAt)), [votes]);
+  if (!votes.length) return html`<${Card} title="Votes"><p class="muted">There are none: the operator of this server did it, at its machine. No policy decided it.</p><//>`;
   return html`<${Card} title="Votes"><ul class="stack tight">${inOrder.map((vote, index) => html`<li class="row spread" key=${vote.id}>
     <span class="prose"><a href=${to(["users", vote.userId])}>${vote.user.userName}</a>
       ${" "}<span class="muted">${vote.selection === "VOTE_SELECTION_REJECTED" ? "rejected it" : index === 0 ? "submitted it, which counts as an approval," : "approved it"} ${credentialOf(vote)}</span></span>

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "../vendor/preact.js";
 import { NOTHING, QUESTIONS, csvOf, lookFurther, typesOf } from "../api/audit.js";
 import { listed } from "../api/calls.js";
 import { headlineOf } from "../api/descriptions.js";
-import { approvalsOf, askedBy, credentialOf, rejectionsOf } from "../api/summary.js";
+import { approvalsOf, askerName, credentialOf, rejectionsOf } from "../api/summary.js";
 import { save } from "../parts/files.js";
 import { useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
@@ -20,7 +20,7 @@ const LOOK_AFTER_MS = 250;
 const COLUMNS = [
   { title: "When", cell: (/** @type {Activity} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} exact />`, tight: true },
   { title: "What", cell: (/** @type {Activity} */ activity) => withShortAddresses(headlineOf(activity)), leads: true },
-  { title: "Submitted by", cell: (/** @type {Activity} */ activity) => html`${askedBy(activity)?.userName ?? "unknown"}
+  { title: "Submitted by", cell: (/** @type {Activity} */ activity) => html`${askerName(activity)}
     <div class="small muted">${activity.votes[0] ? credentialOf(activity.votes[0]) : ""}</div>`, isName: true },
   { title: "Approved by", cell: allowedBy, isName: true },
   { title: "Outcome", cell: (/** @type {Activity} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },

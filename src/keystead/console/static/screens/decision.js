@@ -26,7 +26,7 @@ export function DecisionCard({ activity, names }) {
   const state = `${activity.id} ${activity.votes.length} ${activity.status}`;
   const decision = useLoaded(() => decisionOn(activity.id), [state]);
   return html`<${Card} title="Why"><${Loaded} of=${decision}>${(/** @type {Decision} */ { latest, byId }) => html`
-    <p><b>${verdictInWords(latest)}</b><br /><span class="muted">Decided <${Time} ms=${msOf(latest.createdAt)} />, with the last vote.</span></p>
+    <p><b>${verdictInWords(latest)}</b><br /><span class="muted">Decided <${Time} ms=${msOf(latest.createdAt)} />${activity.votes.length ? ", with the last vote" : ""}.</span></p>
     <${Missing} activity=${activity} names=${names} />
     ${activity.status === "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED" ? html`<${MissingProofs} key=${state} activity=${activity} names=${names} />` : null}
     <${Outcomes} latest=${latest} byId=${byId} explained=${(/** @type {string} */ policyId) => html`<${ClauseParts} activityId=${activity.id} policyId=${policyId} state=${state} isOpen=${WAITING.includes(activity.status)} names=${names} />`} />`}<//><//>`;

@@ -2,6 +2,7 @@
 import { html, useEffect, useMemo } from "../vendor/preact.js";
 import { OUTCOMES, ages, buckets, newest, outcomeOf, tally } from "../api/history.js";
 import { waiting } from "../api/waiting.js";
+import { askerName } from "../api/summary.js";
 import { describe, headlineOf } from "../api/descriptions.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Bars, Plot } from "../parts/plot.js";
@@ -58,7 +59,7 @@ function Pictures({ activities }) {
     <${Waiting} />
     <div class="pair">
       <${Card} title="By type"><${Bars} caption="Activities by type" rows=${types.slice(0, 12)} /><//>
-      <${Card} title="By user"><${Bars} caption="Activities by the user who asked" rows=${tally(activities.map((activity) => activity.votes[0]?.user.userName ?? "unknown")).slice(0, 12)} /><//>
+      <${Card} title="By user"><${Bars} caption="Activities by the user who asked" rows=${tally(activities.map(askerName)).slice(0, 12)} /><//>
     </div>`;
 }
 
