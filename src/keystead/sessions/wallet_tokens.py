@@ -15,15 +15,15 @@ from keystead.api.enums import WalletAuthenticatorType
 from keystead.sessions import compact_jwt
 from keystead.sessions.verification_tokens import HEADER, unverified_claims, verified_claims
 
-_ClaimText = Annotated[str, Meta(max_length=512)]
+_WalletText = Annotated[str, Meta(max_length=512)]
 
 
 class WalletClaim(msgspec.Struct, frozen=True):
     """A wallet, and the domain at which it logs in. `address`, `domain`: in the form of the records."""
 
     type: WalletAuthenticatorType
-    address: _ClaimText
-    domain: _ClaimText
+    address: _WalletText
+    domain: _WalletText
 
 
 class WalletToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,11 +34,11 @@ class WalletToken(msgspec.Struct, frozen=True, kw_only=True):
     epoch. `organization_id`: the organization that issued it.
     """
 
-    id: _ClaimText
-    organization_id: _ClaimText
+    id: _WalletText
+    organization_id: _WalletText
     wallet: WalletClaim
-    public_key: _ClaimText
-    session_public_key: _ClaimText
+    public_key: _WalletText
+    session_public_key: _WalletText
     expires_at_ms: Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
 
 
