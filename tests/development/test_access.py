@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from keystead.api.errors import ServiceError
-from keystead.server.development.access import check_may_change, check_may_read
+from keystead.operations import CATALOGUE
+from keystead.server.development.access import check_access, check_may_change, check_may_read
 from keystead.server.http_messages import CallerAddress, HttpRequest
 from keystead.testing import DevelopmentServer
 from tests.conftest import MakeDatabase
@@ -75,6 +76,123 @@ CHANGES: list[tuple[str, Mapping[str, str], int]] = [
 def test_changing(headers: Mapping[str, str], status: int) -> None:
     standard = {"host": "localhost:8080", "content_type": "application/json", "x_keystead_dev": "1"}
     assert refused("change", **standard | dict(headers)) == status
+
+
+LOCAL = {"host": "localhost:8080"}
+HOSTS: list[tuple[str, Mapping[str, str], int]] = [
+    ("this machine", LOCAL, 200),
+    ("by IPv4", {"host": "127.0.0.1:8080"}, 200),
+    ("by IPv6, without a port", {"host": "[::1]"}, 200),
+    ("a name that browsers never look up", {"host": "app.localhost:8080"}, 200),
+    ("the host of a container", {"host": "host.docker.internal:8080"}, 200),
+    ("an address in the network", {"host": "192.168.1.5:8080", "client": "192.168.1.20"}, 200),
+    ("an IPv6 address in the network", {"host": "[fd00::5]:8080", "client": "fd00::20"}, 200),
+    ("a container's name, in its network", {"host": "keystead:8080", "client": "172.17.0.3"}, 200),
+    ("a short name over loopback", {"host": "keystead:8080"}, 403),
+    ("a name that leads here", {"host": "attacker.example:8080"}, 403),
+    ("the same, from another machine", {"host": "attacker.example:8080", "client": "192.168.1.20"}, 403),
+    ("a name that begins alike", {"host": "localhost.attacker.example"}, 403),
+    ("a name that ends alike", {"host": "attackerlocalhost"}, 403),
+    ("an address in a name", {"host": "127.0.0.1.attacker.example"}, 403),
+    ("a user before a host", {"host": "localhost@attacker.example"}, 403),
+    ("no host", {"host": ""}, 403),
+    ("not a host", {"host": "[::1"}, 403),
+]
+PATHS = [
+    "/",
+    "/readyz",
+    "/public/v1/query/whoami",
+    "/auth-proxy/v1/signup_v2",
+    "/console/",
+    "/unknown",
+    "/openapi.json",
+]
+
+
+def came_in(path: str, client: str = "127.0.0.1", **headers: str) -> int:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    raw = [(name.encode(), value.encode()) for name, value in named.items()]
+    request = HttpRequest(method="POST", path=path, client=CallerAddress(client), headers=raw)
+    try:
+        check_access(path, request)
+    except ServiceError as error:
+        return error.http_status
+    return 200
+
+
+@pytest.mark.parametrize(("headers", "status"), [case[1:] for case in HOSTS], ids=[case[0] for case in HOSTS])
+def test_hosts(headers: Mapping[str, str], status: int) -> None:
+    for path in PATHS:
+        assert came_in(path, **headers) == status, path
+
+
+API, PROXY, CONSOLE, CONTROLS = "/public/v1/query/whoami", "/auth-proxy/v1/signup_v2", "/console/", "/dev/v1/outbox"
+REMOTE = {"host": "192.168.1.5:8080", "client": "192.168.1.20"}
+ORIGINS: list[tuple[str, str, Mapping[str, str], set[str]]] = [
+    ("no page", "", {}, {API, PROXY, CONSOLE, CONTROLS}),
+    ("a page of this server", "http://localhost:8080", {}, {API, PROXY, CONSOLE, CONTROLS}),
+    ("a page of another port", "http://localhost:3000", {}, {API, PROXY}),
+    ("the same, by address", "http://127.0.0.1:3000", {}, {API, PROXY}),
+    ("the same, by a name", "https://app.localhost:3000", {}, {API, PROXY}),
+    ("an application on a phone", "capacitor://localhost", {}, {API, PROXY}),
+    ("a foreign page", "https://attacker.example", {}, {API}),
+    ("a foreign page of this port", "http://attacker.example:8080", {}, {API}),
+    ("a name that begins alike", "http://localhost.attacker.example", {}, {API}),
+    ("a foreign page with a user", "http://localhost@attacker.example", {}, {API}),
+    ("a page of no origin", "null", {}, {API}),
+    ("an extension", "chrome-extension://abcdefghijklmnop", {}, {API}),
+    ("a page of this machine, seen by another", "http://192.168.1.5:3000", REMOTE, {API, PROXY}),
+    ("a page of a third machine", "http://192.168.1.6:3000", REMOTE, {API}),
+]
+
+
+@pytest.mark.parametrize(
+    ("origin", "headers", "paths"), [case[1:] for case in ORIGINS], ids=[case[0] for case in ORIGINS]
+)
+def test_origins(origin: str, headers: Mapping[str, str], paths: set[str]) -> None:
+    sent = LOCAL | dict(headers) | ({"origin": origin} if origin else {})
+    assert {path for path in (API, PROXY, CONSOLE, CONTROLS) if came_in(path, **sent) == 200} == paths
+
+
+def test_every_path_refuses_a_foreign_host(server: DevelopmentServer) -> None:
+    """Also paths that do not exist, preflights, and requests that are signed."""
+    foreign = {"Host": f"attacker.example:{httpx.URL(server.base_url).port}"}
+    paths = [
+        *(operation.path for operation in CATALOGUE),
+        *PATHS,
+        CONTROLS,
+        "/dev/v1/console-login",
+        "/bundle-signer",
+    ]
+    for path in paths:
+        for method in ("GET", "POST", "OPTIONS"):
+            answer = server.http.request(method, server.base_url + path, headers=foreign)
+            assert answer.status_code == 403, (method, path)
+            assert "header Host" in answer.json()["message"]
+            if path == "/readyz":
+                assert server.http.request("GET", server.base_url + path).status_code == 200
+
+
+def test_the_proxy_answers_local_pages_whatever_its_configuration_allows(server: DevelopmentServer) -> None:
+    """By default it names any origin."""
+    (proxy,) = server.client.list_auth_proxy_configs().auth_proxy_configs
+    assert proxy.allowed_origins == ("*",)
+    path = f"{server.base_url}/auth-proxy/v1/wallet_kit_config"
+    statuses = {
+        (method, origin): server.http.request(
+            method, path, headers={"Origin": origin, "X-Auth-Proxy-Config-ID": proxy.config_id}
+        ).status_code
+        for method in ("POST", "OPTIONS")
+        for origin in ("http://localhost:3000", "https://attacker.example", "null")
+    }
+    assert statuses == {
+        ("POST", "http://localhost:3000"): 200,
+        ("OPTIONS", "http://localhost:3000"): 204,
+        ("POST", "https://attacker.example"): 403,
+        ("OPTIONS", "https://attacker.example"): 403,
+        ("POST", "null"): 403,
+        ("OPTIONS", "null"): 403,
+    }
 
 
 def test_no_preflight_is_answered(server: DevelopmentServer) -> None:

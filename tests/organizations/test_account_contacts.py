@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -236,6 +237,11 @@ def test_the_change_of_account_contacts(
 ) -> None:
     organization = with_contacts(*([] if before is None else [before]))
     assert contact_changes(organization, user, evidence) == changes
+
+
+def test_records_of_earlier_versions_are_those_of_verified_contacts() -> None:
+    stored = b'{"user_id":"ada","email":"Ada@example.com","phone_number":null}'
+    assert msgspec.json.decode(stored, type=AccountContacts) == OF_ADA
 
 
 def test_the_account_contacts_of_a_removed_user_are_removed() -> None:

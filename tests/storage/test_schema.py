@@ -195,6 +195,31 @@ def test_a_migration_that_stops_servers_stops_them_for_good(sql_folder: Path) ->
     assert oldest[-2:] == [newest() + 1, newest() + 1]
 
 
+def test_of_the_contacts_on_record_those_that_are_verified_find_accounts(database: str) -> None:
+    """Migration 6, on a database as it was before."""
+    executed(database, "UPDATE schema_version SET version = 5")
+    for kind, value in (
+        ("email", "written@example.com"),
+        ("email", "ada@example.com"),
+        ("verified_email", "ada@example.com"),
+        ("verified_phone_number", "+14155550123"),
+        ("public_key", "02"),
+    ):
+        row = f"'{kind}', '{value}', 'parent', 'organization', 'user', (1 = 0)"
+        executed(database, f"INSERT INTO lookup SELECT {row}")
+    assert migrate(database)
+    found = executed(
+        database,
+        "SELECT kind, value, parent_id, organization_id, holder_id FROM lookup WHERE kind LIKE 'account_%'",
+    )
+    assert sorted(found) == [
+        ("account_email", "ada@example.com", "parent", "organization", "user"),
+        ("account_phone_number", "+14155550123", "parent", "organization", "user"),
+    ]
+    assert executed(database, "SELECT count(*) FROM lookup") == [(7,)]
+    assert migrations.migrations("sqlite")[5].oldest_server == 6, "older servers would find accounts by any contact"
+
+
 TYPES = {
     "sqlite": {str: {"TEXT"}, int: {"INTEGER"}, bool: {"INTEGER"}, bytes: {"BLOB"}},
     "postgresql": {str: {"text"}, int: {"bigint"}, bool: {"boolean"}, bytes: {"bytea"}},

@@ -42,6 +42,22 @@ def test_the_workflow_starts_every_python_that_the_package_names() -> None:
     assert re.findall(r'"(3\.\d+)"', started.partition("steps:")[0]) == named
 
 
+def test_the_workflow_names_actions_by_the_hash_of_their_commit() -> None:
+    """Beside the hash is the release that it is the commit of."""
+    used = re.findall(r"uses: (.*)$", (ROOT / WORKFLOW).read_text(), re.MULTILINE)
+    pinned = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    assert len(used) > 2
+    assert [each for each in used if each != "./" and not pinned.fullmatch(each)] == []
+
+
+@pytest.mark.parametrize("file", ["action.yml", "deploy/compose.dev.yaml", "deploy/Containerfile", WORKFLOW])
+def test_packages_are_installed_with_the_hashes_of_the_lock_files(file: str) -> None:
+    text = re.sub(r"\\\n\s*", " ", (ROOT / file).read_text())
+    for words in re.findall(r"pip\"? install ([^\n&]*)", text):
+        is_locked = "--require-hashes" in words and "requirements.lock" in words
+        assert is_locked or {"--no-deps", "--no-build-isolation"} <= set(words.split()), words
+
+
 def test_what_the_action_runs_and_takes() -> None:
     action = (ROOT / "action.yml").read_text()
     (script,) = re.findall(r'bash "\$GITHUB_ACTION_PATH/(\S+)"', action)

@@ -1,4 +1,4 @@
-"""Whether a request was made on this machine, by its address and its host, and by a page of the server.
+"""Whether a request was made on this machine, by its address, its host and its origin.
 
 The host is checked too: a page whose foreign name resolves to this machine (DNS rebinding) sends that foreign name.
 """
@@ -6,19 +6,25 @@ The host is checked too: a page whose foreign name resolves to this machine (DNS
 from __future__ import annotations
 
 import ipaddress
-from typing import Final
+from urllib.parse import urlsplit
 
 from keystead.server.http_messages import HttpRequest
-
-_LOCAL_NAMES: Final = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
 
 def is_from_this_machine(request: HttpRequest) -> bool:
     """Whether the request came over loopback and names a local host, with or without a port."""
-    host = dict(request.headers).get(b"host", b"")
-    before, colon, port = host.rpartition(b":")
-    name = before if colon and not port.endswith(b"]") else host
-    return _is_loopback(request.client.text) and name.lower() in _LOCAL_NAMES
+    return _is_loopback(request.client.text) and _is_local(host_of(request))
+
+
+def names_this_server(request: HttpRequest) -> bool:
+    """Whether the request names a host that no foreign page can take for its own name.
+
+    These are: local names; addresses; names under .internal, such as host.docker.internal, which the public DNS
+    does not have; and for other machines (`keystead dev --allow-remote`) names without a dot, as containers have.
+    """
+    host = host_of(request)
+    is_short = bool(host) and "." not in host and not _is_loopback(request.client.text)
+    return _is_local(host) or _is_address(host) or host.endswith(".internal") or is_short
 
 
 def is_of_own_page(request: HttpRequest) -> bool:
@@ -31,8 +37,37 @@ def is_of_own_page(request: HttpRequest) -> bool:
     return not scheme or (scheme in (b"http", b"https") and host == headers.get(b"host", b"").lower())
 
 
-def _is_loopback(address: str) -> bool:
+def is_of_local_page(request: HttpRequest) -> bool:
+    """Whether a page of this machine made the request, or a page of the host that the request names, or no page.
+    The port makes no difference."""
+    origin = dict(request.headers).get(b"origin", b"")
+    host = _host_in(origin.decode("latin-1"))
+    return not origin or _is_local(host) or (bool(host) and host == host_of(request))
+
+
+def host_of(request: HttpRequest) -> str:
+    """The host that the request names, in lower case, without its port; "" if it names none."""
+    return _host_in("//" + dict(request.headers).get(b"host", b"").decode("latin-1"))
+
+
+def _host_in(url: str) -> str:
     try:
-        return ipaddress.ip_address(address).is_loopback
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_local(host: str) -> bool:
+    return host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
+
+
+def _is_loopback(address: str) -> bool:
+    return _is_address(address) and ipaddress.ip_address(address).is_loopback
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
     except ValueError:
         return False
+    return True

@@ -1,10 +1,14 @@
-"""Who may use the developer's controls: programs on this machine, and pages that this server itself serves.
+"""Who may send requests to a development server. One check, before a request is routed.
 
-Other pages in a browser on this machine may not, because the controls reveal one-time codes and can change
-everything. A page of another origin is recognized by its Origin or Sec-Fetch-Site header. A foreign name that
-resolves to 127.0.0.1 (DNS rebinding) is recognized by its Host header. A change must also have a JSON content type
-and the header X-Keystead-Dev. For a page of another origin, a browser sends these only after a preflight, and this
-server answers no preflight for the controls.
+- Every path: the Host header must name this server. A foreign page whose name resolves to this machine (DNS
+  rebinding) has the same origin as the server, and is recognized by that name.
+- The developer's controls, which reveal one-time codes and can change everything: programs on this machine, and
+  pages that this server itself serves. Other pages are recognized by their Origin or Sec-Fetch-Site header. A
+  change must also have a JSON content type and the header X-Keystead-Dev. For a page of another origin, a browser
+  sends these only after a preflight, and this server answers no preflight for the controls.
+- The console: programs, and pages that this server itself serves.
+- The authentication proxy, which does what pages without a key ask for: programs, and pages of this machine.
+- The API follows its CORS setting, as on any server, because its requests are signed.
 """
 
 from __future__ import annotations
@@ -12,8 +16,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
+from keystead.server.console_files import is_console
 from keystead.server.http_messages import HttpRequest
-from keystead.server.loopback import is_from_this_machine, is_of_own_page
+from keystead.server.loopback import (
+    is_from_this_machine,
+    is_of_local_page,
+    is_of_own_page,
+    names_this_server,
+)
 
 PREFIX = "/dev/v1"
 _BELOW = f"{PREFIX}/"
@@ -24,6 +35,24 @@ CHANGE_HEADER = b"x-keystead-dev"
 
 def is_control(path: str) -> bool:
     return path == PREFIX or path.startswith(_BELOW)
+
+
+def check_access(path: str, request: HttpRequest) -> None:
+    """Raise PermissionDenied for a request that may not come in. `path`: of the request, with single slashes."""
+    if not names_this_server(request):
+        raise PermissionDenied(
+            "header Host: a development server answers only at its own address, such as http://localhost:PORT; "
+            "another name may be that of a foreign page"
+        )
+    if is_control(path):
+        check_may_read(request)
+    elif is_console(path) and not is_of_own_page(request):
+        raise PermissionDenied(f"header Origin: {path[:200]} accepts requests only of pages of this server")
+    elif path.startswith(AUTH_PROXY) and not is_of_local_page(request):
+        raise PermissionDenied(
+            "header Origin: the authentication proxy of a development server accepts only pages of this machine, "
+            "such as http://localhost:3000, whatever its configuration allows; use keystead serve for others"
+        )
 
 
 def check_may_read(request: HttpRequest) -> None:

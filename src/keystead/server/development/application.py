@@ -1,7 +1,7 @@
 """The answers of a development server.
 
 The application writes every answer. Here: what it answers at the developer's controls, and to requests for which a
-developer chose a fault or a rate limit. Not here: each control (one module each), who may use them (`access`).
+developer chose a fault or a rate limit. Not here: each control (one module each), who may send requests (`access`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 
 from keystead.api.decoding import decoder
-from keystead.api.errors import MethodNotAllowed, NotFound
+from keystead.api.errors import MethodNotAllowed, NotFound, PermissionDenied
 from keystead.api.rendering import Form, error_answer
 from keystead.pipeline.ports import Clock
 from keystead.server.answer_form import form_of
 from keystead.server.application import Application
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
-from keystead.server.development.access import PREFIX, check_may_change, check_may_read, is_control
+from keystead.server.development.access import PREFIX, check_access, check_may_change, is_control
 from keystead.server.development.control import Control
 from keystead.server.development.faults import ChosenFaults, Fault, fault_body, fault_message
 from keystead.server.development.outbox import PATH as OUTBOX
@@ -70,6 +70,10 @@ class DevelopmentApplication:
         path = one_slash(request.path)
         if request.refusal is not None:
             return await self._application.answer(request)
+        try:
+            check_access(path, request)
+        except PermissionDenied as refused:
+            return await self._application.answer(request, functools.partial(_refuse, refused))
         if is_control(path) and path not in _APPLICATION_CONTROLS:
             return await self._application.answer(request, self._answer_control)
         if request.method == "OPTIONS" or not path.startswith(_RECORDED_PATHS):
@@ -125,7 +129,6 @@ class DevelopmentApplication:
 
     async def _answer_control(self, path: str, request: HttpRequest, _: RequestLine) -> bytes:
         """See `Respond`."""
-        check_may_read(request)
         if path == PREFIX:
             return msgspec.json.encode({"controls": sorted([*self._controls, *_APPLICATION_CONTROLS])})
         control = self._controls.get(path)
@@ -140,6 +143,11 @@ class DevelopmentApplication:
         functions = (("GET", control.read), ("POST", control.change))
         allowed = [method for method, function in functions if function is not None]
         raise MethodNotAllowed(f"{request.method} {path}: this path accepts {' and '.join(allowed)} only")
+
+
+async def _refuse(refused: PermissionDenied, _: str, __: HttpRequest, ___: RequestLine) -> bytes:
+    """See `Respond`."""
+    raise refused
 
 
 def _ms_since(started_s: float) -> float:
