@@ -14,6 +14,8 @@ from keystead.chains.parsers import parse_transaction, view_transaction
 from keystead.describe.description import ActivityDescription, Names
 from keystead.describe.payloads import describe_payloads
 from keystead.describe.transactions import describe_transaction
+from tests.chains.ethereum.movers import STRUCTURES, THIEF
+from tests.chains.ethereum.movers import TOKEN as STRUCTURE_TOKEN
 from tests.chains.signing_vectors import SIGNING, account
 
 TO, TOKEN = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
@@ -225,6 +227,15 @@ def test_payloads(found: ActivityDescription, headline: str, caution: str) -> No
     assert found.headline == f"{headline}, with {SIGNER}"
     assert caution in "\n".join(found.cautions)
     assert bool(found.cautions) == bool(caution)
+
+
+def test_typed_data_says_who_may_take_how_much() -> None:
+    permit = payload(CALLS["viem-signTypedData-bigints"]["payload"], "EIP712")
+    assert (permit.recipient, permit.amount) == ("0x000000000022D473030F116dDEE9F6B43aC78BA3", "without limit")
+    payment = payload(STRUCTURES["EIP-3009, TransferWithAuthorization"].text(), "EIP712")
+    assert (payment.recipient.lower(), payment.amount) == (THIEF, "5 units")
+    several = payload(STRUCTURES["Permit2, several allowances"].text(), "EIP712")
+    assert (several.recipient.lower(), several.amount) == (STRUCTURE_TOKEN, "")
 
 
 def test_several_payloads() -> None:

@@ -20,17 +20,17 @@ from tests.support.policy_fixtures import TWO_OF_THREE, USERS, allow, compiled, 
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(seed=st.integers(0, 2**64), depth=st.integers(0, 4), all_versions=st.booleans())
-def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int, all_versions: bool) -> None:
+@given(seed=st.integers(0, 2**64), depth=st.integers(0, 4))
+def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int) -> None:
     chance = Random(seed)
     text = Writer(chance).condition(depth)
-    expression, tree = compiled(text, all_versions=all_versions), parse(text)
+    expression, tree = compiled(text), parse(text)
     for _ in range(5):
         values = random_values(chance)
         value = expression.evaluate(EvaluationContext(values))
         found = UNKNOWN if isinstance(value, Unknown) else value
         found = NOT_APPLICABLE if isinstance(value, NotApplicable) else found
-        expected = interpreted(tree, Clause.CONDITION, values, all_versions=all_versions)
+        expected = interpreted(tree, Clause.CONDITION, values)
         assert found == expected, (text, values, value)
 
 

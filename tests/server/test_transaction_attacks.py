@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,13 @@ from solders.instruction import AccountMeta, Instruction
 from solders.message import Message
 from solders.pubkey import Pubkey
 from solders.signature import Signature
+from solders.system_program import transfer as system_transfer
 from solders.transaction import VersionedTransaction
 
+from keystead.chains.solana.movements import OWNER_AT
 from tests.chains.bitcoin.psbts import OTHER_KEY, Spent, key_of, script_for, unsigned_psbt
 from tests.chains.signing_vectors import SIGNING
+from tests.chains.solana import movers
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, answered, refusal, unique
 from tests.support.known_keys import add_known_wallet
@@ -145,6 +149,132 @@ def test_token_transfers_in_a_batch(
     anything, large = "ALLOW activity.action == 'SIGN'", "DENY solana.tx.spl_transfers.any(t, t.amount > 1000)"
     with policies(root, user, anything, large):
         assert outcome(sign(user, signer, "SOLANA", unsigned)) == small_only
+
+
+# Solana: other ways to move value than a transfer
+
+ONLY_TO_A_FRIEND = [
+    f"solana.tx.transfers.count() > 0 && solana.tx.transfers.all(t, t.to == '{FRIEND}')",
+    f"solana.tx.movements.count() > 0 && solana.tx.movements.all(m, m.to == '{FRIEND}')",
+]
+
+
+def signed_by(signer: Pubkey, instruction: Instruction) -> Instruction:
+    """An instruction of the table, with this key in the place of its signer."""
+    return Instruction(
+        instruction.program_id,
+        instruction.data.replace(bytes(movers.ME), bytes(signer)),
+        [
+            AccountMeta(signer if meta.pubkey == movers.ME else meta.pubkey, meta.is_signer, meta.is_writable)
+            for meta in instruction.accounts
+        ],
+    )
+
+
+@pytest.mark.parametrize("condition", ONLY_TO_A_FRIEND, ids=["transfers", "movements"])
+def test_no_other_way_to_move_value_passes_a_rule_about_transfers(condition: str, sqlite_server: Server) -> None:
+    """Every instruction of the table, behind a good transfer."""
+    root = sqlite_server.caller
+    user, named = root.new_user(), account_of(root, SOLANA_ACCOUNT)
+    signer = Pubkey.from_string(named)
+    good = system_transfer({"from_pubkey": signer, "to_pubkey": FRIEND, "lamports": 1})
+    token_transfers = {f"Token: {name}" for name in OWNER_AT} if "transfers" in condition else set()
+    tried = [
+        *(mover.instruction for name, mover in movers.MOVERS.items() if name not in token_transfers),
+        Instruction(STRANGER, b"", [AccountMeta(signer, True, True)]),
+    ]
+    with policies(root, user, f"ALLOW {condition}"):
+        for instruction in (None, *tried):
+            added = [] if instruction is None else [signed_by(signer, instruction)]
+            message = Message.new_with_blockhash([good, *added], signer, Hash(b"\1" * 32))
+            slots = [Signature.default()] * message.header.num_required_signatures
+            unsigned = bytes(VersionedTransaction.populate(message, slots))
+            expected = "SIGNED" if instruction is None else "NOT ALLOWED"
+            assert outcome(sign(user, named, "SOLANA", unsigned)) == expected, instruction
+
+
+IDL = {
+    "instructions": [{"name": "route", "accounts": [], "args": [{"name": "amount", "type": "u64"}]}],
+    "types": [],
+}
+
+
+def test_a_program_with_an_idl_is_allowed_by_its_instructions(sqlite_server: Server) -> None:
+    """It gets the signer, so it may move anything. A policy that allows it says so."""
+    root = sqlite_server.caller
+    user, named = root.new_user(), account_of(root, SOLANA_ACCOUNT)
+    signer, program = Pubkey.from_string(named), Pubkey.from_bytes(sha256(named.encode()).digest())
+    root.submitted(
+        "create_smart_contract_interface",
+        {
+            "smartContractAddress": str(program),
+            "smartContractInterface": json.dumps(IDL),
+            "type": "SMART_CONTRACT_INTERFACE_TYPE_SOLANA",
+            "label": unique("program"),
+            "notes": "",
+        },
+    )
+    data = sha256(b"global:route").digest()[:8] + (5).to_bytes(8, "little")
+    call = Instruction(program, data, [AccountMeta(signer, True, True)])
+    message = Message.new_with_blockhash([call], signer, Hash(b"\1" * 32))
+    unsigned = bytes(VersionedTransaction.populate(message, [Signature.default()]))
+    named_route = "i.parsed_instruction_data.instruction_name == 'route'"
+    allowed = f"ALLOW solana.tx.instructions.all(i, i.program_key == '{program}' && {named_route})"
+    with policies(root, user, allowed):
+        assert outcome(sign(user, named, "SOLANA", unsigned)) == "SIGNED"
+    with policies(root, user, f"ALLOW solana.tx.movements.all(m, m.contract == '{program}')"):
+        assert outcome(sign(user, named, "SOLANA", unsigned)) == "SIGNED"
+    with policies(root, user, allowed, f"DENY solana.tx.transfers.any(t, t.to == '{STRANGER}')"):
+        assert outcome(sign(user, named, "SOLANA", unsigned)) == "DENIED"
+
+
+# Ethereum: what no node takes, and what holds on every chain
+
+
+def test_an_authorization_for_every_chain_passes_no_rule_about_a_chain(sqlite_server: Server) -> None:
+    root = sqlite_server.caller
+    user, named = root.new_user(), account_of(root, ETHEREUM_ACCOUNT)
+
+    def authorize(chain_id: int) -> str:
+        payload = json.dumps({"address": CONTRACT, "chainId": chain_id, "nonce": 0})
+        parameters = {
+            "signWith": named,
+            "payload": payload,
+            "encoding": "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION",
+            "hashFunction": "HASH_FUNCTION_NO_OP",
+        }
+        return outcome(user.submit("sign_raw_payload", parameters, SDK_FORM))
+
+    anything, chain = "ALLOW activity.action == 'SIGN'", "eth.eip_7702_authorization.chain_id"
+    with policies(root, user, anything, f"DENY {chain} == 1"):
+        assert [authorize(chain_id) for chain_id in (1, 5, 0)] == ["DENIED", "SIGNED", "DENIED"]
+    with policies(root, user, f"ALLOW {chain} != 1"):
+        assert [authorize(chain_id) for chain_id in (1, 5, 0)] == ["NOT ALLOWED", "SIGNED", "NOT ALLOWED"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        (2, {0: b""}),
+        (2, {4: b""}),
+        (3, {10: []}),
+        (3, {10: [b"\2" * 32]}),
+        (4, {9: []}),
+    ],
+    ids=["chain 0", "no gas", "no blob hash", "a blob hash of version 2", "no authorization"],
+)
+def test_what_no_node_takes_is_refused(kind: int, changes: dict[int, Any], sqlite_server: Server) -> None:
+    root = sqlite_server.caller
+    market: list[Any] = [b"\x01", b"", b"\x01", b"\x02", b"\x52\x08", b"\x5c" * 20, b"", b"", []]
+    blobs: list[Any] = [b"\x01", [b"\1" * 32]]
+    authorization = [b"\x01", b"\x5c" * 20, b"", b"", b"\x01", b"\x01"]
+    further: dict[int, list[Any]] = {2: [], 3: blobs, 4: [[authorization]]}
+    items = market + further[kind]
+    changed = [changes.get(index, item) for index, item in enumerate(items)]
+    named = account_of(root, ETHEREUM_ACCOUNT)
+    good, bad = (bytes([kind]) + bytes(rlp.encode(one, infer_serializer=False)) for one in (items, changed))
+    assert outcome(sign(root, named, "ETHEREUM", good)) == "SIGNED"
+    assert outcome(sign(root, named, "ETHEREUM", bad)) == "REFUSED"
 
 
 # Ethereum: a legacy transaction without chain id

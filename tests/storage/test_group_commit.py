@@ -30,7 +30,7 @@ def written(commits: Sequence[tuple[str, int]]) -> list[list[str]]:
         for organization_id, rows in commits:
             before = versions.get(organization_id, 0)
             versions[organization_id] = before + 1
-            swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""))
+            swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""), 1)
             row = ("lookup", (organization_id, 0, ""))
             queue.add(pending_write(organization_id, WriteSet(rows=[row] * rows, version_swap=swap), ()))
         await queue.close()
@@ -125,7 +125,7 @@ _ROW = ("lookup", ("", 0, ""))
 
 
 def _change(organization_id: str, before: int) -> WriteSet:
-    swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""))
+    swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""), 1)
     return WriteSet(rows=[_ROW], version_swap=swap)
 
 

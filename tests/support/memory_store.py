@@ -23,6 +23,7 @@ from keystead.organizations.attachments import (
     RemovedWalletAccounts,
     StoredAccount,
 )
+from keystead.organizations.kinds.account_contacts import AccountContactsMap
 from keystead.organizations.lookups import (
     CREDENTIALS,
     Lookup,
@@ -434,7 +435,9 @@ def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]
     """The expected contents of the index, computed from the organizations."""
     users = {lookup for user in organization.users.values() for lookup in user_lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)
-    return users | of_accounts | {name_lookup(organization.profile.name)}
+    contacts = organization.of(AccountContactsMap).values()
+    of_contacts = {lookup for record in contacts for lookup in AccountContactsMap.lookups(record)}
+    return users | of_accounts | of_contacts | {name_lookup(organization.profile.name)}
 
 
 def paged(items: list[Item], id_of: Callable[[Item], str], page: Page) -> list[Item] | None:

@@ -106,9 +106,9 @@ def policy(effect: Effect, condition: str = "", consensus: str = "", time: str =
     )
 
 
-def compiled(text: str, clause: Clause = Clause.CONDITION, *, all_versions: bool = False) -> Expression:
+def compiled(text: str, clause: Clause = Clause.CONDITION) -> Expression:
     """Raises ExpressionRefused."""
-    return Expression(ExpressionSource(text, clause, all_versions))
+    return Expression(ExpressionSource(text, clause))
 
 
 def value_of(text: str, values: Mapping[str, Any]) -> Value:

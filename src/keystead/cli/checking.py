@@ -44,9 +44,9 @@ def check(
 ) -> None:
     """Check that a database is whole and fits its master key.
 
-    Every sealed value is opened, records, versions and look-ups are compared, and tables, indexes and functions are
-    looked for. Changes nothing without --finish-deletions, and servers may run meanwhile. Prints a line for each
-    problem; exit code 1 if there is one.
+    Every sealed value is opened, records, versions and look-ups are compared, every table is searched for rows that
+    lack others, and tables, indexes and functions are looked for. Changes nothing without --finish-deletions, and
+    servers may run meanwhile. Prints a line for each problem; exit code 1 if there is one.
     """
     keep_memory_private()
     settings = chosen_settings(

@@ -124,7 +124,9 @@ def _explanation(shown: ShownPolicy) -> str:
         case EvaluationOutcome.ALLOW | EvaluationOutcome.DENY_EXPLICIT:
             return f"may apply: in its {clause}, {reason}" if reason else "applies: every clause is true"
         case EvaluationOutcome.DENY_IMPLICIT:
-            return f"does not apply: its {clause} is false"
+            return (
+                f"does not apply: in its {clause}, {reason}" if reason else f"does not apply: its {clause} is false"
+            )
         case EvaluationOutcome.REQUIRES_CONSENSUS:
             return f"its {clause} needs more approvals"
         case EvaluationOutcome.REQUIRES_AUTHENTICATORS:

@@ -93,9 +93,10 @@ def credential(
     base_url: BaseUrl = "http://localhost:8080",
     yes: Yes = False,
 ) -> None:
-    """Give a member of the root quorum a new API key in place of lost credentials.
+    """Replace lost credentials of a root user.
 
-    The member's MFA policies are removed too, because they may ask for what is lost. Servers may run meanwhile.
+    A member of the root quorum gets a new API key. The MFA policies of this user are removed too, because they may
+    ask for what is lost. Servers may run meanwhile.
     """
     check_new_key(credentials, api_public_key, base_url)
     check_is_new(credentials)
@@ -180,9 +181,9 @@ def ip_allowlist(
     organization_id: OrganizationOption = "",
     yes: Yes = False,
 ) -> None:
-    """Lift the IP allow-list of an organization, and those of its API keys. Servers may run meanwhile.
+    """Lift the IP allow-list of an organization.
 
-    The lists stay on record and are no longer enforced.
+    Its list and those of its API keys stay on record and are no longer enforced. Servers may run meanwhile.
     """
     recovery = _Recovery(
         chosen_settings(

@@ -75,10 +75,12 @@ def _serve(settings: Settings, signer: SignerProcess) -> None:
     from keystead.server.opening import NotReady
     from keystead.server.pretty_logs import formatter
     from keystead.server.run import check, serve_here
+    from keystead.server.tls import warn_of_plain_http
     from keystead.server.workers import check_workers, serve_in_workers
 
     logs.configure(settings.log_level, formatter(settings.log_format))
     warn_of_readable_password(settings)
+    warn_of_plain_http(settings)
     check_workers(settings)
     console_logins(settings)
     signer.wait_until_ready()

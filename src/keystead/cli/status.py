@@ -87,6 +87,10 @@ def screen(state: InstallationStatus, now_ms: int) -> list[str]:
             )
         ]
         lines.append("")
+    if state.last_backup_ms is None:
+        lines.append("note: no backup is on record")
+    if not state.processes:
+        lines.append("note: no server runs")
     lines += [f"problem: {problem}" for problem in state.problems] or ["No problem found."]
     return lines
 

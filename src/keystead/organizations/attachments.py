@@ -149,20 +149,23 @@ class SealedSecret(AttachedRow, frozen=True):
         return RemovedRow(cls.table, (record_id, purpose))
 
 
-ATTACHED_TABLES = (
-    InterfaceText.table,
-    ChangedAccount.table,
-    SealedSecret.table,
-    OneTimeCode.table,
-    SendingWindow.table,
-    UsedToken.table,
-    OutgoingMessage.table,
-    EmailEventRow.table,
-    WebhookEvent.table,
-    WebhookDelivery.table,
-    WebhookLease.table,
+ATTACHED_ROWS: tuple[type[AttachedRow], ...] = (
+    InterfaceText,
+    ChangedAccount,
+    SealedSecret,
+    OneTimeCode,
+    SendingWindow,
+    UsedToken,
+    OutgoingMessage,
+    EmailEventRow,
+    WebhookEvent,
+    WebhookDelivery,
+    WebhookLease,
 )
-"""Every table of attached rows. A new kind is added here, and its table in a migration."""
+"""Every kind of attached rows. A new kind is added here, and its table in a migration."""
+
+ATTACHED_TABLES = tuple(kind.table for kind in ATTACHED_ROWS)
+"""Their tables."""
 
 
 class RemovedWalletAccounts(msgspec.Struct, frozen=True):

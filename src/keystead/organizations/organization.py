@@ -154,6 +154,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
         return self.of(ReadOnlySessions)
 
     @property
+    def record_count(self) -> int:
+        return sum(len(map_) for map_ in self.maps.values())
+
+    @property
     def bytes(self) -> int:
         """The measured size of its records in memory."""
         return sum(map_.bytes for map_ in self.maps.values())

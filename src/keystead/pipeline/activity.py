@@ -78,9 +78,9 @@ class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):
         return f"RecordedActivity(id={self.id!r}, organization_id={self.organization_id!r}, type={self.type!r}, …)"
 
     @property
-    def submission(self) -> Proof:
-        """The first approval: the submitter's stamp."""
-        return self.proofs[0]
+    def submission(self) -> Proof | None:
+        """The first approval: the submitter's stamp. None for an activity of the operator."""
+        return self.proofs[0] if self.proofs else None
 
     def at(self, now_ms: int, approvals_last_ms: int) -> RecordedActivity:
         """The activity at the time `now_ms`. `approvals_last_ms`: how long an approval counts. If the approvals

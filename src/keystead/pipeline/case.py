@@ -27,8 +27,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
       version.
     - `policies`: the organization's, with the MFA conditions of the submitter and of the users who approve.
     - `owner_id`: the user whose own credentials or session it is about; None if it is about anything else.
-    - `submission`: the proof that the stamp of the submission gives. `scope`: the scope of the session profile
-      that it is under, for a new submission.
+    - `submission`: the proof that the stamp of the submission gives; None for an activity of the operator.
+    - `scope`: the scope of the session profile that it is under, for a new submission.
     - `refuses_raw_payloads`: the operator's setting, by which MFA policies about transactions apply to raw
       payloads.
     - `context`: what the operation looked up.
@@ -42,7 +42,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     policies: CompiledPolicies
     submitter_id: str
     owner_id: str | None
-    submission: Proof
+    submission: Proof | None
     proofs: tuple[Proof, ...]
     now_ms: int
     scope: CompiledExpression | None = None

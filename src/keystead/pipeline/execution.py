@@ -100,10 +100,7 @@ def execution_of(case: Case, organization: Organization, environment: Environmen
     return kind(
         organization=organization,
         submitter_id=case.submitter_id,
-        stamped_with=case.submission.record_id,
-        origin=case.submission.origin,
-        session_profile_id=case.submission.session_profile_id,
-        identities=case.submission.identities,
+        submission=case.submission,
         now_ms=case.now_ms,
         limits=environment.settings.limits,
         messages=environment.settings.messages,

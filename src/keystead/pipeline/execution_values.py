@@ -19,6 +19,7 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
 from keystead.organizations.outgoing_messages import MessageSettings
 from keystead.organizations.webhooks import WebhookSettings
+from keystead.pipeline.activity import Proof
 from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.ports import OAuth2
 from keystead.pipeline.signer_port import Signer
@@ -81,18 +82,12 @@ class RefusalWithRows(msgspec.Struct, frozen=True, kw_only=True):
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
     """What the function of an operation may read and use. An execution writes nothing.
 
-    `identities`: what the request's ID tokens proved when it was submitted, by field. `stamped_with`: the id of the
-    record of the credential that stamped the request; `origin`: of the credential that began its session, the same
-    for a credential that is no session. `session_profile_id`: the profile of the session that stamped it; "" if no
-    profile limits it.
+    `submission`: what the stamp of the request proved; None for an activity of the operator.
     """
 
     organization: Organization
     submitter_id: str
-    stamped_with: str
-    origin: str
-    session_profile_id: str
-    identities: Mapping[str, ProvenIdentity]
+    submission: Proof | None
     now_ms: int
     limits: Limits
     messages: MessageSettings
@@ -100,6 +95,27 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     signer: Signer
     new_id: Callable[[], str]
     long_work: LongWork
+
+    @property
+    def stamped_with(self) -> str:
+        """The id of the record of the credential that stamped the request."""
+        return "" if self.submission is None else self.submission.record_id
+
+    @property
+    def origin(self) -> str:
+        """The id of the credential that began the session which stamped the request; if that is no session, of the
+        credential itself."""
+        return "" if self.submission is None else self.submission.origin
+
+    @property
+    def session_profile_id(self) -> str:
+        """The profile of the session that stamped the request; "" if no profile limits it."""
+        return "" if self.submission is None else self.submission.session_profile_id
+
+    @property
+    def identities(self) -> Mapping[str, ProvenIdentity]:
+        """What the request's ID tokens proved when it was submitted, by field."""
+        return {} if self.submission is None else self.submission.identities
 
 
 class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):

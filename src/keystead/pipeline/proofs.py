@@ -71,7 +71,7 @@ def counted_proofs(activity: RecordedActivity, organization: Organization) -> tu
     return tuple(counted.values())
 
 
-def credentials_that_count(proofs: Iterable[Proof], submission: Proof) -> list[list[Proof]]:
+def credentials_that_count(proofs: Iterable[Proof], submission: Proof | None) -> list[list[Proof]]:
     """The proofs by credentials that existed when the activity was submitted. Those of one origin, which are a
     credential and the sessions that it began, are together in a list, since they count as one credential.
 
@@ -80,6 +80,6 @@ def credentials_that_count(proofs: Iterable[Proof], submission: Proof) -> list[l
     """
     by_origin: dict[str, list[Proof]] = {}
     for proof in proofs:
-        if proof.registered_in <= submission.at_version:
+        if submission is not None and proof.registered_in <= submission.at_version:
             by_origin.setdefault(proof.origin, []).append(proof)
     return list(by_origin.values())

@@ -54,7 +54,7 @@ from keystead.policies.three_valued import (
 )
 from keystead.policies.type_checker import NodeTypes
 from keystead.policies.types import TEXTS, ComparisonKind, ListOf, Scalar, StructOf, Type, comparison
-from keystead.policies.values import FORMS, OPERATORS, fits, is_list
+from keystead.policies.values import FORMS, OPERATORS, fits, is_list, unquoted
 from keystead.primitives.unreadable import Unreadable
 
 
@@ -269,10 +269,11 @@ class Compiler:
             low_of, high_of = self._number(left, scope), self._number(right, scope)
             return lambda context: compare_counts(operator, low_of(context), high_of(context))
         compared = self._compared(node, how, scope)
-        if node.operator in ("==", "!=") and isinstance(right, Literal):
-            return _or_literal(compared, left, right, if_equal=node.operator == "==")
-        if node.operator in ("==", "!=") and isinstance(left, Literal):
-            return _or_literal(compared, right, left, if_equal=node.operator == "==")
+        if node.operator in ("==", "!="):
+            for read, literal in ((left, right), (right, left)):
+                if isinstance(literal, Literal):
+                    literals = (_literal_beside(how, literal),)
+                    return _or_literal(compared, read, literals, if_equal=node.operator == "==")
         return compared
 
     def _compared(self, node: Comparison, how: ComparisonKind, scope: Mapping[str, int]) -> Run:
@@ -293,41 +294,60 @@ class Compiler:
         item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
         how = _comparison(self._node_types.of(sought), item_type)
         sought_of, items_of = self._run(sought, scope), self.items(among, scope)
-        if how in FORMS and isinstance(among, ListLiteral) and among.items:
-            literals = [item.value for item in among.items if isinstance(item, Literal)]
-            if len(literals) == len(among.items):
-                return _among_literals(sought, sought_of, literals, FORMS[how], at)
+        items = among.items if isinstance(among, ListLiteral) else ()
+        literals = [_literal_beside(how, item) for item in items if isinstance(item, Literal)]
+        if how in FORMS and literals and len(literals) == len(items):
+            contained = _among_literals(sought_of, literals, FORMS[how], at)
+        else:
+            contains = self._contains(how, (sought, among), at, scope)
+            if how is ComparisonKind.EXACT and item_type in TEXTS:
+                contained = _text_search(sought_of, items_of, contains, at)
+            else:
+                contained = _search(sought_of, items_of, contains)
+        return _or_literal(contained, sought, literals) if literals else contained
+
+    def _contains(
+        self, how: ComparisonKind, operands: tuple[Node, Node], at: Place, scope: Mapping[str, int]
+    ) -> _Contains:
+        """Whether a list has an item that equals the value: it is compared with one after the other."""
+        sought, among = operands
+        list_type = self._node_types.of(among)
+        item_type = list_type.item if isinstance(list_type, ListOf) else Scalar.DYNAMIC
         item_node = Index(among.at, among, among)  # stands for each item
         equal, read = comparer(how, "==", at, sought, item_node), reader(item_node, item_type)
-        sought_literals = (sought.value,) if isinstance(sought, Literal) else ()
         item_slot = free_slot(scope)
         sought_slot = item_slot + 1
 
-        def equals_item(context: EvaluationContext) -> bool:
-            try:
-                return equal(context, context.variables[sought_slot], read(context.variables[item_slot]))
-            except ValueUnknown as failed:
-                return equals_literal(failed, item_node, sought_literals)
+        def equals(context: EvaluationContext) -> bool:
+            return equal(context, context.variables[sought_slot], read(context.variables[item_slot]))
+
+        equals_item: Run = equals
+        if isinstance(sought, Literal):
+            equals_item = _or_literal(equals, item_node, [_literal_beside(how, sought)])
 
         def contains(context: EvaluationContext, value: Any, items: Sequence[Any]) -> bool:
             context.charge(len(items), at)
             context.variables[sought_slot] = value
-            return junction(
-                context, each_item(context, item_slot, items, equals_item, deciding=True), deciding=True
-            )
+            operands = each_item(context, item_slot, items, equals_item, deciding=True)
+            return junction(context, operands, deciding=True)
 
-        def contained(context: EvaluationContext) -> bool:
-            items = items_of(context)
-            return bool(items) and contains(context, sought_of(context), items)
-
-        if how is ComparisonKind.EXACT and item_type in TEXTS:
-            return _text_search(sought_of, items_of, contains, at)
-        return contained
+        return contains
 
 
-def _text_search(
-    sought_of: Run, items_of: Run, contains: Callable[[EvaluationContext, Any, Sequence[Any]], bool], at: Place
-) -> Run:
+_Contains = Callable[[EvaluationContext, Any, Sequence[Any]], bool]
+
+
+def _search(sought_of: Run, items_of: Run, contains: _Contains) -> Run:
+    """A search in a list. An empty list contains nothing, whatever is sought."""
+
+    def contained(context: EvaluationContext) -> bool:
+        items = items_of(context)
+        return bool(items) and contains(context, sought_of(context), items)
+
+    return contained
+
+
+def _text_search(sought_of: Run, items_of: Run, contains: _Contains, at: Place) -> Run:
     """A search in a list of texts, by Python's own `in`, which is fast: consensus expressions search for every
     user. `contains` is for lists with other items."""
 
@@ -360,9 +380,13 @@ def _is_filtered(node: Node) -> bool:
     return isinstance(node, ListFunction) and node.function == "filter"
 
 
-def _or_literal(compared: Run, read: Node, literal: Literal, *, if_equal: bool) -> Run:
-    """A comparison with a literal, in which an unreadable value equals the literal that it has."""
-    literals = (literal.value,)
+def _literal_beside(how: ComparisonKind, literal: Literal) -> bool | int | str:
+    """The value of a literal that is compared in this way."""
+    return unquoted(literal.value) if how is ComparisonKind.NUMERAL else literal.value
+
+
+def _or_literal(compared: Run, read: Node, literals: Sequence[Any], *, if_equal: bool = True) -> Run:
+    """A comparison with literals, in which an unreadable value equals the literal that it has."""
 
     def compared_or_literal(context: EvaluationContext) -> bool:
         try:
@@ -373,16 +397,11 @@ def _or_literal(compared: Run, read: Node, literal: Literal, *, if_equal: bool) 
     return compared_or_literal
 
 
-def _among_literals(
-    sought: Node, sought_of: Run, literals: Sequence[Any], form: Callable[[Any], Any], at: Place
-) -> Run:
+def _among_literals(sought_of: Run, literals: Sequence[Any], form: Callable[[Any], Any], at: Place) -> Run:
     forms = frozenset(map(form, literals))
 
     def among_literals(context: EvaluationContext) -> bool:
-        try:
-            value = sought_of(context)
-        except ValueUnknown as failed:
-            return equals_literal(failed, sought, literals)
+        value = sought_of(context)
         context.charge(text_steps(value), at)
         return form(value) in forms
 

@@ -35,10 +35,15 @@ class NotApplicable(msgspec.Struct, frozen=True):
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """Whether the expression is true for this request is not known. `reason` names what is unknown, and why."""
+    """Whether the expression is true for this request is not known. `reason` names what is unknown, and why.
+
+    `other_version`: the expression names another version of the activity's type. Then it is false where it would
+    allow, and true where it denies.
+    """
 
     reason: str
     at: Place
+    other_version: bool = False
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.at})"
@@ -60,6 +65,10 @@ class ValueUnknown(Exception):
         self.at = at
         self.node = node
         self.literal = literal
+
+
+class OtherVersion(ValueUnknown):
+    """Two versions of one kind of activity are compared."""
 
 
 class StepsExceeded(Exception):

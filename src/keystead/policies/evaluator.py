@@ -130,6 +130,10 @@ class PolicyEvaluator:
                     EvaluationOutcome.TIME_INACTIVE if clause is Clause.TIME else EvaluationOutcome.DENY_IMPLICIT
                 )
                 return PolicyEvaluation(policy.id, policy.effect, outcome, clause)
+            if isinstance(value, Unknown) and is_allow and value.other_version:
+                return PolicyEvaluation(
+                    policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, clause, str(value)
+                )
             if isinstance(value, NotApplicable) or (isinstance(value, Unknown) and is_allow):
                 return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, clause, str(value))
             if isinstance(value, Unknown):

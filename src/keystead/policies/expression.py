@@ -16,6 +16,7 @@ from keystead.policies.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
     NotApplicable,
+    OtherVersion,
     StepsExceeded,
     Unknown,
     Value,
@@ -106,7 +107,7 @@ class Expression:
         try:
             return bool(self._run(context))
         except ValueUnknown as failed:
-            return Unknown(failed.reason, failed.at)
+            return Unknown(failed.reason, failed.at, isinstance(failed, OtherVersion))
         except StepsExceeded as exceeded:
             return Unknown(TOO_MANY_STEPS, exceeded.at)
 

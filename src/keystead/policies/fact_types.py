@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from keystead.chains.facts import Form
+from keystead.chains.facts import FactForm
 from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
 
-_OF_FORM: Final[Mapping[Form, Scalar]] = {
-    Form.HEX: Scalar.HEX,
-    Form.ADDRESS: Scalar.ADDRESS,
-    Form.NUMERAL: Scalar.NUMERAL,
-    Form.ARGUMENT: Scalar.DYNAMIC,
+_OF_FORM: Final[Mapping[FactForm, Scalar]] = {
+    FactForm.HEX: Scalar.HEX,
+    FactForm.ADDRESS: Scalar.ADDRESS,
+    FactForm.NUMERAL: Scalar.NUMERAL,
+    FactForm.ARGUMENT: Scalar.DYNAMIC,
 }
 _OF_CLASS: Final[Mapping[type, Scalar]] = {bool: Scalar.BOOL, int: Scalar.INT, str: Scalar.STRING}
 

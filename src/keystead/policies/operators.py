@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
-from keystead.policies.evaluation_context import EvaluationContext, Run, ValueUnknown
+from keystead.api.catalogue import activity_kind
+from keystead.policies.evaluation_context import EvaluationContext, OtherVersion, Run, ValueUnknown
 from keystead.policies.syntax import Field, Index, Literal, Name, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.three_valued import require_certain
 from keystead.policies.time import cron_span, timestamp
@@ -18,7 +19,6 @@ from keystead.policies.values import (
     FORMS,
     OPERATORS,
     Incomparable,
-    activity_type_pair,
     dynamic_pair,
     fits,
     is_integer,
@@ -53,10 +53,12 @@ def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
 
 
 def equals_literal(failed: ValueUnknown, node: Node, literals: Collection[Any]) -> bool:
-    """Whether the unreadable value of `node` equals one of these literals: True if its own is among them. Otherwise
-    that is unknown, and the failure is raised again."""
-    if failed.node is node and failed.literal is not None and failed.literal in literals:
-        return True
+    """Whether the unreadable value of `node` equals one of these literals: True if its own is among them, a number
+    also if it is quoted. Otherwise that is unknown, and the failure is raised again."""
+    if failed.node is node and failed.literal is not None:
+        quoted = str(failed.literal) if isinstance(failed.literal, int) else failed.literal
+        if failed.literal in literals or quoted in literals:
+            return True
     raise failed
 
 
@@ -155,18 +157,14 @@ def comparer(
     compare = OPERATORS[operator]
     paths = [spelled(operand) for operand in operands if not isinstance(operand, Literal)]
     named = " and ".join(path for path in paths if not path.startswith("("))
-    match how:
-        case ComparisonKind.DYNAMIC:
-            ordered = operator not in ("==", "!=")
-            return _pair_comparer(
-                compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named
-            )
-        case ComparisonKind.NUMERAL:
-            return _pair_comparer(compare, numeral_pair, at, named)
-        case ComparisonKind.ACTIVITY_TYPE:
-            return _pair_comparer(compare, activity_type_pair, at, named)
-        case _:
-            form = FORMS[how]
+    if how is ComparisonKind.DYNAMIC:
+        ordered = operator not in ("==", "!=")
+        return _pair_comparer(compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named)
+    if how is ComparisonKind.NUMERAL:
+        return _pair_comparer(compare, numeral_pair, at, named)
+    if how is ComparisonKind.ACTIVITY_TYPE:
+        return _type_comparer(compare, at)
+    form = FORMS[how]
 
     def static(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)
@@ -175,13 +173,29 @@ def comparer(
     return static
 
 
+def _type_comparer(compare: Callable[[Any, Any], bool], at: Place) -> Callable[[EvaluationContext, Any, Any], bool]:
+    """A comparison of activity types. Whether two versions of one kind are equal is unknown.
+
+    An expression that names one version means this version alone where it allows, and the kind, however it is
+    spelled, where it denies. Unknown is both: it does not allow, and it denies.
+    """
+
+    def compared(context: EvaluationContext, left: str, right: str) -> bool:
+        charge_texts(context, at, left, right)
+        if left != right and activity_kind(left) == activity_kind(right):
+            raise OtherVersion(f"{left} and {right} are two versions of {activity_kind(left)}", at)
+        return compare(left, right)
+
+    return compared
+
+
 def _pair_comparer(
     compare: Callable[[Any, Any], bool],
     pair: Callable[[Any, Any], tuple[Any, Any]],
     at: Place,
     named: str,
 ) -> Callable[[EvaluationContext, Any, Any], bool]:
-    """A comparison of values of which the request decides whether they compare. It fails if they do not."""
+    """A comparison of values whose types the request decides. It fails if they do not compare."""
 
     def compared(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from keystead.api.catalogue import activity_kind
 from keystead.chains.addresses.comparison import address_key
 from keystead.policies.types import ComparisonKind, ListOf, MapOf, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
@@ -105,17 +104,6 @@ FORMS: dict[ComparisonKind, Callable[[Any], Any]] = {
 """The form in which two values are equal if and only if they compare as equal."""
 
 
-def activity_type_pair(left: str, right: str) -> tuple[str, str]:
-    """Two activity types. Raises Incomparable for two versions of one kind.
-
-    An expression that names one version means, where it allows, this version alone; where it denies, the kind. So
-    for other versions it is unknown, and unknown neither allows nor passes a denial.
-    """
-    if left != right and activity_kind(left) == activity_kind(right):
-        raise Incomparable(f"{left} and {right} are two versions of {activity_kind(left)}")
-    return left, right
-
-
 def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, Any]:
     """Two values of dynamic type in the forms that Python compares as the language does. Raises Incomparable unless
     both are integers, both are strings or both are booleans.
@@ -135,6 +123,11 @@ def numeral_pair(left: Any, right: Any) -> tuple[int, int]:
     """Two integers, of which one may be quoted. Raises Incomparable for a string that is not the decimal digits of
     an integer."""
     return _numeral(left), _numeral(right)
+
+
+def unquoted(literal: bool | int | str) -> bool | int | str:
+    """A literal beside a number: the number that it quotes, or itself."""
+    return int(literal) if isinstance(literal, str) and _DECIMAL.fullmatch(literal) else literal
 
 
 def _numeral(value: int | str) -> int:

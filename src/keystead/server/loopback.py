@@ -71,3 +71,8 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_loopback(name: str) -> bool:
+    """Whether only this machine reaches this address. Of names, localhost alone counts as such."""
+    return name == "localhost" or _is_loopback(name)

@@ -15,6 +15,7 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from keystead.primitives.file_permissions import permission_problem
 from keystead.server.logs import logger
+from keystead.server.loopback import is_loopback
 from keystead.server.settings import Settings, SettingsError
 
 PERIOD_S: Final = 10.0
@@ -94,6 +95,17 @@ class TlsCertificate:
         """A value that changes when a file changes, or when a link leads to another file. Kubernetes renews a
         Secret by changing a link."""
         return _state(self._chain), _state(self._key)
+
+
+def warn_of_plain_http(settings: Settings) -> None:
+    """Log a warning if other machines reach this server by plain HTTP, and no proxy is named that could speak TLS
+    in front of it."""
+    if not (is_loopback(settings.host) or settings.tls_cert or settings.trusted_proxies):
+        logger.warning(
+            "this server listens on %s without TLS: the network can read requests and answers. Put a proxy with "
+            "TLS in front of it, or set KEYSTEAD_TLS_CERT (docs/tls.md)",
+            settings.host,
+        )
 
 
 def certificate_of(settings: Settings) -> TlsCertificate | None:

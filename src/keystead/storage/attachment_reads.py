@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 from keystead.api.records import WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.organizations.attached_rows import AttachedRow
-from keystead.organizations.attachments import SealedSecret, StoredAccount
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.attachments import StoredAccount
+from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.store import Page
 from keystead.pipeline.time_slices import TimeSlices
 from keystead.storage import row_decoding
@@ -98,22 +97,6 @@ class AttachmentReads(ABC):
             self._reads.accounts_of_ids, organization_id=organization_id, ids=self._list_argument(account_ids)
         )
         return [row_decoding.stored_account_from(row) for row in selected]
-
-    async def sealed_secrets(self, organization_id: str) -> list[SealedSecret]:
-        """Every sealed secret of an organization."""
-        selected = await self._select(self._reads.sealed_secrets, organization_id=organization_id)
-        return [SealedSecret.from_row(row) for row in selected]
-
-    async def one_time_codes(self, organization_id: str, page: Page) -> list[OneTimeCode]:
-        """The codes of an organization in order of ids, after `page.after`."""
-        scope = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
-        return [OneTimeCode.from_row(row) for row in await self._select(self._reads.one_time_codes, **scope)]
-
-    async def outgoing_messages(self, organization_id: str, page: Page) -> list[OutgoingMessage]:
-        """The messages of an organization in order of ids, after `page.after`; sent ones included."""
-        scope = {"organization_id": organization_id, "cursor": page.after or LOWEST, "limit": page.limit}
-        selected = await self._select(self._reads.outgoing_messages, **scope)
-        return [OutgoingMessage.from_row(row) for row in selected]
 
     async def is_token_used(self, token_id: str) -> bool:
         return bool(await self._select(self._reads.used_token, id=token_id))

@@ -23,6 +23,7 @@ from keystead.storage.batch import Batch
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
 from keystead.storage.errors import unavailable
 from keystead.storage.group_commit import GroupCommit
+from keystead.storage.integrity import IntegrityReads
 from keystead.storage.pending import GrantedLock, LockRequest, PendingCommit, Settled, pending_commit, pending_write
 from keystead.storage.purger import Purger
 from keystead.storage.server_rows import ServerRows
@@ -55,6 +56,8 @@ class DatabaseStore(ServerRows):
         self._group_commit = self._new_group_commit(key_lengths)
         self.purger = Purger(reads, self._select, self._commit_rows)
         """Deletes the rows of deleted wallets and organizations in steps."""
+        self.integrity = IntegrityReads(reads, self._select)
+        """Reads whole tables, for the check of a database."""
         self.decisions: Counter[tuple[str, str]] = Counter()
         """How many decisions were handed in, by verdict and rule."""
 

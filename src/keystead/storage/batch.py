@@ -117,7 +117,7 @@ class _Merging:
         if (earlier := self._version_swaps.get(swap.key())) is not None:
             if earlier.after != swap.before or organization_id in self._deleted_organizations:
                 return False
-            swap = VersionSwap(organization_id, earlier.before, swap.after)
+            swap = VersionSwap(organization_id, earlier.before, swap.after, swap.record_count)
         elif self._version_checks.pop(organization_id, swap.before) != swap.before:
             return False
         self._version_swaps[swap.key()] = swap

@@ -23,12 +23,19 @@ from keystead.storage.errors import NotMigrated
 
 
 class StoredVersions(msgspec.Struct, frozen=True):
-    """`organization`: its version. `newest_record`: the newest version in which one of its records changed; None
-    without records."""
+    """What the row of an organization says, and what its records say.
+
+    `version`: of the organization. `record_count`: how many records it had in version `counted_version`; both are
+    None if a server of an earlier release wrote the row. `newest_record`: the newest version of a record, None
+    without records. `records`: how many there are.
+    """
 
     parent_id: str | None
-    organization: int
+    version: int
+    record_count: int | None
+    counted_version: int | None
     newest_record: int | None
+    records: int
 
 
 class DatabaseFacts(msgspec.Struct, frozen=True):
@@ -173,6 +180,19 @@ class DatabaseReads(AttachmentReads):
         """The versions in the rows of an organization; None if there is no such organization."""
         selected = await self._select(self._reads.stored_versions, id=organization_id)
         return StoredVersions(*selected[0]) if selected else None
+
+    async def organization_ids(self, page: Page) -> list[str]:
+        """The ids of all organizations, deleted ones included, in order. `page.after` may be any id."""
+        selected = await self._select(
+            self._reads.organizations_above, cursor=page.after or LOWEST, limit=page.limit
+        )
+        return [id_ for (id_,) in selected]
+
+    async def ids_not_on_record(self, organization_ids: Sequence[str]) -> list[str]:
+        """Those of these ids that no organization has."""
+        ids = self._list_argument(organization_ids)
+        known = {row[0] for row in await self._select(self._reads.versions, ids=ids)}
+        return [id_ for id_ in organization_ids if id_ not in known]
 
     async def lookups_of(self, organization_id: str) -> dict[Lookup, str]:
         """Every look-up of an organization, with the parent under which it is stored; "" without a parent."""

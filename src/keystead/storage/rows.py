@@ -52,7 +52,8 @@ def of_commit(commit: Commit) -> WriteSet:
     version_swap = activity_swap = None
     version_checks = [] if commit.authorized_by is None else [commit.authorized_by]
     if write is not None:
-        version_swap = VersionSwap(write.after.id, commit.decided_on, write.after.version)
+        after = write.after
+        version_swap = VersionSwap(after.id, commit.decided_on, after.version, after.record_count)
     else:
         version_checks.append((commit.organization_id, commit.decided_on))
     if activity is not None and activity.revision:
@@ -123,7 +124,8 @@ def _add_rows(write: OrganizationWrite, write_set: WriteSet) -> None:
     if deletes_records:
         forgotten = (organization_id, PURGED_TOMBSTONES, "", after.version.number, TOMBSTONE)
         write_set.rows.append(("record", forgotten))
-    for change in write.changes:
+    # Each version writes a record, so that the newest record has the version of its organization.
+    for change in write.changes or (Put(after.profile),):
         if not (deletes_records and isinstance(change, Remove)):  # one statement deletes these records
             write_set.rows.append(("record", _record_row(after, change)))
     for attachment in write.attachments:
@@ -148,7 +150,14 @@ def _add_rows(write: OrganizationWrite, write_set: WriteSet) -> None:
 
 def _organization_row(organization: Organization) -> Row:
     version = organization.version
-    return (organization.id, organization.profile.parent_id, version.number, version.changed_by)
+    return (
+        organization.id,
+        organization.profile.parent_id,
+        version.number,
+        version.changed_by,
+        organization.record_count,
+        version.number,
+    )
 
 
 def _record_row(after: Organization, change: Change) -> Row:

@@ -7,8 +7,8 @@ running it (`sqlite`, `postgres`), what rows hold (`rows`, `row_decoding`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_type_hints
 
@@ -22,10 +22,15 @@ from keystead.storage.tables import (
     deletion_of_organization,
     expired_purge,
     expired_row,
+    is_of_organizations,
     organization_purge,
+    organizations_with_rows,
+    references_above,
+    references_of,
     row_lock,
     row_of_organization,
     row_swap,
+    rows_above,
     sqlite_insert,
 )
 from keystead.storage.write_set import ExpiredPurge, OrganizationPurge, Purge, TombstonePurge
@@ -71,7 +76,8 @@ class Pages(msgspec.Struct, frozen=True):
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that read. `version` runs before every use of an organization; its one parameter is `id`.
-    `attached_rows`, `expired_rows` and `rows_of_organization` are by table."""
+    `attached_rows`, `expired_rows`, `rows_of_organization`, `organizations_with_rows`, `rows_above` and
+    `references_above` are by table."""
 
     version: Statement
     versions: Statement
@@ -91,7 +97,6 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     accounts_called: Statement
     accounts_of_ids: Statement
     attached_rows: dict[str, Statement]
-    sealed_secrets: Statement
     has_account: Statement
     has_account_of_wallet: Statement
     accounts: Pages
@@ -101,6 +106,11 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     suborganizations: Pages
     suborganizations_with_value: Pages
     data_keys_above: Statement
+    organizations_above: Statement
+    organizations_with_rows: dict[str, Statement]
+    rows_above: dict[str, Statement]
+    references_above: dict[str, Statement]
+    activities_without_newest_vote: Statement
     stored_versions: Statement
     lookups_of: Statement
     unfinished_deletions: Statement
@@ -116,12 +126,10 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     organization_count: Statement
     database_facts: Statement
     schema_objects: Statement
-    one_time_codes: Statement
     used_token: Statement
     due_messages: Statement
     due_message_count: Statement
     oldest_due_message: Statement
-    outgoing_messages: Statement
     finished_messages: Statement
     expired_rows: dict[str, Statement]
     waiting_endpoints: Statement
@@ -245,7 +253,7 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: b
         named.replace(SQL / "citus" / "statements.sql")
     statements = PostgresStatements(
         tables=tables,
-        reads=_reads(named, tables, "postgresql"),
+        reads=_reads(named, tables, "postgresql", is_distributed=is_distributed),
         deletions=_deletions(tables, "postgresql"),
         delete_organization=_delete_organization(named, tables, "postgresql"),
         # A statement over several nodes cannot lock what it reads.
@@ -330,22 +338,41 @@ def compile_statement(sql: str, dialect: Dialect) -> Statement:
     return Statement(_PARAMETER.sub(lambda match: f"${numbered[match[1]]}", sql), tuple(numbered))
 
 
-def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect) -> Reads:
-    values: dict[str, Statement | Pages | dict[str, Statement]] = {}
+def _reads(
+    named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect, *, is_distributed: bool = False
+) -> Reads:
+    values: dict[str, Statement | Pages | dict[str, Statement]] = {
+        name: {table.name: compile_statement(sql_of(table), dialect) for table in of_tables}
+        for name, (sql_of, of_tables) in _by_table(tables, is_distributed=is_distributed).items()
+    }
     for name, kind in get_type_hints(Reads).items():
-        if name == "expired_rows":
-            expiring = [table for table in tables if table.expires]
-            values[name] = {table.name: compile_statement(expired_row(table), dialect) for table in expiring}
-        elif name == "attached_rows":
-            attached = [table for table in tables if table.is_attached]
-            values[name] = {table.name: compile_statement(attached_row(table), dialect) for table in attached}
-        elif name == "rows_of_organization":
-            values[name] = _of_organizations(row_of_organization, tables, dialect)
-        else:
+        if name not in values:
             take = named.take_activities if name in _OF_ACTIVITIES else named.take
             is_paged = kind is Pages
             values[name] = Pages(take(f"{name}_below"), take(f"{name}_above")) if is_paged else take(name)
     return msgspec.convert(values, Reads)
+
+
+def _by_table(
+    tables: tuple[Table, ...], *, is_distributed: bool
+) -> dict[str, tuple[Callable[[Table], str], Sequence[Table]]]:
+    """The statements of `Reads` that follow from the declarations of tables: their SQL, and for which tables."""
+    attached = [table for table in tables if table.is_attached]
+    of_organizations = [table for table in tables if is_of_organizations(table)]
+    return {
+        "attached_rows": (attached_row, attached),
+        "expired_rows": (expired_row, [table for table in tables if table.expires]),
+        "rows_of_organization": (
+            row_of_organization,
+            [table for table in tables if table.is_deleted_with_organization],
+        ),
+        "organizations_with_rows": (
+            partial(organizations_with_rows, is_distributed=is_distributed),
+            of_organizations,
+        ),
+        "rows_above": (rows_above, attached),
+        "references_above": (references_above, [table for table in tables if references_of(table)]),
+    }
 
 
 def _expired_purges(tables: tuple[Table, ...], dialect: Dialect, *, skips_locked: bool) -> dict[str, Statement]:

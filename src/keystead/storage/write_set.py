@@ -31,11 +31,13 @@ ACTIVITY_CHANGES = (
 
 
 class VersionSwap(msgspec.Struct, frozen=True):
-    """Compare-and-swap of an organization's version: fails unless `before` is still the newest."""
+    """Compare-and-swap of an organization's version: fails unless `before` is still the newest. `record_count`: how
+    many records it has afterwards."""
 
     organization_id: str
     before: Version
     after: Version
+    record_count: int
 
     def parameters(self) -> dict[str, str | int]:
         return {
@@ -44,6 +46,7 @@ class VersionSwap(msgspec.Struct, frozen=True):
             "before_changed_by": self.before.changed_by,
             "after_number": self.after.number,
             "after_changed_by": self.after.changed_by,
+            "record_count": self.record_count,
         }
 
     def key(self) -> Row:

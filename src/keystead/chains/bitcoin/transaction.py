@@ -39,7 +39,7 @@ from keystead.chains.bitcoin.scripts import (
 )
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.curves import GROUP_ORDERS
-from keystead.chains.movements import Movement, fee_of, movement_facts
+from keystead.chains.movements import Movement, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -136,7 +136,9 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
             "to sign at once: spend fewer, or receive at a SegWit address"
         )
-    view = _view(psbt, {psbt.spent[psbt_input.number].script for psbt_input in own}, account.network)
+    view = _view(
+        psbt, account.script, {psbt.spent[psbt_input.number].script for psbt_input in own}, account.network
+    )
     digests = Digests(psbt.transaction, psbt.spent)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
@@ -162,8 +164,9 @@ def view_bitcoin(unsigned: bytes, sign_with: str) -> TransactionView:
     Raises InvalidRequest as `parse_bitcoin` does.
     """
     psbt, network = _read(unsigned), network_of(sign_with)
-    own = {spent.script for spent in psbt.spent if address_of(spent.script, network) == sign_with}
-    return _view(psbt, own, network)
+    scripts = (output.script for output in (*psbt.spent, *psbt.transaction.outputs))
+    own = next((script for script in scripts if address_of(script, network) == sign_with), b"")
+    return _view(psbt, own, {own}, network)
 
 
 def _read(unsigned: bytes) -> Psbt:
@@ -172,20 +175,44 @@ def _read(unsigned: bytes) -> Psbt:
     return read_psbt(unsigned)
 
 
-def _view(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes) -> TransactionView:
-    """`own`: the scripts of the inputs that the account signs."""
+def _view(psbt: Psbt, own: bytes, signed: Collection[bytes], network: AddressPrefixes) -> TransactionView:
+    """`own`: the script that the address of the account pays to. `signed`: the scripts for which the account
+    signs."""
     fee = sum(output.satoshis for output in psbt.spent) - sum(
         output.satoshis for output in psbt.transaction.outputs
     )
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
-    moved = movements(psbt, own, network, fee)
+    proven_fee = fee if _are_amounts_proven(psbt, signed) else _CLAIMED_AMOUNTS
+    moved = movements(psbt, own, network, proven_fee)
 
     def describe(_: Mapping[str, ParsedInterface]) -> Description:
-        return Description({"bitcoin": {"tx": _facts(psbt, network, moved)}})
+        return Description({"bitcoin": {"tx": _facts(psbt, network, moved, proven_fee)}})
 
     return TransactionView(movements=moved, describe=describe)
+
+
+_CLAIMED_AMOUNTS: Final = Unreadable(
+    "the PSBT claims the amount of an input without the transaction that paid it (non_witness_utxo)"
+)
+
+
+def _are_amounts_proven(psbt: Psbt, signed: Collection[bytes]) -> bool:
+    """Whether what the inputs spend is certain, and so is the fee.
+
+    It is if the previous transactions are given, whose ids are checked, or if a signature commits to the amounts:
+    that of P2TR to those of all inputs (BIP-341), that of SegWit to its own input's alone (BIP-143). Two signatures
+    of SegWit may come from two PSBTs, each with one wrong amount.
+    """
+    claimed = [
+        psbt.spent[psbt_input.number].script
+        for psbt_input in psbt.inputs
+        if not psbt_input.has(InputKeyType.NON_WITNESS_UTXO)
+    ]
+    if all(kind_of(spent.script) is ScriptKind.P2TR for spent in psbt.spent):
+        return True
+    return not claimed or (len(claimed) == 1 and claimed[0] in signed)
 
 
 def _account(party: Party) -> _SigningAccount:
@@ -304,7 +331,9 @@ _NO_ADDRESS: Final = Unreadable("the script of the output has no address")
 _NO_KIND: Final = Unreadable("the script of the output is of no kind that has a name")
 
 
-def _facts(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> BitcoinTransaction:
+def _facts(
+    psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement], fee: int | Unreadable
+) -> BitcoinTransaction:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
     return {
@@ -323,7 +352,7 @@ def _facts(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> B
             for output in transaction.outputs
         ],
         "locktime": {"amount": transaction.locktime, "type": "Seconds" if seconds else "Blocks"},
-        "fee": fee_of(moved),
+        "fee": fee,
         "movements": movement_facts(moved),
     }
 

@@ -54,7 +54,7 @@ SplTransfer = TypedDict(
         "to": AccountKey,
         "owner": AccountKey,
         "token_mint": AccountKey,
-        "amount": int | Unreadable,
+        "amount": int,
         "signers": list[AccountKey],
     },
 )
@@ -69,5 +69,5 @@ class SolanaTransaction(TypedDict):
     transfers: list[Transfer] | Unreadable
     spl_transfers: list[SplTransfer] | Unreadable
     address_table_lookups: list[AddressTableLookup]
-    fee: int | Unreadable
+    fee: int
     movements: list[TextMovement]

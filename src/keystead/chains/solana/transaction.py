@@ -111,10 +111,10 @@ def _transfers(
     coins: list[Transfer] = []
     tokens: list[SplTransfer] = []
     for instruction, movement in moved:
-        is_transfer = movement.kind is MovementKind.TRANSFER
+        is_transfer, amount = movement.kind is MovementKind.TRANSFER, movement.amount
         if is_transfer and movement.asset == NATIVE:
-            coins.append({"from": movement.from_, "to": movement.to, "amount": movement.amount})
-        elif is_transfer and instruction.program in NATIVE_MINTS:
+            coins.append({"from": movement.from_, "to": movement.to, "amount": amount})
+        elif is_transfer and instruction.program in NATIVE_MINTS and isinstance(amount, int):
             keys, owner = instruction.keys(), OWNER_AT[movement.name]
             tokens.append(
                 {
@@ -122,7 +122,7 @@ def _transfers(
                     "to": movement.to,
                     "owner": keys[owner],
                     "token_mint": movement.asset,
-                    "amount": movement.amount,
+                    "amount": amount,
                     "signers": keys[owner + 1 :],
                 }
             )
@@ -135,7 +135,8 @@ def _transfers(
 def _why_incomplete(movement: Movement) -> str:
     if movement.kind is MovementKind.UNKNOWN:
         return f"the program {movement.contract} may move more than the transaction says"
-    return f"{movement.name} of the program {movement.contract} moves value, or gives power over it, otherwise"
+    called = f"{movement.name} of the program {movement.contract}"
+    return f"{called} moves value, or gives power over it, in another way than a transfer"
 
 
 def _instruction_facts(

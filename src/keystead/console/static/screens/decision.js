@@ -90,7 +90,7 @@ function PolicyOutcome({ evaluation, policy, decides, since, explained }) {
   const [isOpen, setOpen] = useState(decides);
   const [icon, kind, words] = OUTCOMES[evaluation.outcome] ?? ["info", "", evaluation.outcome];
   const isChanged = policy && msOf(policy.updatedAt) > since;
-  const clause = evaluation.clause && evaluation.outcome === "OUTCOME_DENY_IMPLICIT" ? `: its ${evaluation.clause} is false` : "";
+  const clause = evaluation.clause && evaluation.outcome === "OUTCOME_DENY_IMPLICIT" && !evaluation.reason ? `: its ${evaluation.clause} is false` : "";
   return html`<li><details open=${isOpen} onToggle=${(/** @type {any} */ event) => setOpen(event.currentTarget.open)}>
     <summary><span class=${`mark ${kind}`}><${Icon} name=${icon} /></span>
       <span><b>${policy?.policyName ?? "A policy that was deleted later"}</b> ${words}${clause}${decides ? html` <span class="badge plain accent">decides</span>` : null}
