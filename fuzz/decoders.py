@@ -24,6 +24,7 @@ from keystead.api.enums import TransactionType
 from keystead.api.errors import ServiceError
 from keystead.chains.ethereum.interfaces import ContractAbi
 from keystead.chains.ethereum.typed_data import parse_typed_data
+from keystead.chains.login_messages import InvalidLogin, verified_login
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.transaction import Party
@@ -32,10 +33,12 @@ from keystead.policies.syntax import ExpressionRefused
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attestation import verify_attestation
 from keystead.stamps.base64url import decode_base64url, encode_base64url
+from keystead.stamps.signing import generate_api_key
 from keystead.stamps.webauthn import read_assertion
 from tests.chains.ethereum.test_typed_data import CAPTURED, PERMIT, independent_digest
 from tests.chains.signing_vectors import PROGRAM_INTERFACES, TRANSACTIONS, account
 from tests.chains.tron.independent import read as read_tron
+from tests.support.login_wallets import login_message, new_wallet
 from tests.support.organization_fixtures import ERC20_TRANSFER, IDL
 from tests.support.passkeys import SoftPasskey
 
@@ -134,6 +137,24 @@ def _passkey() -> Decoder:
     return Decoder("passkey", [decode_base64url(attestation["attestationObject"])], read)
 
 
+def _login_messages() -> Decoder:
+    """Messages that the wallet signed, whatever they say."""
+    wallet, session_key, now_ms = new_wallet("Solana"), generate_api_key().public_key, 1_790_000_000_000
+
+    def read(data: bytes) -> None:
+        text = data.decode()
+        try:
+            login = verified_login(text, wallet.sign(text), None, now_ms)
+        except InvalidLogin:
+            return
+        lines = text.split("\n")
+        assert lines[0].startswith(f"{login.wallet.domain} wants you to sign in"), "the domain is not what it says"
+        assert (lines[1], login.wallet.address) == (wallet.address, wallet.address), "another wallet than signed it"
+        assert lines[-1] == f"- urn:turnkey:session-key:{login.session_public_key}", "another key than it names"
+
+    return Decoder("login message", [login_message(wallet, session_key, now_ms).encode()], read)
+
+
 def decoders() -> list[Decoder]:
     typed = [json.dumps(PERMIT).encode(), *(one["parameters"]["payload"].encode() for one in CAPTURED.values())]
     idls = [IDL.encode(), *(json.dumps(idl).encode() for idl in PROGRAM_INTERFACES["idls"].values())]
@@ -158,6 +179,7 @@ def decoders() -> list[Decoder]:
         Decoder("policy expression", expressions, _text(parse)),
         Decoder("stamp", [stamp], lambda data: _text(read_stamp)(data)),
         _passkey(),
+        _login_messages(),
         Decoder("assertion", [assertion], lambda data: _text(read_assertion)(data), is_json=True),
     ]
 

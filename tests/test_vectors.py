@@ -34,8 +34,9 @@ READERS = {
     "stamps": ["tests.server.test_stamp_vectors"],
     "tokens": ["tests.sessions.test_vectors", "tests.sessions.test_webhook_signatures"],
     "tron": ["tests.chains.tron.test_tron"],
+    "wallet_logins": ["tests.chains.test_login_messages"],
 }
-NO_CASES = {"how", "idls", "suite", "keys", "ids", "webauthnRegistration", "oidc"}
+NO_CASES = {"how", "idls", "suite", "keys", "ids", "webauthnRegistration", "oidc", "sessionPublicKey", "nowMs"}
 """What the cases have in common."""
 
 FOR_CLIENTS = {

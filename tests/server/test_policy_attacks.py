@@ -433,8 +433,15 @@ def test_warnings_about_mfa_policies_reach_the_author(sqlite_server: Server) -> 
 def test_a_number_is_no_string(condition: str, organization: Signing) -> None:
     """tkhq/docs#706: in the public service, the outcome of such a comparison is OUTCOME_ERROR."""
     signed = answered(organization.sign("sign_raw_payload", claim(3)))["activity"]
-    asked = {"condition": condition, "consensus": "", "time": "", "activityIds": [signed["id"]], "policyId": None}
-    tried = organization.root.asked("try_policy", effect="EFFECT_ALLOW", **asked)["triedActivities"][0]
+    asked: dict[str, Any] = {
+        "effect": "EFFECT_ALLOW",
+        "condition": condition,
+        "consensus": "",
+        "time": "",
+        "activityIds": [signed["id"]],
+        "policyId": None,
+    }
+    tried = organization.root.asked("try_policy", **asked)["triedActivities"][0]
     assert tried["outcome"] == "OUTCOME_ERROR"
     organization.deny(condition)
     assert refusal(organization.sign("sign_raw_payload", claim(3)))[0] == 403

@@ -207,7 +207,7 @@ def _instruction(chance: Random) -> tuple[Instruction, Instruction]:
 
 def _bitcoin(chance: Random) -> tuple[Keywords, Keywords]:
     outputs = [chance.choice([TxOut(5, "6a0568656c6c6f"), TxOut(7, PAID), TxOut(1, PAID)]) for _ in range(3)]
-    seen = bitcoin(*outputs[: chance.randrange(1, 4)], foreign=chance.random() < 0.4)
+    seen = bitcoin(*outputs[: chance.randrange(1, 4)], foreign=chance.choice(["", "", "P2WPKH", "P2TR"]))
     return seen, {}
 
 

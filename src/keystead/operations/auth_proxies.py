@@ -29,6 +29,7 @@ from keystead.pipeline.signer_values import AuthProxyKey
 PROXIED_KINDS = (
     "INIT_OTP",
     "VERIFY_OTP",
+    "VERIFY_WALLET_AUTHENTICATOR",
     "OTP_LOGIN",
     "OAUTH_LOGIN",
     "OAUTH2_AUTHENTICATE",

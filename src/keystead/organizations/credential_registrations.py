@@ -65,7 +65,12 @@ class _Holder(msgspec.Struct, frozen=True):
     def fields(self) -> tuple[object, ...]:
         """What `by_id` depends on, for a quick comparison."""
         user, contacts = self.user, self.contacts
-        return contacts, user and (user.api_keys, user.authenticators, user.oauth_providers)
+        return contacts, user and (
+            user.api_keys,
+            user.authenticators,
+            user.oauth_providers,
+            user.wallet_authenticators,
+        )
 
     def by_id(self) -> dict[str, object]:
         """Each credential by the id under which it stamps."""
@@ -77,6 +82,7 @@ class _Holder(msgspec.Struct, frozen=True):
             **{key.api_key_id: key for key in user.api_keys},
             **{authenticator.authenticator_id: authenticator for authenticator in user.authenticators},
             **{provider.provider_id: provider for provider in user.oauth_providers},
+            **{wallet.wallet_authenticator_id: wallet for wallet in user.wallet_authenticators},
             **{contact_id(user.user_id, otp_type): text.lower() for otp_type, text in texts if text},
         }
 

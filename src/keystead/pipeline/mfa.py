@@ -32,6 +32,8 @@ def method_of(proof: Proof) -> AuthenticationMethod | None:
             return AuthenticationMethod(type=AuthenticationType.SMS_OTP)
         case CredentialType.OAUTH:
             return AuthenticationMethod(type=AuthenticationType.OAUTH, id=proof.record_id)
+        case CredentialType.WALLET:
+            return AuthenticationMethod(type=AuthenticationType.WALLET, id=proof.record_id)
         case (
             CredentialType.EMAIL_AUTH_KEY_P256
             | CredentialType.OTP_AUTH_KEY_P256
