@@ -152,7 +152,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> Catalogue:
 
 
 def test_what_no_operation_needs_yet(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declare, "GOVERNED_KINDS", {"ODD_ONE": ("ODD_ONE", "ODD", "ONE")})
+    monkeypatch.setattr(declare, "VOTES", {"ODD_ONE"})
 
     @declare.activity("ACTIVITY_TYPE_ODD_ONE_V3")
     def odd_one(execution: Execution, intent: OddIntent) -> Output[OddResult]:

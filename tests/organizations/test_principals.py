@@ -19,7 +19,7 @@ from keystead.organizations.principals import (
     ProvenContact,
     ProvenKey,
     ambiguous_value_error,
-    contact_record_id,
+    contact_id,
     principal_in,
     unknown_key_error,
 )
@@ -107,13 +107,13 @@ FOUND = [
         "a phone number",
         ORGANIZATION,
         contact("+49 151 12345678", OtpType.SMS),
-        ("ada", contact_record_id(ADA, SMS), SMS, ""),
+        ("ada", contact_id("ada", OtpType.SMS), SMS, ""),
     ),
     (
         "an address that another user wrote, too",
         ORGANIZATION,
         contact("ADA@example.com"),
-        ("ada", contact_record_id(ADA, EMAIL), EMAIL, ""),
+        ("ada", contact_id("ada", OtpType.EMAIL), EMAIL, ""),
     ),
     (
         "a read-only session",

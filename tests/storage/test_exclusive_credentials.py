@@ -40,7 +40,16 @@ def with_passkey_of(other: User) -> User:
     return replace(a_user(), authenticators=other.authenticators)
 
 
-SAME: dict[str, Callable[[User], User]] = {"public key": with_key_of, "credential id": with_passkey_of}
+def with_wallet_of(other: User) -> User:
+    """Somebody else who logs in with the same wallet at the same domain."""
+    return replace(a_user(), wallet_authenticators=other.wallet_authenticators)
+
+
+SAME: dict[str, Callable[[User], User]] = {
+    "public key": with_key_of,
+    "credential id": with_passkey_of,
+    "wallet": with_wallet_of,
+}
 
 
 class Family:

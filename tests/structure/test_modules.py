@@ -25,12 +25,7 @@ NOT_MODULES = {"list", "diff", "apply", "lint", "list_users", "list_policies", "
 OPEN_SETS = {
     "chains.ethereum.transaction._read_legacy": "sequences by their length",
     "chains.ethereum.typed_data.integer_of": "JSON",
-    "chains.solana.borsh._length": "JSON",
-    "chains.solana.borsh._meaning": "JSON",
-    "chains.solana.borsh._scalar": "names of types in an uploaded interface",
-    "chains.solana.borsh.read": "JSON",
-    "chains.solana.idl._check_generic_arguments": "JSON",
-    "chains.solana.idl._check_idl_type": "JSON",
+    "chains.solana.layouts._layout": "members of a JSON object",
     "chains.tron.messages._value": "names of types, those of messages among them",
     "describe.activity.mentioned_ids": "JSON",
     "describe.stamped._difference": "JSON",

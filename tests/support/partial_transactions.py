@@ -14,17 +14,17 @@ from eth_abi.abi import encode
 from eth_hash.auto import keccak
 from solders.hash import Hash
 from solders.instruction import AccountMeta, CompiledInstruction, Instruction
-from solders.message import MessageAddressTableLookup, MessageHeader, MessageV0
+from solders.message import MessageAddressTableLookup, MessageHeader, MessageV0, TransactionConfig
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 
 from keystead.api.enums import HashFunction, PayloadEncoding
 from keystead.chains.bitcoin.transaction import parse_bitcoin
-from keystead.chains.ethereum.interfaces import ContractAbi, check_abi
+from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
+from keystead.chains.ethereum.interfaces import ContractAbi
 from keystead.chains.ethereum.tempo import parse_tempo
 from keystead.chains.ethereum.transaction import parse_ethereum
 from keystead.chains.payloads import read_payload
-from keystead.chains.solana.idl import check_idl
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.tron.transaction import parse_tron
@@ -56,6 +56,7 @@ from tests.chains.solana.test_solana import (
     legacy,
     of,
     read,
+    version_1,
     wire,
 )
 from tests.chains.tron.test_tron import SIGNER as TRON_SIGNER
@@ -80,7 +81,6 @@ def abi(*functions: tuple[str, str]) -> ContractAbi:
         }
         for name, arguments in functions
     ]
-    check_abi(json.dumps(entries))
     return ContractAbi.read(json.dumps(entries))
 
 
@@ -91,7 +91,7 @@ def transfer_call(to: str = "0x" + "ab" * 20, amount: int = 5) -> bytes:
     return bytes(keccak(b"transfer(address,uint256)")[:4]) + encode(["address", "uint256"], [to, amount])
 
 
-def ethereum(unsigned: bytes, interface: ContractAbi | None = None) -> Keywords:
+def ethereum(unsigned: bytes, interface: ParsedInterface | None = None) -> Keywords:
     interfaces = {CALLED: interface} if interface is not None else {}
     return parse_ethereum(unsigned, ETHEREUM_SIGNER).describe(interfaces).keywords
 
@@ -152,7 +152,10 @@ def _ethereum() -> Iterator[tuple[str, Keywords]]:
     yield "a call without an interface", ethereum(calling(whole))
     yield "a call that does not fit", ethereum(calling(whole[:-1]), TRANSFER_ABI)
     yield "another function", ethereum(calling(b"\1\2\3\4" + whole[4:]), TRANSFER_ABI)
-    yield "two arguments of one name", ethereum(calling(whole), abi(("transfer", "address x, uint256 x")))
+    yield (
+        "an interface that is not understood",
+        ethereum(calling(whole), RefusedInterface("two inputs are named x")),
+    )
     yield "arguments of other names", ethereum(calling(whole), abi(("transfer", "address a, uint256 b")))
     for left_out in (None, *DOMAIN):
         domain = {name: value for name, value in DOMAIN.items() if name != left_out}
@@ -197,11 +200,11 @@ IDL: Final = json.dumps(
         "types": [],
     }
 )
-check_idl(IDL)
 
 
-def solana(unsigned: bytes, idl: str | None = IDL) -> Keywords:
-    interfaces = {} if idl is None else {str(PROGRAM): ProgramIdl.read(idl)}
+def solana(unsigned: bytes, idl: str | RefusedInterface | None = IDL) -> Keywords:
+    interface = ProgramIdl.read(idl) if isinstance(idl, str) else idl
+    interfaces = {} if interface is None else {str(PROGRAM): interface}
     return parse_solana(unsigned, of(SIGNER)).describe(interfaces).keywords
 
 
@@ -250,8 +253,14 @@ def _solana() -> Iterator[tuple[str, Keywords]]:
     yield "padding outside of the interface", solana(legacy(route(5, 7), padding))
     yield "too few accounts", solana(legacy(Instruction(PROGRAM, route().data, read(A))))
     other = json.dumps({"instructions": [{"name": "route", "accounts": [], "args": []}], "types": []})
-    check_idl(other)
     yield "an interface of another dialect", solana(legacy(route(5, 7)), other)
+    yield (
+        "an interface that is not understood",
+        solana(legacy(route(5, 7)), RefusedInterface("unknown field `size`")),
+    )
+    one = CompiledInstruction(2, b"", b"\x01")
+    yield "version 1", solana(version_1(one))
+    yield "version 1 with its config", solana(version_1(one, config=TransactionConfig(7, 1_000, 2_000, 32 * 1024)))
     yield "a route with accounts of a table", solana(looked_up(PROGRAM, route().data, 4, 5))
     yield "a transfer to an account of a table", solana(looked_up(SYSTEM, TRANSFER, 0, 3))
     yield "a transfer from one", solana(looked_up(SYSTEM, TRANSFER, 4, 1))
@@ -262,24 +271,34 @@ def _solana() -> Iterator[tuple[str, Keywords]]:
 # Bitcoin
 
 
-def bitcoin(*outputs: TxOut, foreign: bool = False) -> Keywords:
-    spent = [Spent("P2WPKH", satoshis=1_000_000), *([Spent("P2WPKH", private=OTHER_KEY)] if foreign else [])]
+def bitcoin(*outputs: TxOut, foreign: str = "") -> Keywords:
+    """`foreign`: the kind of an input of somebody else."""
+    spent = [Spent("P2WPKH", satoshis=1_000_000), *([Spent(foreign, private=OTHER_KEY)] if foreign else [])]
     return parse_bitcoin(unsigned_psbt(spent, outputs), bitcoin_party("P2WPKH")).describe({}).keywords
 
 
 def _bitcoin() -> Iterator[tuple[str, Keywords]]:
     yield "two outputs", bitcoin(*paying(5, 7))
     yield "an output without an address", bitcoin(*paying(5), TxOut(1, "6a0568656c6c6f"))
-    yield "an input of somebody else", bitcoin(*paying(5), foreign=True)
+    yield "an input of somebody else", bitcoin(*paying(5), foreign="P2WPKH")
+    yield "one that claims its amount", bitcoin(*paying(5), foreign="P2TR")
     change = TxOut(5, script_for("P2WPKH", key_of(KEY)))
     yield "change", bitcoin(*paying(5), change)
 
 
+# Tron
+
+
+def tron(name: str) -> Keywords:
+    """A transaction that TronWeb wrote."""
+    unsigned = bytes.fromhex(WRITTEN[name]["raw_data_hex"])
+    return parse_tron(unsigned, TRON_SIGNER).describe({}).keywords
+
+
 def _tron() -> Iterator[tuple[str, Keywords]]:
-    for name, row in WRITTEN.items():
+    for name in WRITTEN:
         if name != "WithdrawExpireUnfreezeContract":
-            unsigned = bytes.fromhex(row["raw_data_hex"])
-            yield name, parse_tron(unsigned, TRON_SIGNER).describe({}).keywords
+            yield name, tron(name)
 
 
 def partial_transactions() -> dict[str, Keywords]:

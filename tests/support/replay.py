@@ -72,6 +72,7 @@ async def _executed(
         intent=asked,
         policies=CompiledPolicies(PolicySet(()), {}),
         submitter_id=activity.submitter_id,
+        added=(),
         owner_id=None,
         submission=activity.submission,
         proofs=(),

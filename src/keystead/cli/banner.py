@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from keystead.cli.texts import printable
-from keystead.client.credentials import Credentials
+from keystead.client.credentials import CA_FILE, Credentials
 from keystead.pipeline.signer_values import BundleSigner
 from keystead.server.development.fixture_loading import LoadedKey
 from keystead.stamps.signing import ApiKeyStamper
@@ -63,7 +63,7 @@ Keystead {credentials.base_url}
   (composite)   {ready.signer.composite_public_key}
   auth proxy    {ready.auth_proxy_id or "none"}
                 {credentials.base_url}/auth-proxy
-  data          {data or "in memory, gone when the server ends"}
+  data          {data or "in memory, gone when the server ends"}{_certificate(credentials)}
   credentials   {credentials_file or "here only; --credentials FILE writes them to a file"}
   settings      {changed}
 
@@ -71,11 +71,23 @@ Keystead {credentials.base_url}
 {_first_requests(credentials)}"""
 
 
+def _certificate(credentials: Credentials) -> str:
+    """The lines about the certificate of a server with TLS: what clients have to trust, and how."""
+    if credentials.ca_file is None:
+        return ""
+    trusted = shlex.quote(credentials.ca_file)
+    return f"""
+  certificate   signed by {credentials.ca_file}, which clients have to trust:
+                NODE_EXTRA_CA_CERTS={trusted} node app.mjs
+                docs/tls.md has other clients and browsers"""
+
+
 def _first_requests(credentials: Credentials) -> str:
     """A first request with curl, with Keystead's client and with a published client.
 
     The curl line stays valid, because a query carries no time.
     """
+    ca_file = f"\n  export {CA_FILE}={shlex.quote(credentials.ca_file)}" if credentials.ca_file else ""
     return f"""
 First request:
 
@@ -86,7 +98,7 @@ For keystead's own client and commands:
   export KEYSTEAD_BASE_URL={credentials.base_url}
   export KEYSTEAD_ORGANIZATION_ID={credentials.organization_id}
   export KEYSTEAD_API_PUBLIC_KEY={credentials.api_public_key}
-  export KEYSTEAD_API_PRIVATE_KEY={credentials.api_private_key}
+  export KEYSTEAD_API_PRIVATE_KEY={credentials.api_private_key}{ca_file}
 
 For a published TypeScript client:
 
@@ -118,7 +130,8 @@ def curl_line(credentials: Credentials) -> str:
     body = f'{{"organizationId":"{credentials.organization_id}"}}'
     name, value = ApiKeyStamper(credentials.api_public_key, credentials.api_private_key).stamp(body.encode())
     url = f"{credentials.base_url}/public/v1/query/list_wallets"
+    trusted = f"--cacert {shlex.quote(credentials.ca_file)} " if credentials.ca_file else ""
     return (
-        f"curl -sS {shlex.quote(url)} -H 'Content-Type: application/json' "
+        f"curl -sS {trusted}{shlex.quote(url)} -H 'Content-Type: application/json' "
         f"-H {shlex.quote(f'{name}: {value}')} -d {shlex.quote(body)}"
     )

@@ -81,6 +81,10 @@ FixturesOption = Annotated[
     Path | None,
     typer.Option("--fixtures", help="TOML or JSON file with organizations. Those that do not exist yet are made."),
 ]
+TlsOption = Annotated[
+    bool,
+    typer.Option("--tls", help="Answer https in place of http, with a certificate that the first start makes."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log no requests.")]
 LogForm = Literal["json", "pretty", "auto"]
 LogOption = Annotated[
@@ -101,6 +105,7 @@ def dev(
     oidc_issuers: IssuersOption = "",
     console_oidc: ConsoleOption = "",
     fixtures_file: FixturesOption = None,
+    tls: TlsOption = False,
     quiet: QuietOption = False,
     log_format: LogOption = "auto",
 ) -> None:
@@ -126,14 +131,15 @@ def dev(
     keep_memory_private()
     with memory_folder() if memory else nullcontext(data or DEFAULT) as place, _failures():
         folder = DevelopmentFolder(place)
-        settings = folder.settings(os.environ, flags)
+        settings = folder.settings(os.environ, flags, tls=tls)
         hosts = _checked_hosts(settings.host, allow_remote)
         check_workers(settings)
         logs.configure(settings.log_level, formatter(settings.log_format))
         with folder, _remove_at_end(credentials_file), serving_metrics(settings.metrics_address):
             credentials = folder.prepare(seed)
             sockets = _bind(hosts, settings.port)
-            credentials = folder.with_base_url(credentials, _base_url(settings, sockets))
+            ca_file = folder.certificate_authority(hosts) if tls else None
+            credentials = folder.with_address(credentials, _base_url(settings, sockets), ca_file)
             link = ConsoleLink(credentials)
             development = Development(settings, folder.source(seed), link)
 
@@ -145,7 +151,7 @@ def dev(
                     credentials_file if memory else place / "credentials.json",
                     ready,
                     link.url(credentials.base_url) if settings.console else "",
-                    differences(settings, folder.settings()),
+                    differences(settings, folder.settings(tls=tls)),
                     seeded=bool(seed),
                 )
                 if fixtures is not None:

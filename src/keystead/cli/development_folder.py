@@ -6,16 +6,18 @@ Not here: the command (`development`), what is served (`server`).
 from __future__ import annotations
 
 import asyncio
+import datetime
 import fcntl
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from msgspec.structs import replace
 
+from keystead.cli.certificate_files import CertificateFiles
 from keystead.cli.credentials import read_credentials, write_credentials
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
@@ -56,6 +58,7 @@ class DevelopmentFolder:
         self._master_key = path / "master.key"
         self._credentials = path / "credentials.json"
         self._starts = path / "starts"
+        self._certificate = CertificateFiles(path / "tls")
         self._database = path / "keystead.db"
         self._database_url = f"sqlite:///{self._database}"
 
@@ -82,12 +85,17 @@ class DevelopmentFolder:
         """Whether a development server has been started here."""
         return self._database.exists()
 
-    def settings(self, environment: Mapping[str, str] = _NOTHING, flags: Mapping[str, str] = _NOTHING) -> Settings:
+    def settings(
+        self, environment: Mapping[str, str] = _NOTHING, flags: Mapping[str, str] = _NOTHING, *, tls: bool = False
+    ) -> Settings:
         """The settings of a server with the data of this folder. `flags`: variables that take precedence over those
-        of the environment. Raises SettingsError."""
+        of the environment. `tls`: with the certificate of this folder. Raises SettingsError."""
         of_folder = as_variables(
             {"database_url": self._database_url, "mode": "dev", "master_key_file": self._master_key}
         )
+        certificate = as_variables({"tls_cert": self._certificate.chain, "tls_key": self._certificate.key})
+        if tls and (taken := [name for name in certificate if environment.get(name)]):
+            raise SettingsError(f"--tls and {taken[0]}: give one of them")
         for name in sorted(OF_DATA):
             if environment.get(name, "") not in ("", of_folder.get(name)):
                 raise SettingsError(
@@ -95,7 +103,21 @@ class DevelopmentFolder:
                     "unset it, or use keystead serve"
                 )
         others = {name: value for name, value in environment.items() if name not in OF_DATA}
-        return from_environment({**_usual_variables(), **others, **flags, **of_folder})
+        own = of_folder | certificate if tls else of_folder
+        return from_environment({**_usual_variables(), **others, **flags, **own})
+
+    def certificate_authority(self, hosts: Sequence[str]) -> str:
+        """The file that clients of a server with `--tls` trust. The certificate is made if it is missing.
+
+        `hosts`: the addresses to listen on. Raises Failure.
+        """
+        from keystead.cli.development_certificate import keep_certificate  # slow to import
+
+        try:
+            keep_certificate(self._certificate, hosts, datetime.datetime.now(datetime.UTC))
+        except OSError as refused:
+            raise Failure(f"cannot write a certificate to {self._path}: {refused.strerror}") from refused
+        return str(self._certificate.authority.absolute())
 
     def prepare(self, seed: str) -> Credentials:
         """Make the database and the first organization if they are missing. `seed`: "" for none. Raises Failure."""
@@ -124,11 +146,11 @@ class DevelopmentFolder:
         self._starts.write_text(f"{starts}\n")
         return seeded_source(seed, starts)
 
-    def with_base_url(self, credentials: Credentials, base_url: str) -> Credentials:
-        """The same credentials for this address. They are written if the address is another one."""
-        if credentials.base_url == base_url:
+    def with_address(self, credentials: Credentials, base_url: str, ca_file: str | None) -> Credentials:
+        """The same credentials for this address and authority. They are written if they change."""
+        changed = replace(credentials, base_url=base_url, ca_file=ca_file)
+        if changed == credentials:
             return credentials
-        changed = replace(credentials, base_url=base_url)
         write_credentials(self._credentials, changed)
         return changed
 

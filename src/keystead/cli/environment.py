@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import typer
 
 from keystead.cli.credentials import CredentialsFile, chosen_credentials
-from keystead.client.credentials import ENVIRONMENT, Credentials
+from keystead.client.credentials import CA_FILE, ENVIRONMENT, Credentials
 
 _PUBLIC_PREFIXES = ("NEXT_PUBLIC_", "VITE_")
 """Bundlers put variables with these prefixes into pages: the private key has no such name."""
@@ -62,12 +62,17 @@ def settings_text(credentials: Credentials, form: Format) -> str:
 
 
 def client_settings(credentials: Credentials) -> dict[str, str]:
-    """Each variable with its value: Keystead's own, those of the published examples, those that pages may read."""
+    """Each variable with its value: Keystead's own, those of the published examples, those that pages may read.
+
+    Node adds the authorities of its variable to those that it knows. The variables of other programs replace these.
+    """
     own = {variable: str(getattr(credentials, field)) for field, variable in ENVIRONMENT.items()}
     public = {"BASE_URL": credentials.base_url, "ORGANIZATION_ID": credentials.organization_id}
+    trusted = dict.fromkeys((CA_FILE, "NODE_EXTRA_CA_CERTS"), credentials.ca_file) if credentials.ca_file else {}
     keys = {"API_PUBLIC_KEY": credentials.api_public_key, "API_PRIVATE_KEY": credentials.api_private_key}
     return (
         own
+        | trusted
         | public
         | keys
         | {f"TURNKEY_{name}": value for name, value in (public | keys).items()}

@@ -119,7 +119,11 @@ class _Export:
             exported["userEmail"] = user.user_email
         if user.user_phone_number is not None:
             exported["userPhoneNumber"] = user.user_phone_number
-        for what, left_out in (("passkeys", user.authenticators), ("OAuth providers", user.oauth_providers)):
+        for what, left_out in (
+            ("passkeys", user.authenticators),
+            ("OAuth providers", user.oauth_providers),
+            ("wallet authenticators", user.wallet_authenticators),
+        ):
             if left_out:
                 _report_left_out(f"{what} of user {user.user_name}")
         if not keys:

@@ -44,6 +44,8 @@ from keystead.operations import (
     verifying_codes,
     votes,
     wallet_accounts,
+    wallet_authenticators,
+    wallet_logins,
     wallets,
     webhook_endpoints,
 )
@@ -96,6 +98,8 @@ __all__ = [
     "verifying_codes",
     "votes",
     "wallet_accounts",
+    "wallet_authenticators",
+    "wallet_logins",
     "wallets",
     "webhook_endpoints",
 ]

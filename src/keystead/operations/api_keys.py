@@ -11,6 +11,7 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, QueryRequest, RequestStruct, upgraded_api_key
 from keystead.api.records import ApiKey, Timestamp, Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.owners import named_user
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
@@ -54,6 +55,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateApiKeysIntentV2
     owner=named_user,
     load_context=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_API_KEYS", _from_v1),),
+    adds=lambda intent: adding.api_keys(intent.api_keys, intent.user_id),
 )
 def create_api_keys(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiKeysIntentV2

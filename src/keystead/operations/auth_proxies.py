@@ -7,10 +7,12 @@ endpoints that browsers call (`auth_proxy_endpoints`).
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 from msgspec.structs import replace
 
-from keystead.api.enums import ApiKeyCurve, AuthMethod, Effect
+from keystead.api.enums import ApiKeyCurve, AuthMethod, CredentialType, Effect
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import ApiKeyParamsV2, QueryRequest, RequestStruct
@@ -20,12 +22,14 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.api_keys import new_api_key
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.organization import Change, Organization, Put, Remove
+from keystead.pipeline.added_credentials import AddedCredential, NewUser
 from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.signer_values import AuthProxyKey
 
 PROXIED_KINDS = (
     "INIT_OTP",
     "VERIFY_OTP",
+    "VERIFY_WALLET_AUTHENTICATOR",
     "OTP_LOGIN",
     "OAUTH_LOGIN",
     "OAUTH2_AUTHENTICATE",
@@ -34,6 +38,8 @@ PROXIED_KINDS = (
 )
 """The activity kinds that a proxy's endpoints submit. The policy of a proxy allows these kinds only."""
 
+_USER_NAME: Final = "Authentication proxy"
+
 
 def new_auth_proxy(
     user_id: str, policy_id: str, api_key_id: str, key: AuthProxyKey, settings: AuthProxySettings, now: Timestamp
@@ -41,14 +47,14 @@ def new_auth_proxy(
     """The records of a proxy: itself, the user that it acts as, and the policy that allows PROXIED_KINDS to the
     user."""
     api_key = new_api_key(
-        ApiKeyParamsV2(api_key_name="Authentication proxy", public_key=key.public_key, curve_type=ApiKeyCurve.P256),
+        ApiKeyParamsV2(api_key_name=_USER_NAME, public_key=key.public_key, curve_type=ApiKeyCurve.P256),
         api_key_id,
         now,
         "api key",
     )
     user = User(
         user_id=user_id,
-        user_name="Authentication proxy",
+        user_name=_USER_NAME,
         authenticators=(),
         api_keys=(api_key,),
         user_tags=(),
@@ -89,7 +95,13 @@ class EnableAuthProxyResult(Wire, frozen=True):
     user_id: str
 
 
-@activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY")
+def _added(_: EnableAuthProxyIntent) -> tuple[AddedCredential]:
+    """The key of the proxy's user, which the signer makes and keeps."""
+    user = NewUser(_USER_NAME, "", ())
+    return (AddedCredential(type=CredentialType.API_KEY_P256, holder=user, public_key=""),)
+
+
+@activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY", adds=_added)
 async def enable_auth_proxy(execution: Execution, _: EnableAuthProxyIntent) -> Output[EnableAuthProxyResult]:
     """Make an authentication proxy. No browser may call it until its configuration names origins."""
     organization = execution.organization

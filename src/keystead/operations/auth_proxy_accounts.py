@@ -10,42 +10,58 @@ import msgspec
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest, Unauthenticated
-from keystead.api.parameters import OidcClaims, RequestStruct, ShortText, TokenText
+from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import Wire
 from keystead.operations.google_linking import linkable_organization
+from keystead.operations.suborganization_filters import account_looked_up, unknown_filter
 from keystead.organizations.account_contacts import contact_lookup_kind
-from keystead.organizations.api_keys import normalized_public_key
-from keystead.organizations.authenticators import normalized_credential_id
 from keystead.organizations.contact_evidence import GOOGLE
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
-from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value
+from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value, wallet_lookup_value
 from keystead.organizations.organization import Organization
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store, suborganization_with
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
+from keystead.sessions.wallet_tokens import read_wallet_token
 
 _OTP_TYPES = {"EMAIL": OtpType.EMAIL, "PHONE_NUMBER": OtpType.SMS}
-_FILTERS = ("EMAIL", "PHONE_NUMBER", "PUBLIC_KEY", "CREDENTIAL_ID", "OIDC_TOKEN", "OIDC_CLAIMS")
+_FILTERS = (
+    "EMAIL",
+    "PHONE_NUMBER",
+    "PUBLIC_KEY",
+    "CREDENTIAL_ID",
+    "OIDC_TOKEN",
+    "OIDC_CLAIMS",
+    "OAUTH_CLAIM",
+    "WALLET_AUTH_TOKEN",
+    "WALLET_AUTH_CLAIM",
+)
 
 
 class GetAccountRequest(RequestStruct, frozen=True):
-    """`filter_type`: one of _FILTERS. `filter_value` of OIDC_CLAIMS: a JSON object with iss, sub and aud.
+    """`filter_type`: one of _FILTERS. `filter_value` of OIDC_CLAIMS: a JSON object with iss, sub and aud; of
+    OAUTH_CLAIM, with issuer, subject and audience; of WALLET_AUTH_CLAIM, with type, address and domain.
 
-    `verification_token` or `oidc_token` prove a contact.
+    `verification_token` or `oidc_token` prove a contact, `wallet_auth_verification_token` proves a wallet.
+    `include_requires_social_linking` is for OIDC_TOKEN.
     """
 
     filter_type: ShortText
     filter_value: TokenText
     verification_token: TokenText | None = None
     oidc_token: TokenText | None = None
+    wallet_auth_verification_token: TokenText | None = None
+    include_requires_social_linking: bool | None = None
 
 
 class GetAccountResponse(Wire, frozen=True):
-    """`organization_id` is None if nothing was found."""
+    """`organization_id` is None if nothing was found. `requires_social_linking`: whether the e-mail address found
+    it, and not the identity; set if the request asks."""
 
     organization_id: str | None = None
+    requires_social_linking: bool | None = None
 
 
 class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,44 +74,46 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
     verification_public_key: bytes
     now_ms: int
 
-    async def organization_of(self, request: GetAccountRequest) -> str | None:
-        """The id of the sub-organization; None if no sub-organization is found.
+    async def answer(self, request: GetAccountRequest) -> GetAccountResponse:
+        """The id of the sub-organization, if one is found.
 
         Raises InvalidRequest. Raises Unauthenticated for a contact that is not proven, and for several
         sub-organizations.
         """
         kind, value = await self._looked_up(request)
         organization_id = await suborganization_with(self.store, self.organization.id, kind, value)
-        if organization_id is None and request.filter_type == "OIDC_TOKEN":
+        if request.filter_type != "OIDC_TOKEN":
+            return GetAccountResponse(organization_id)
+        is_linkable = False
+        if organization_id is None:
             proven = await self.identities.verify_token(request.filter_value, "filterValue")
-            return await linkable_organization(self.store, self.organization.id, self.settings, proven)
-        return organization_id
+            organization_id = await linkable_organization(self.store, self.organization.id, self.settings, proven)
+            is_linkable = organization_id is not None
+        return GetAccountResponse(organization_id, is_linkable if request.include_requires_social_linking else None)
 
     async def _looked_up(self, request: GetAccountRequest) -> AccountValue:
         """The kind of the look-up, and the value."""
         value = request.filter_value
         match request.filter_type:
-            case "PUBLIC_KEY":
-                return LookupKind.PUBLIC_KEY, normalized_public_key(value)
-            case "CREDENTIAL_ID":
-                return LookupKind.CREDENTIAL_ID, normalized_credential_id(value)
+            case "PUBLIC_KEY" | "CREDENTIAL_ID" | "OIDC_CLAIMS" | "OAUTH_CLAIM" as filter_type:
+                return account_looked_up(filter_type, value)
+            case "WALLET_AUTH_TOKEN":
+                return LookupKind.WALLET, self._proven_wallet(value, "filterValue")
+            case "WALLET_AUTH_CLAIM" as filter_type:
+                kind, wallet = account_looked_up(filter_type, value)
+                self._check_wallet_proven(request, wallet)
+                return kind, wallet
             case "OIDC_TOKEN":
                 proven = await self.identities.verify_token(value, "filterValue")
                 check_audience(proven, self.settings, "filterValue")
                 return LookupKind.OAUTH_IDENTITY, identity_lookup_value(proven.iss, proven.aud, proven.sub)
-            case "OIDC_CLAIMS":
-                claims = _claims(value)
-                return LookupKind.OAUTH_IDENTITY, identity_lookup_value(claims.iss, claims.aud, claims.sub)
             case "EMAIL" | "PHONE_NUMBER" as filter_type:
                 otp_type = _OTP_TYPES[filter_type]
                 contact = normalized_contact(otp_type, value)
                 await self._check_contact_proven(request, filter_type, contact)
                 return contact_lookup_kind(otp_type), contact
             case other:
-                raise InvalidRequest(
-                    f"invalid request body: field `filterType`: {other[:64]!r}: expected one of "
-                    f"{', '.join(_FILTERS)}"
-                )
+                raise unknown_filter(other, _FILTERS)
 
     async def _check_contact_proven(self, request: GetAccountRequest, filter_type: str, contact: str) -> None:
         """Raise Unauthenticated unless a token of the request is about this contact, or none is needed."""
@@ -120,6 +138,33 @@ class AccountLookup(msgspec.Struct, frozen=True, kw_only=True):
                 "a caller who proves the contact"
             )
 
+    def _check_wallet_proven(self, request: GetAccountRequest, wallet: str) -> None:
+        """Raise Unauthenticated unless a token of the request is about this wallet, or none is needed.
+
+        `wallet`: an indexed value.
+        """
+        field = "walletAuthVerificationToken"
+        if request.wallet_auth_verification_token:
+            if self._proven_wallet(request.wallet_auth_verification_token, field) != wallet:
+                raise Unauthenticated(f"field `{field}`: it proves another wallet than `filterValue` names")
+        elif self.settings.verification_token_required_for_get_account_pii:
+            raise Unauthenticated(
+                f"missing field `{field}`: this application says whether a wallet has an account only to a caller "
+                "who proves the wallet"
+            )
+
+    def _proven_wallet(self, text: str, field: str) -> str:
+        """The indexed value of the wallet that a token proves. Raises Unauthenticated."""
+        try:
+            token = read_wallet_token(text, self.verification_public_key, self.now_ms)
+        except InvalidVerificationToken as invalid:
+            raise Unauthenticated(f"invalid verification token: field `{field}`: {invalid}") from None
+        if token.organization_id != self.organization.id:
+            raise Unauthenticated(
+                f"invalid verification token: field `{field}`: it was issued in another organization"
+            )
+        return wallet_lookup_value(token.wallet)
+
     def _check_verification_token(self, text: str, filter_type: str, contact: str) -> None:
         try:
             token = read_verification_token(text, self.verification_public_key, self.now_ms)
@@ -140,12 +185,3 @@ def check_audience(proven: ProvenIdentity, settings: AuthProxySettings, field: s
             "operator sets the client ids with keystead auth-proxy update",
             machine_code="INVALID_OIDC_TOKEN",
         )
-
-
-def _claims(value: str) -> OidcClaims:
-    try:
-        return msgspec.json.decode(value, type=OidcClaims)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise InvalidRequest(
-            "invalid request body: field `filterValue`: expected a JSON object with iss, sub and aud"
-        ) from None

@@ -25,6 +25,7 @@ from keystead.operations.auth_proxy_logins import (
     OtpLoginV2Request,
     VerifyOtpRequest,
     VerifyOtpV2Request,
+    VerifyWalletRequest,
     oauth2_authenticate,
     oauth_login,
     otp_init,
@@ -33,8 +34,16 @@ from keystead.operations.auth_proxy_logins import (
     otp_login_v2,
     otp_verify,
     otp_verify_v2,
+    verify_wallet_authenticator,
 )
-from keystead.operations.auth_proxy_signups import SignupRequest, SignupV2Request, signup, signup_v2
+from keystead.operations.auth_proxy_signups import (
+    SignupRequest,
+    SignupV2Request,
+    SignupV3Request,
+    signup,
+    signup_v2,
+    signup_v3,
+)
 
 AnswerProxyCall = Callable[[ProxyCall, Any], Awaitable[Wire]]
 
@@ -95,7 +104,7 @@ async def account(call: ProxyCall, request: GetAccountRequest) -> GetAccountResp
         verification_public_key=await call.verification_public_key(),
         now_ms=call.now_ms,
     )
-    return GetAccountResponse(organization_id=await lookup.organization_of(request))
+    return await lookup.answer(request)
 
 
 ENDPOINTS: Mapping[str, Endpoint] = {
@@ -109,8 +118,10 @@ ENDPOINTS: Mapping[str, Endpoint] = {
     "otp_login": Endpoint(decoder(OtpLoginRequest), otp_login),
     "otp_login_v2": Endpoint(decoder(OtpLoginV2Request), otp_login_v2),
     "oauth_login": Endpoint(decoder(OauthLoginRequest), oauth_login),
+    "verify_wallet_authenticator": Endpoint(decoder(VerifyWalletRequest), verify_wallet_authenticator),
     "oauth2_authenticate": Endpoint(decoder(Oauth2AuthenticateRequest), oauth2_authenticate),
     "signup": Endpoint(decoder(SignupRequest), signup),
     "signup_v2": Endpoint(decoder(SignupV2Request), signup_v2),
+    "signup_v3": Endpoint(decoder(SignupV3Request), signup_v3),
 }
 """By name: POST {prefix}/v1/{name}."""

@@ -1,4 +1,4 @@
-"""One-time codes and logins through an authentication proxy. Each request becomes a submission.
+"""Codes, wallets' messages and logins through an authentication proxy. Each request becomes a submission.
 
 Not here: the operations of these submissions, the table of endpoints (`auth_proxy_endpoints`).
 """
@@ -16,6 +16,7 @@ from keystead.operations.auth_proxy_accounts import check_audience
 from keystead.operations.auth_proxy_calls import ProxyCall, check_allowed, check_oauth_allowed, without_absent
 from keystead.operations.google_linking import link_google
 from keystead.operations.verification_tokens import ClientSignature
+from keystead.operations.wallet_logins import LoginMessage, LoginSignature
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 
 _METHOD_OF_OTP = {"OTP_TYPE_EMAIL": AuthMethod.EMAIL, "OTP_TYPE_SMS": AuthMethod.SMS}
@@ -118,6 +119,28 @@ async def otp_verify_v2(call: ProxyCall, request: VerifyOtpV2Request) -> VerifyO
     }
     completed = await call.submit("ACTIVITY_TYPE_VERIFY_OTP_V2", parameters)
     return VerifyOtpResponse(verification_token=completed.result["verificationToken"])
+
+
+class VerifyWalletRequest(RequestStruct, frozen=True):
+    """`message` and `signature` as in verify_wallet_authenticator of the API."""
+
+    message: LoginMessage
+    signature: LoginSignature
+
+
+class VerifyWalletResponse(Wire, frozen=True):
+    verification_token: str
+
+
+async def verify_wallet_authenticator(call: ProxyCall, request: VerifyWalletRequest) -> VerifyWalletResponse:
+    check_allowed(call.settings, AuthMethod.WALLET)
+    parameters = {
+        "message": request.message,
+        "signature": request.signature,
+        "expirationSeconds": str(call.settings.verification_token_expiration_seconds),
+    }
+    completed = await call.submit("ACTIVITY_TYPE_VERIFY_WALLET_AUTHENTICATOR", parameters)
+    return VerifyWalletResponse(verification_token=completed.result["verificationToken"])
 
 
 class SessionResponse(Wire, frozen=True):

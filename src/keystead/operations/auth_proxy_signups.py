@@ -5,7 +5,7 @@ Not here: creating one (`sub_organizations`), the table of endpoints (`auth_prox
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -19,6 +19,7 @@ from keystead.api.parameters import (
     RequestStruct,
     ShortText,
     TokenText,
+    WalletAuthenticatorParams,
 )
 from keystead.api.records import AppProof, Wire
 from keystead.operations.auth_proxy_accounts import check_audience
@@ -61,6 +62,26 @@ class SignupV2Request(RequestStruct, frozen=True):
     client_signature: ClientSignature | None = None
 
 
+class SignupV3Request(RequestStruct, frozen=True):
+    """See SignupRequest. Each wallet authenticator needs a verification token."""
+
+    api_keys: Annotated[tuple[ApiKeyParamsV2, ...], _AtMostTen]
+    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], _AtMostTen]
+    oauth_providers: Annotated[tuple[OauthProviderParamsV2, ...], _AtMostTen]
+    user_email: ShortText | None = None
+    user_phone_number: ShortText | None = None
+    user_tag: ShortText | None = None
+    user_name: Label | None = None
+    organization_name: Label | None = None
+    verification_token: TokenText | None = None
+    wallet: CreateWalletIntent | None = None
+    client_signature: ClientSignature | None = None
+    wallet_authenticators: Annotated[tuple[WalletAuthenticatorParams, ...], _AtMostTen] = ()
+
+
+AnySignup = SignupRequest | SignupV2Request | SignupV3Request
+
+
 class SignupWallet(Wire, frozen=True):
     wallet_id: str
     addresses: tuple[str, ...]
@@ -81,7 +102,17 @@ async def signup_v2(call: ProxyCall, request: SignupV2Request) -> SignupResponse
     return await _sign_up(call, "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", request)
 
 
-async def _sign_up(call: ProxyCall, activity_type: str, request: SignupRequest | SignupV2Request) -> SignupResponse:
+async def signup_v3(call: ProxyCall, request: SignupV3Request) -> SignupResponse:
+    return await _sign_up(
+        call,
+        "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9",
+        request,
+        walletAuthenticators=request.wallet_authenticators,
+    )
+
+
+async def _sign_up(call: ProxyCall, activity_type: str, request: AnySignup, **credentials: Any) -> SignupResponse:
+    """Create the sub-organization. `credentials`: members of the root user that only newer versions have."""
     await _check_signup(call, request)
     name = request.user_name or request.user_email or request.user_phone_number or "User"
     user = without_absent(
@@ -91,6 +122,7 @@ async def _sign_up(call: ProxyCall, activity_type: str, request: SignupRequest |
         apiKeys=request.api_keys,
         authenticators=request.authenticators,
         oauthProviders=request.oauth_providers,
+        **credentials,
     )
     parameters = without_absent(
         subOrganizationName=request.organization_name or f"Sub-organization of {name}",
@@ -110,11 +142,12 @@ async def _sign_up(call: ProxyCall, activity_type: str, request: SignupRequest |
     )
 
 
-async def _check_signup(call: ProxyCall, request: SignupRequest | SignupV2Request) -> None:
+async def _check_signup(call: ProxyCall, request: AnySignup) -> None:
     """Raise PermissionDenied for a credential of a method that the configuration does not allow, InvalidRequest for
     an ID token of another application."""
     for credential, method in (
         (request.authenticators, AuthMethod.PASSKEY),
+        (isinstance(request, SignupV3Request) and request.wallet_authenticators, AuthMethod.WALLET),
         (request.user_email and request.verification_token, AuthMethod.EMAIL),
         (request.user_phone_number and request.verification_token, AuthMethod.SMS),
     ):

@@ -17,6 +17,7 @@ from keystead.api.parameters import (
     upgraded_authenticator,
 )
 from keystead.api.records import Authenticator, Timestamp, Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.owners import named_user
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
@@ -66,6 +67,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateAuthenticatorsI
     owner=named_user,
     load_context=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
+    adds=lambda intent: adding.authenticators(intent.authenticators, intent.user_id),
 )
 def create_authenticators(
     execution: ExecutionWith[HeldBySiblings], intent: CreateAuthenticatorsIntentV2

@@ -24,7 +24,7 @@ from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.account_contacts import NOT_AN_ACCOUNT
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Put
-from keystead.organizations.principals import contact_record_id
+from keystead.organizations.principals import contact_id
 from keystead.organizations.sessions import user_with_email
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import ExecutionWith
@@ -117,7 +117,7 @@ async def emailed_bundle(
     lasts_ms = (session.api_key.expires_at_ms or 0) - execution.now_ms
     content = bundle_email(origin.branding, session.bundle, lasts_ms // 1000, purpose=kind.purpose)
     rows = await email_to(execution, user.user_email, content, session.bundle, origin, counted, lasts_ms)
-    begun_by = contact_record_id(user, CredentialType.EMAIL_OTP)
+    begun_by = contact_id(user.user_id, OtpType.EMAIL)
     return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, begun_by, rows)
 
 

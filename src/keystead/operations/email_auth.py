@@ -11,6 +11,7 @@ from keystead.api.decoding import Label
 from keystead.api.enums import CredentialType, FeatureName
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.bundle_emails import BundleKind, bundle_context, emailed_bundle
 from keystead.operations.declare import activity, older
 from keystead.operations.message_context import MessageContext
@@ -97,6 +98,7 @@ async def _context(source: ContextSource, intent: EmailAuthIntentV3) -> MessageC
     load_context=_context,
     by_parent=ByParent(UserProof.MESSAGE),
     also_does=("OTP_AUTH",),
+    adds=lambda _: adding.session(CredentialType.EMAIL_AUTH_KEY_P256, None),
 )
 async def email_auth(
     execution: ExecutionWith[MessageContext], intent: EmailAuthIntentV3

@@ -10,15 +10,22 @@ from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
 
 
 class EmailEventDetails(Wire, frozen=True):
-    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: the answer of the mail server."""
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: the answer of the mail server.
 
-    diagnostic_code: str | None = None
-    delivery_smtp_response: str | None = None
+    A member that is not known is "". All are present, because strict clients refuse an answer without one.
+    """
+
+    bounce_type: str
+    bounce_sub_type: str
+    diagnostic_code: str
+    delivery_smtp_response: str
+    delivery_delay_type: str
+    complaint_feedback_type: str
 
 
 class EmailEvent(Wire, frozen=True):
-    """`event_type`: Send, DeliveryDelay (it is sent again later) or Bounce (it was dropped). Times are
-    milliseconds as text."""
+    """`event_type`: Send, DeliveryDelay (it is sent again later) or Bounce (it was dropped). `sender_tenant`: "",
+    because this server has none. Times are milliseconds as text."""
 
     id: str
     organization_id: str
@@ -26,6 +33,7 @@ class EmailEvent(Wire, frozen=True):
     event_type: str
     from_address: str
     to_address: str
+    sender_tenant: str
     timestamp: str
     created_at: str
     details: EmailEventDetails
@@ -63,10 +71,15 @@ def _shown(organization_id: str, event: EmailEventRow) -> EmailEvent:
         event_type=event.type.value,
         from_address=event.sender,
         to_address=event.recipient,
+        sender_tenant="",
         timestamp=str(event.at_ms),
         created_at=str(event.at_ms),
         details=EmailEventDetails(
-            diagnostic_code=None if sent else event.detail,
-            delivery_smtp_response=event.detail if sent else None,
+            bounce_type="",
+            bounce_sub_type="",
+            diagnostic_code="" if sent else event.detail,
+            delivery_smtp_response=event.detail if sent else "",
+            delivery_delay_type="",
+            complaint_feedback_type="",
         ),
     )

@@ -15,6 +15,7 @@ from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import AuthenticatorParamsV2, RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.bundle_emails import BundleKind, bundle_context, emailed_bundle
 from keystead.operations.declare import activity, older
 from keystead.operations.message_context import MessageContext
@@ -126,6 +127,7 @@ async def _held_by_siblings(source: ForeignSource, intent: RecoverUserIntent) ->
     owner=named_user,
     load_context=_held_by_siblings,
     for_recovery=True,
+    adds=lambda intent: adding.authenticators([intent.authenticator], intent.user_id),
 )
 def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIntent) -> Output[RecoverUserResult]:
     """Give the user whose recovery key stamps this a new passkey. The key is deleted."""

@@ -14,6 +14,7 @@ from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import OauthProvider, User, Wire
 from keystead.identities.tokens import claimed_identity
+from keystead.operations import added_credentials as adding
 from keystead.operations.declare import activity
 from keystead.operations.owners import submitting_user
 from keystead.operations.session_keys import (
@@ -27,7 +28,7 @@ from keystead.organizations.lookups import AccountValue, LookupKind, identity_lo
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output
-from keystead.pipeline.operation import ByParent, UserProof
+from keystead.pipeline.operation import THE_SUBMITTER, ByParent, UserProof
 from keystead.sessions.key_binding import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
@@ -58,6 +59,7 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
     load_context=_stamp_login_context,
     before_session=True,
     also_does=("CREATE_READ_WRITE_SESSION", "OAUTH_LOGIN", "OTP_LOGIN"),
+    adds=lambda intent: adding.session(CredentialType.LOGIN, THE_SUBMITTER, intent.public_key),
 )
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
@@ -128,6 +130,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> AccountValue | None:
     oidc_tokens=_tokens,
     by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
     also_does=("OAUTH",),
+    adds=lambda intent: adding.session(CredentialType.LOGIN, None, intent.public_key),
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
@@ -153,6 +156,7 @@ async def oauth_login(
     oidc_tokens=_tokens,
     by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
     also_does=("OAUTH_LOGIN",),
+    adds=lambda _: adding.session(CredentialType.OAUTH_KEY_P256, None),
 )
 async def oauth(execution: Execution, intent: OauthIntent) -> Output[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""

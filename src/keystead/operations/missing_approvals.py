@@ -15,6 +15,7 @@ from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.organization import Organization
 from keystead.pipeline.authorization import authorization_request
 from keystead.pipeline.decision_basis import DecisionBasis
+from keystead.policies.authorize import Rule, authorize
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
@@ -31,7 +32,7 @@ WAYS_MAX: Final = 10
 
 class MissingApprovals(Wire, frozen=True):
     """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
-    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how many
+    quorum. `user_ids`: users whose further approval counts, at most a hundred. `count`: how many
     of them must approve; absent for a policy, whose consensus expression decides."""
 
     user_ids: tuple[str, ...]
@@ -48,6 +49,10 @@ def missing_approvals(basis: DecisionBasis) -> tuple[MissingApprovals, ...]:
     approving = {approval.user_id for approval in request.approvals}
     is_root_only = activity_kind(basis.version.activity_type) in ROOT_ONLY
     by_policies = [] if is_root_only else _by_policies(request, basis.policies.policy_set, organization, approving)
+    decision = authorize(request, basis.policies.policy_set)
+    if decision.rule is Rule.ADDED_CREDENTIAL and not decision.is_denial:
+        # The submitter has such a credential, and approves again with that.
+        by_policies = [MissingApprovals(policy_id=decision.policy_ids[0], user_ids=(request.submitter_id,))]
     return (*by_policies, *_by_root_quorum(organization.profile.root_quorum, approving))
 
 

@@ -24,6 +24,7 @@ from keystead.organizations.contact_evidence import ContactEvidence
 from keystead.organizations.contacts import check_email, check_phone_number
 from keystead.organizations.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.lookups import wallet_lookup_value
 from keystead.organizations.oauth_providers import (
     check_identities_free,
     new_oauth_providers,
@@ -33,8 +34,14 @@ from keystead.organizations.oauth_providers import (
 from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_can_authenticate
+from keystead.organizations.wallet_authenticators import (
+    check_wallets_free,
+    new_wallet_authenticators,
+    with_wallet_authenticators,
+)
 from keystead.pipeline.execution import Execution
 from keystead.primitives.share import Work
+from keystead.sessions.wallet_tokens import WalletClaim
 
 EvidenceOf = Callable[[int, User], Sequence[ContactEvidence]]
 
@@ -54,6 +61,7 @@ async def added_users(
     field: str,
     *,
     evidence_of: EvidenceOf,
+    wallets: Sequence[Sequence[WalletClaim]] = (),
     held_by_siblings: HeldBySiblings = frozenset(),
     by_parent: bool = False,
 ) -> tuple[list[User], tuple[Change, ...]]:
@@ -61,13 +69,15 @@ async def added_users(
 
     Other requests run between one user and the next, because passkeys take long to verify.
     `evidence_of`: the evidence for the contacts of a user, who has this index in the request.
+    `wallets`: of each user, if any user has one. They are proven.
     `by_parent`: the caller is a user of the parent, who makes the sub-organization.
     """
     organization = execution.organization
     organization.users.check_limit(len(requested), execution.limits)
     added = []
     for index, params in enumerate(requested):
-        new_user = partial(_new_user, execution, params, f"{field}[{index}]", by_parent=by_parent)
+        claims = wallets[index] if wallets else ()
+        new_user = partial(_new_user, execution, params, claims, f"{field}[{index}]", by_parent=by_parent)
         passkeys_count = len(params.authenticators)
         added.append(await execution.share.run(organization.id, Work.PASSKEYS, new_user, passkeys_count))
     users = [user for user, _ in added]
@@ -84,12 +94,14 @@ async def added_users(
     check_not_held_by_siblings(held_by_siblings, [key.credential.public_key for key in keys])
     check_not_held_by_siblings(held_by_siblings, [authenticator.credential_id for authenticator in authenticators])
     check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
+    check_wallets_free(organization, [wallet for user in users for wallet in user.wallet_authenticators])
+    check_not_held_by_siblings(held_by_siblings, [wallet_lookup_value(claim) for held in wallets for claim in held])
     passkeys = [passkey for _, held in added for passkey in held]
     return users, (*map(Put, users), *map(Put, passkeys), *contacts)
 
 
 def _new_user(
-    execution: Execution, params: UserParamsV4, field: str, *, by_parent: bool
+    execution: Execution, params: UserParamsV4, wallets: Sequence[WalletClaim], field: str, *, by_parent: bool
 ) -> tuple[User, list[Passkey]]:
     now, limits, new_id = Timestamp.from_ms(execution.now_ms), execution.limits, execution.new_id
     check_room_for_authenticators(0, len(params.authenticators), limits)
@@ -114,6 +126,9 @@ def _new_user(
         user_tags=tuple(dict.fromkeys(params.user_tags)),
         oauth_providers=with_oauth_providers((), providers, limits),
         mfa_policies=(),
+        wallet_authenticators=with_wallet_authenticators(
+            (), new_wallet_authenticators(wallets, new_id, now), limits
+        ),
         created_at=now,
         updated_at=now,
         user_email=check_email(params.user_email, f"{field}.userEmail") if params.user_email else None,

@@ -17,6 +17,7 @@ from keystead.api.parameters import (
     upgraded_oauth_provider,
 )
 from keystead.api.records import OauthProvider, Timestamp, User, Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.owners import named_user
 from keystead.organizations.account_contacts import contact_changes
@@ -80,6 +81,7 @@ async def _client_ids(source: ForeignSource, _: CreateOauthProvidersIntentV2) ->
     load_context=_client_ids,
     by_parent=ByParent(UserProof.ID_TOKEN),
     accepts=(older("ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS", _from_v1, result_key="createOauthProvidersResult"),),
+    adds=lambda intent: [adding.identity(intent.user_id) for _ in intent.oauth_providers],
 )
 def create_oauth_providers(
     execution: ExecutionWith[frozenset[str]], intent: CreateOauthProvidersIntentV2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta
@@ -13,9 +13,7 @@ from keystead.api.parameters import Pagination, QueryRequest, ShortText, TokenTe
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.organizations.api_keys import normalized_public_key
-from keystead.organizations.authenticators import normalized_credential_id
-from keystead.organizations.contacts import without_separators
+from keystead.operations.suborganization_filters import looked_up, unknown_filter
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.lookups import LookupKind, identity_lookup_value
 
@@ -102,10 +100,12 @@ def get_boot_proof(_: Reading, request: GetBootProofRequest) -> GetBootProofResp
 
 
 class ListSuborgsRequest(QueryRequest, frozen=True):
-    """`filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-    PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
-    spellings of the same value are equal to it. An OIDC token must be valid. It finds users with an OAuth provider
-    of its issuer, audience and subject."""
+    """`filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, OAUTH_CLAIM,
+    WALLET_ACCOUNT_ADDRESS, WALLET_AUTH_CLAIM or PUBLIC_KEY. Without a filter, the answer has all sub-organizations.
+    `filter_value` is compared whole; other spellings of the same value are equal to it. An OIDC token must be
+    valid. It finds users with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a
+    JSON object with these three. The value of WALLET_AUTH_CLAIM is one with type, address and domain of a wallet
+    authenticator."""
 
     filter_type: ShortText | None = None
     filter_value: TokenText | None = None
@@ -116,24 +116,18 @@ class ListSuborgsResponse(Wire, frozen=True):
     organization_ids: tuple[str, ...]
 
 
-_LOOKUP_KINDS = {
-    "CREDENTIAL_ID": LookupKind.CREDENTIAL_ID,
-    "NAME": LookupKind.ORGANIZATION_NAME,
-    "USERNAME": LookupKind.USER_NAME,
-    "EMAIL": LookupKind.EMAIL,
-    "PHONE_NUMBER": LookupKind.PHONE_NUMBER,
-    "WALLET_ACCOUNT_ADDRESS": LookupKind.WALLET_ACCOUNT_ADDRESS,
-    "PUBLIC_KEY": LookupKind.PUBLIC_KEY,
-    "OIDC_TOKEN": LookupKind.OAUTH_IDENTITY,
-}
-
-_STORED_FORMS: dict[str, Callable[[str], str]] = {
-    "CREDENTIAL_ID": normalized_credential_id,
-    "EMAIL": str.lower,
-    "PUBLIC_KEY": normalized_public_key,
-    "PHONE_NUMBER": without_separators,
-}
-"""By filter type, what turns a value into the form that is stored. Values of other types are stored as they are."""
+_FILTERS = (
+    "CREDENTIAL_ID",
+    "NAME",
+    "USERNAME",
+    "EMAIL",
+    "PHONE_NUMBER",
+    "WALLET_ACCOUNT_ADDRESS",
+    "PUBLIC_KEY",
+    "OIDC_TOKEN",
+    "OAUTH_CLAIM",
+    "WALLET_AUTH_CLAIM",
+)
 
 
 @query()
@@ -155,19 +149,14 @@ async def _lookup(reading: Reading, request: ListSuborgsRequest) -> tuple[Lookup
         if value:
             raise InvalidRequest("invalid request body: field `filterValue` needs a `filterType`")
         return None
-    if filter_type not in _LOOKUP_KINDS:
-        expected = ", ".join(_LOOKUP_KINDS)
-        raise InvalidRequest(
-            f"invalid request body: field `filterType`: {filter_type!r}: expected one of {expected}"
-        )
+    if filter_type not in _FILTERS:
+        raise unknown_filter(filter_type, _FILTERS)
     if not value:
         raise InvalidRequest(f"invalid request body: missing field `filterValue` for `filterType` {filter_type}")
-    kind = _LOOKUP_KINDS[filter_type]
     if filter_type == "OIDC_TOKEN":
         proven = await reading.identities.verify_token(value, "filterValue")
-        return kind, identity_lookup_value(proven.iss, proven.aud, proven.sub)
-    stored_form = _STORED_FORMS.get(filter_type)
-    return kind, stored_form(value) if stored_form else value
+        return LookupKind.OAUTH_IDENTITY, identity_lookup_value(proven.iss, proven.aud, proven.sub)
+    return looked_up(filter_type, value)
 
 
 class ListVerifiedSuborgsRequest(QueryRequest, frozen=True):
@@ -198,7 +187,7 @@ async def list_verified_suborgs(
         )
     if (filter_type is None) != (not value):
         raise InvalidRequest("invalid request body: fields `filterType` and `filterValue` go together")
-    lookup = (_VERIFIED[filter_type], _STORED_FORMS[filter_type](value)) if filter_type and value else None
+    lookup = (_VERIFIED[filter_type], looked_up(filter_type, value)[1]) if filter_type and value else None
     organization_ids = await reading.store.suborganizations.page(reading.organization.id, lookup, page)
     if organization_ids is None:
         raise unknown_cursor(page)

@@ -14,6 +14,7 @@ from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import User, Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.declare import activity, older
 from keystead.operations.session_keys import (
     SessionContext,
@@ -50,7 +51,7 @@ from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.credentials import registered_credential_ids
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Change
-from keystead.organizations.principals import contact_credential_type, contact_record_id
+from keystead.organizations.principals import contact_id
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output, RefusalWithRows
 from keystead.pipeline.operation import ByParent, UserProof
@@ -145,6 +146,7 @@ def _user_lookup(intent: OtpLoginIntentV2) -> AccountValue | None:
     load_context=_login_context,
     by_parent=ByParent(UserProof.CODE, _user_lookup),
     also_does=("OTP_AUTH",),
+    adds=lambda intent: adding.session(CredentialType.LOGIN, None, intent.public_key),
 )
 async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2) -> Output[OtpLoginResult]:
     """Start a session of the user whose contact a verification token proves."""
@@ -166,7 +168,7 @@ async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginI
     return Output(
         result=OtpLoginResult(session=session.token),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
-        begun_by=contact_record_id(user, contact_credential_type(token.otp_type)),
+        begun_by=contact_id(user.user_id, token.otp_type),
         attachments=used_token_rows(token, intent.client_signature),
     )
 
@@ -180,6 +182,7 @@ async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode
     load_context=_load_code,
     by_parent=ByParent(UserProof.CODE),
     also_does=("EMAIL_AUTH", "OTP_LOGIN"),
+    adds=lambda _: adding.session(CredentialType.OTP_AUTH_KEY_P256, None),
 )
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent
@@ -205,7 +208,7 @@ async def otp_auth(
             user_id=user.user_id, api_key_id=session.api_key.api_key_id, credential_bundle=session.bundle
         ),
         changes=(session.change, *_contact_changes(execution, user, evidence)),
-        begun_by=contact_record_id(user, contact_credential_type(attempt.code.otp_type)),
+        begun_by=contact_id(user.user_id, attempt.code.otp_type),
         attachments=used_code_rows(execution, attempt),
     )
 

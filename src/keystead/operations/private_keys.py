@@ -39,6 +39,7 @@ PrivateKeysParams = Annotated[tuple[PrivateKeyParams, ...], Meta(min_length=1, m
 class CreatePrivateKeysIntentV2(RequestStruct, frozen=True):
     private_keys: PrivateKeysParams
     external_signer_pubkey: NotSupported | None = None
+    external_signer_wrapping_key_id: NotSupported | None = None
 
 
 class CreatePrivateKeysIntent(RequestStruct, frozen=True):

@@ -12,6 +12,7 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import User, Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.declare import activity, older
 from keystead.operations.session_keys import begin_bundle_session
 from keystead.organizations.account_contacts import NOT_AN_ACCOUNT, has_contact
@@ -80,6 +81,7 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str | None:
     before_session=True,
     by_parent=ByParent(UserProof.NONE),
     also_does=("STAMP_LOGIN",),
+    adds=lambda intent: adding.session(CredentialType.READ_WRITE_SESSION_KEY_P256, _owner(intent)),
 )
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2

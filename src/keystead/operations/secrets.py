@@ -5,8 +5,8 @@ Not here: sealing and opening (`signer`), the key that an import is sealed to (`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Final
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
@@ -96,6 +96,9 @@ class StaticProperty(RequestStruct, frozen=True):
     value: ShortText | None = None
 
 
+Properties = Annotated[tuple[StaticProperty, ...], Meta(max_length=PROPERTIES_MAX)]
+
+
 class ImportSecretParams(RequestStruct, frozen=True):
     """`secret_payload`: JSON text, the secret sealed to `target_public_key`, a key of `init_import_secrets`."""
 
@@ -103,7 +106,7 @@ class ImportSecretParams(RequestStruct, frozen=True):
     target_public_key: TargetPublicKey
     encryption_suite: TransportEncryptionSuite
     name: Label | None = None
-    static_properties: Annotated[tuple[StaticProperty, ...], Meta(max_length=PROPERTIES_MAX)] | None = None
+    static_properties: Properties | None = None
 
 
 class ImportSecretsIntent(RequestStruct, frozen=True):
@@ -158,20 +161,22 @@ async def import_secrets(execution: Execution, intent: ImportSecretsIntent) -> O
 
 
 def _new_secret(execution: Execution, params: ImportSecretParams, field: str) -> Secret:
-    properties: dict[str, str] = {}
-    for static_property in params.static_properties or ():
-        key = static_property.key
-        if key in properties:
-            raise InvalidRequest(
-                f"invalid request: field `{field}.staticProperties`: two properties have the key {key!r}"
-            )
-        properties[key] = static_property.value or ""
     return Secret(
         id=execution.new_id(),
         name=params.name or "",
-        static_properties=properties,
+        static_properties=_by_key(params.static_properties, f"{field}.staticProperties"),
         created_at_ms=execution.now_ms,
     )
+
+
+def _by_key(properties: Properties | None, field: str) -> dict[str, str]:
+    """The values by key. Raises InvalidRequest for two properties of one key."""
+    values: dict[str, str] = {}
+    for each in properties or ():
+        if each.key in values:
+            raise InvalidRequest(f"invalid request: field `{field}`: two properties have the key {each.key!r}")
+        values[each.key] = each.value or ""
+    return values
 
 
 def _message(execution: Execution, payload: str, field: str) -> ClientMessage:
@@ -188,9 +193,12 @@ def _message(execution: Execution, payload: str, field: str) -> ClientMessage:
 
 
 class ExportSecretParams(RequestStruct, frozen=True):
+    """`request_context`: what the caller says about the export, for policies and the record."""
+
     secret_id: Uuid
     target_public_key: TargetPublicKey
     encryption_suite: TransportEncryptionSuite
+    request_context: Properties | None = None
 
 
 class ExportSecretsIntent(RequestStruct, frozen=True):
@@ -217,7 +225,11 @@ async def _sealed_secrets(source: ContextSource, intent: ExportSecretsIntent) ->
 def _exported_keywords(
     organization: Organization, intent: ExportSecretsIntent, _: dict[str, Sealed]
 ) -> ResourceKeywords:
-    return _keywords(organization, [params.secret_id for params in intent.secrets])
+    contexts = [
+        (params.secret_id, _by_key(params.request_context, f"parameters.secrets[{index}].requestContext"))
+        for index, params in enumerate(intent.secrets)
+    ]
+    return _keywords(organization, contexts)
 
 
 @activity("ACTIVITY_TYPE_EXPORT_SECRETS", load_context=_sealed_secrets, resources=_exported_keywords)
@@ -248,7 +260,7 @@ class DeleteSecretsResult(Wire, frozen=True):
 
 
 def _deleted_keywords(organization: Organization, intent: DeleteSecretsIntent, _: None) -> ResourceKeywords:
-    return _keywords(organization, [id_ for id_ in intent.secret_ids if id_ in organization.of(Secrets)])
+    return _keywords(organization, [(id_, {}) for id_ in intent.secret_ids if id_ in organization.of(Secrets)])
 
 
 @activity("ACTIVITY_TYPE_DELETE_SECRETS", resources=_deleted_keywords)
@@ -316,12 +328,14 @@ def _secrets_named(organization: Organization, secret_ids: Iterable[str]) -> lis
     return [organization.record(Secrets, secret_id) for secret_id in dict.fromkeys(secret_ids)]
 
 
-def _keywords(organization: Organization, secret_ids: Iterable[str]) -> ResourceKeywords:
-    """One item for all secrets with equal properties, because policies cannot tell them apart."""
-    secrets = organization.of(Secrets)
-    items: list[dict[str, str]] = []
-    for secret_id in secret_ids:
-        if (properties := secrets[secret_id].static_properties) not in items:
-            items.append(properties)
-    first, *others = [{"secret": {"static_properties": properties}} for properties in items] or [{}]
+def _keywords(organization: Organization, secrets: Iterable[tuple[str, Mapping[str, str]]]) -> ResourceKeywords:
+    """The keyword of each secret, by its id and the context of the request about it. There is one item for all
+    secrets with equal properties, because policies cannot tell them apart."""
+    known = organization.of(Secrets)
+    items: list[dict[str, Any]] = []
+    for secret_id, context in secrets:
+        item = {"static_properties": known[secret_id].static_properties, "request_context": dict(context)}
+        if item not in items:
+            items.append(item)
+    first, *others = [{"secret": item} for item in items] or [{}]
     return ResourceKeywords(first, others=tuple(others))

@@ -20,6 +20,7 @@ from keystead.api.parameters import (
     RequestStruct,
     ShortText,
     TokenText,
+    WalletAuthenticatorParams,
     upgraded_api_key,
     upgraded_oauth_provider,
 )
@@ -29,6 +30,18 @@ from keystead.operations.wallets import CreateWalletIntent
 
 ROOT_USERS_MAX = 100
 """Most root users of a new sub-organization."""
+
+
+class RootUserParamsV6(RequestStruct, frozen=True):
+    """`wallet_authenticators`: through an authentication proxy, each needs a verification token."""
+
+    user_name: Label
+    api_keys: tuple[ApiKeyParamsV2, ...]
+    authenticators: tuple[AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[OauthProviderParamsV2, ...]
+    user_email: ShortText | None = None
+    user_phone_number: ShortText | None = None
+    wallet_authenticators: tuple[WalletAuthenticatorParams, ...] = ()
 
 
 class RootUserParamsV5(RequestStruct, frozen=True):
@@ -68,9 +81,22 @@ class RootUserParamsV2(RequestStruct, frozen=True):
 Threshold = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 
-class CreateSubOrganizationIntentV8(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV9(RequestStruct, frozen=True):
     """A `disable_…` field that is true turns a feature off. All four features are on by default."""
 
+    sub_organization_name: Label
+    root_users: Annotated[tuple[RootUserParamsV6, ...], Meta(max_length=ROOT_USERS_MAX)]
+    root_quorum_threshold: Threshold
+    wallet: CreateWalletIntent | None = None
+    disable_email_recovery: bool | None = None
+    disable_email_auth: bool | None = None
+    disable_sms_auth: bool | None = None
+    disable_otp_email_auth: bool | None = None
+    verification_token: TokenText | None = None
+    client_signature: ClientSignature | None = None
+
+
+class CreateSubOrganizationIntentV8(RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV5, ...], Meta(max_length=ROOT_USERS_MAX)]
     root_quorum_threshold: Threshold
@@ -153,30 +179,34 @@ class CreateSubOrganizationIntent(RequestStruct, frozen=True):
     root_authenticator: AuthenticatorParamsV2
 
 
-class SubOrganizationWithPrivateKeys(CreateSubOrganizationIntentV8, frozen=True):
+class SubOrganizationWithPrivateKeys(CreateSubOrganizationIntentV9, frozen=True):
     """The third version as the current one. Only the third version also makes private keys."""
 
     private_keys: tuple[PrivateKeyParams, ...] = ()
 
 
-class SubOrganizationByAnyToken(CreateSubOrganizationIntentV8, frozen=True):
+class SubOrganizationByAnyToken(CreateSubOrganizationIntentV9, frozen=True):
     """The seventh version as the current one. It also accepts verification tokens without a key."""
 
 
 def _upgraded_user(
-    user: RootUserParamsV4 | RootUserParamsV3 | RootUserParamsV2 | RootUserParams,
-) -> RootUserParamsV5:
+    user: RootUserParamsV5 | RootUserParamsV4 | RootUserParamsV3 | RootUserParamsV2 | RootUserParams,
+) -> RootUserParamsV6:
     """A root user of an older version as one of the current version."""
     members = asdict(user)
     members["api_keys"] = tuple(
         upgraded_api_key(key) if isinstance(key, ApiKeyParams) else key for key in user.api_keys
     )
-    members["oauth_providers"] = tuple(map(upgraded_oauth_provider, members.get("oauth_providers", ())))
-    return RootUserParamsV5(**members)
+    members["oauth_providers"] = tuple(
+        upgraded_oauth_provider(provider) if isinstance(provider, OauthProviderParams) else provider
+        for provider in members.get("oauth_providers", ())
+    )
+    return RootUserParamsV6(**members)
 
 
 def _upgraded(
-    intent: CreateSubOrganizationIntentV7
+    intent: CreateSubOrganizationIntentV8
+    | CreateSubOrganizationIntentV7
     | CreateSubOrganizationIntentV6
     | CreateSubOrganizationIntentV5
     | CreateSubOrganizationIntentV4
@@ -187,35 +217,39 @@ def _upgraded(
     return {**asdict(intent), "root_users": tuple(map(_upgraded_user, intent.root_users))}
 
 
-def from_v7(intent: CreateSubOrganizationIntentV7) -> CreateSubOrganizationIntentV8:
+def from_v8(intent: CreateSubOrganizationIntentV8) -> CreateSubOrganizationIntentV9:
+    return CreateSubOrganizationIntentV9(**_upgraded(intent))
+
+
+def from_v7(intent: CreateSubOrganizationIntentV7) -> CreateSubOrganizationIntentV9:
     return SubOrganizationByAnyToken(**_upgraded(intent))
 
 
-def from_v6(intent: CreateSubOrganizationIntentV6) -> CreateSubOrganizationIntentV8:
-    return CreateSubOrganizationIntentV8(**_upgraded(intent))
+def from_v6(intent: CreateSubOrganizationIntentV6) -> CreateSubOrganizationIntentV9:
+    return CreateSubOrganizationIntentV9(**_upgraded(intent))
 
 
-def from_v5(intent: CreateSubOrganizationIntentV5) -> CreateSubOrganizationIntentV8:
-    return CreateSubOrganizationIntentV8(**_upgraded(intent))
+def from_v5(intent: CreateSubOrganizationIntentV5) -> CreateSubOrganizationIntentV9:
+    return CreateSubOrganizationIntentV9(**_upgraded(intent))
 
 
-def from_v4(intent: CreateSubOrganizationIntentV4) -> CreateSubOrganizationIntentV8:
-    return CreateSubOrganizationIntentV8(**_upgraded(intent))
+def from_v4(intent: CreateSubOrganizationIntentV4) -> CreateSubOrganizationIntentV9:
+    return CreateSubOrganizationIntentV9(**_upgraded(intent))
 
 
-def from_v3(intent: CreateSubOrganizationIntentV3) -> CreateSubOrganizationIntentV8:
+def from_v3(intent: CreateSubOrganizationIntentV3) -> CreateSubOrganizationIntentV9:
     return SubOrganizationWithPrivateKeys(**_upgraded(intent))
 
 
-def from_v2(intent: CreateSubOrganizationIntentV2) -> CreateSubOrganizationIntentV8:
-    return CreateSubOrganizationIntentV8(**_upgraded(intent))
+def from_v2(intent: CreateSubOrganizationIntentV2) -> CreateSubOrganizationIntentV9:
+    return CreateSubOrganizationIntentV9(**_upgraded(intent))
 
 
-def from_v1(intent: CreateSubOrganizationIntent) -> CreateSubOrganizationIntentV8:
+def from_v1(intent: CreateSubOrganizationIntent) -> CreateSubOrganizationIntentV9:
     passkey = intent.root_authenticator
-    user = RootUserParamsV5(
+    user = RootUserParamsV6(
         user_name=passkey.authenticator_name, api_keys=(), authenticators=(passkey,), oauth_providers=()
     )
-    return CreateSubOrganizationIntentV8(
+    return CreateSubOrganizationIntentV9(
         sub_organization_name=intent.name, root_users=(user,), root_quorum_threshold=1
     )

@@ -20,7 +20,7 @@ from keystead.operations.new_users import EvidenceOf, added_users, tokens_of_use
 from keystead.operations.private_keys import CreatePrivateKeysIntentV2, PrivateKeyResult, create_private_keys
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_suborganizations
 from keystead.operations.sub_organization_intents import (
-    CreateSubOrganizationIntentV8,
+    CreateSubOrganizationIntentV9,
     SubOrganizationByAnyToken,
     SubOrganizationWithPrivateKeys,
     from_v1,
@@ -30,6 +30,7 @@ from keystead.operations.sub_organization_intents import (
     from_v5,
     from_v6,
     from_v7,
+    from_v8,
 )
 from keystead.operations.user_intents import UserParamsV4
 from keystead.operations.verification_tokens import (
@@ -39,6 +40,7 @@ from keystead.operations.verification_tokens import (
     proven_token,
     used_token_rows,
 )
+from keystead.operations.wallet_tokens import ProvenWallets, UsedIds, proven_wallets, used_ids
 from keystead.operations.wallets import CreateWalletResult, create_wallet
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents
 from keystead.organizations.contact_evidence import ContactEvidence, of_google, of_token, of_writing
@@ -58,9 +60,10 @@ from keystead.pipeline.execution import (
     OutputWithoutChanges,
 )
 from keystead.sessions.verification_tokens import VerificationToken
+from keystead.sessions.wallet_tokens import WalletClaim
 
 
-class CreateSubOrganizationResultV8(Wire, frozen=True):
+class CreateSubOrganizationResultV9(Wire, frozen=True):
     sub_organization_id: str
     root_user_ids: tuple[str, ...]
     wallet: CreateWalletResult | None = None
@@ -72,13 +75,13 @@ class CreateSubOrganizationResultV3(Wire, frozen=True):
     root_user_ids: tuple[str, ...]
 
 
-class ResultWithPrivateKeys(CreateSubOrganizationResultV8, frozen=True):
+class ResultWithPrivateKeys(CreateSubOrganizationResultV9, frozen=True):
     """The result for parameters of the third version, before `_as_v3` turns it into that version's form."""
 
     private_keys: tuple[PrivateKeyResult, ...] = ()
 
 
-def _as_v3(result: CreateSubOrganizationResultV8) -> CreateSubOrganizationResultV3:
+def _as_v3(result: CreateSubOrganizationResultV9) -> CreateSubOrganizationResultV3:
     assert isinstance(result, ResultWithPrivateKeys)
     return CreateSubOrganizationResultV3(
         sub_organization_id=result.sub_organization_id,
@@ -92,20 +95,25 @@ _FIELD = "parameters.rootUsers"
 
 class SignUpContext(msgspec.Struct, frozen=True):
     """`held_by_siblings`: credentials of the request that other sub-organizations have. `is_used_up`: whether the
-    verification token is good for one use and was used, or the signed message was used."""
+    verification token is good for one use and was used, or the signed message was used. `used_wallet_tokens`: of
+    the root users' wallets."""
 
     held_by_siblings: HeldBySiblings
     is_used_up: bool
+    used_wallet_tokens: UsedIds
 
 
-async def _sign_up_context(source: ForeignSource, intent: CreateSubOrganizationIntentV8) -> SignUpContext:
+async def _sign_up_context(source: ForeignSource, intent: CreateSubOrganizationIntentV9) -> SignUpContext:
     return SignUpContext(
         held_by_siblings=await _held_by_others(source, intent),
         is_used_up=await is_used_up(source, intent.verification_token, intent.client_signature),
+        used_wallet_tokens=await used_ids(
+            source, [params for user in intent.root_users for params in user.wallet_authenticators]
+        ),
     )
 
 
-async def _held_by_others(source: ForeignSource, intent: CreateSubOrganizationIntentV8) -> HeldBySiblings:
+async def _held_by_others(source: ForeignSource, intent: CreateSubOrganizationIntentV9) -> HeldBySiblings:
     """The credentials of the request that sub-organizations of the parent have already.
 
     Nothing is looked up if a user of the parent sent the request, because users of the parent may give one
@@ -119,18 +127,20 @@ async def _held_by_others(source: ForeignSource, intent: CreateSubOrganizationIn
         source.organization.id,
         api_keys=[key for user in intent.root_users for key in user.api_keys],
         authenticators=[params for user in intent.root_users for params in user.authenticators],
+        wallets=[params for user in intent.root_users for params in user.wallet_authenticators],
     )
 
 
-def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
+def _tokens(intent: CreateSubOrganizationIntentV9) -> dict[str, str]:
     return tokens_of_users([user.oauth_providers for user in intent.root_users], _FIELD)
 
 
 @activity(
-    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9",
     oidc_tokens=_tokens,
     load_context=_sign_up_context,
     accepts=(
+        older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", from_v8, result_key="createSubOrganizationResultV8"),
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", from_v7, result_key="createSubOrganizationResultV7"),
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6", from_v6, result_key="createSubOrganizationResultV6"),
         older("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V5", from_v5, result_key="createSubOrganizationResultV5"),
@@ -141,8 +151,8 @@ def _tokens(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
     ),
 )
 async def create_sub_organization(
-    execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV8
-) -> OutputWithoutChanges[CreateSubOrganizationResultV8]:
+    execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV9
+) -> OutputWithoutChanges[CreateSubOrganizationResultV9]:
     """Make a sub-organization with its root users, its root quorum and, if requested, a wallet."""
     parent = execution.organization
     if parent.profile.parent_id is not None:
@@ -174,10 +184,13 @@ async def create_sub_organization(
         ]
         return [*written, *by_token, *(one for identity in identities for one in of_google(identity, client_ids))]
 
-    organization, users = await _with_root_users(execution, empty, intent, evidence_of, is_proxied=is_proxied)
+    wallets = await _proven_wallets(execution, intent, is_proxied=is_proxied)
+    organization, users = await _with_root_users(
+        execution, empty, intent, evidence_of, [of_user.claims for of_user in wallets], is_proxied=is_proxied
+    )
     organization, keys = await _with_keys(execution, organization, intent)
     user_ids = tuple(user.user_id for user in users)
-    result = CreateSubOrganizationResultV8(
+    result = CreateSubOrganizationResultV9(
         sub_organization_id=organization_id, wallet=keys.wallet, root_user_ids=user_ids
     )
     if isinstance(intent, SubOrganizationWithPrivateKeys):
@@ -187,16 +200,36 @@ async def create_sub_organization(
     return OutputWithoutChanges(
         result=result,
         new_organization=NewOrganization(organization, keys.attachments, shares_credentials=not is_proxied),
-        attachments=() if token is None else used_token_rows(token, intent.client_signature),
+        attachments=(
+            *(() if token is None else used_token_rows(token, intent.client_signature)),
+            *(use for of_user in wallets for use in of_user.uses),
+        ),
         derived=keys.derived,
     )
+
+
+async def _proven_wallets(
+    execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV9, *, is_proxied: bool
+) -> list[ProvenWallets]:
+    """The wallets of each root user. Raises InvalidRequest."""
+    return [
+        await proven_wallets(
+            execution,
+            user.wallet_authenticators,
+            f"{_FIELD}[{index}].walletAuthenticators",
+            used=execution.context.used_wallet_tokens,
+            without_tokens=not is_proxied,
+        )
+        for index, user in enumerate(intent.root_users)
+    ]
 
 
 async def _with_root_users(
     execution: ExecutionWith[SignUpContext],
     organization: Organization,
-    intent: CreateSubOrganizationIntentV8,
+    intent: CreateSubOrganizationIntentV9,
     evidence_of: EvidenceOf,
+    wallets: Sequence[Sequence[WalletClaim]],
     *,
     is_proxied: bool,
 ) -> tuple[Organization, list[User]]:
@@ -218,6 +251,7 @@ async def _with_root_users(
         requested,
         _FIELD,
         evidence_of=evidence_of,
+        wallets=wallets,
         held_by_siblings=execution.context.held_by_siblings,
         by_parent=not is_proxied,
     )
@@ -237,7 +271,7 @@ class _Keys(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _with_keys(
-    execution: Execution, organization: Organization, intent: CreateSubOrganizationIntentV8
+    execution: Execution, organization: Organization, intent: CreateSubOrganizationIntentV9
 ) -> tuple[Organization, _Keys]:
     """The organization with the wallet or the private keys of the request, if it has any. No version has both."""
     inside = replace(execution, organization=organization)
@@ -253,7 +287,7 @@ async def _with_keys(
 
 
 async def _token(
-    execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV8
+    execution: ExecutionWith[SignUpContext], intent: CreateSubOrganizationIntentV9
 ) -> VerificationToken | None:
     """What the request's verification token states. Raises InvalidRequest."""
     if not intent.verification_token:
@@ -267,7 +301,7 @@ async def _token(
     return token
 
 
-def _proven_user(token: VerificationToken, intent: CreateSubOrganizationIntentV8) -> int:
+def _proven_user(token: VerificationToken, intent: CreateSubOrganizationIntentV9) -> int:
     """The index of the root user who has the contact that the token proves.
 
     Raises InvalidRequest if no user has it, or if the key in the token does not confirm the user's credentials.
@@ -288,7 +322,7 @@ def _proven_user(token: VerificationToken, intent: CreateSubOrganizationIntentV8
     )
 
 
-def _features(intent: CreateSubOrganizationIntentV8) -> dict[str, str]:
+def _features(intent: CreateSubOrganizationIntentV9) -> dict[str, str]:
     disabled = {
         FeatureName.EMAIL_RECOVERY: intent.disable_email_recovery,
         FeatureName.EMAIL_AUTH: intent.disable_email_auth,

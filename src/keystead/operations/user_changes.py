@@ -13,6 +13,7 @@ from keystead.api.enums import OtpType, TagType
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import Timestamp, User, Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.declare import activity
 from keystead.operations.owners import named_user
 from keystead.operations.verification_tokens import check_own_contact, is_used_up, used_token_rows
@@ -56,6 +57,7 @@ class UpdateUserResult(Wire, frozen=True):
     "ACTIVITY_TYPE_UPDATE_USER",
     owner=named_user,
     also_does=("UPDATE_USER_NAME", "UPDATE_USER_EMAIL", "UPDATE_USER_PHONE_NUMBER", "UPDATE_USER_TAG"),
+    adds=lambda intent: adding.contacts(intent.user_id, intent.user_email, intent.user_phone_number),
 )
 def update_user(execution: Execution, intent: UpdateUserIntent) -> Output[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
@@ -111,6 +113,7 @@ async def _email_token_used_up(source: ForeignSource, intent: UpdateUserEmailInt
     owner=named_user,
     load_context=_email_token_used_up,
     also_does=("UPDATE_USER",),
+    adds=lambda intent: adding.contacts(intent.user_id, intent.user_email, None),
 )
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
@@ -142,6 +145,7 @@ async def _phone_token_used_up(source: ForeignSource, intent: UpdateUserPhoneNum
     owner=named_user,
     load_context=_phone_token_used_up,
     also_does=("UPDATE_USER",),
+    adds=lambda intent: adding.contacts(intent.user_id, None, intent.user_phone_number),
 )
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent

@@ -8,6 +8,7 @@ from __future__ import annotations
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, upgraded_api_key
 from keystead.api.records import User, Wire
+from keystead.operations import added_credentials as adding
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.new_users import EvidenceOf, added_users, tokens_of_users
 from keystead.operations.sibling_credentials import HeldBySiblings, held_by_siblings
@@ -54,6 +55,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateUsersIntentV4) 
         older("ACTIVITY_TYPE_CREATE_USERS", from_v1),
     ),
     also_does=("CREATE_API_ONLY_USERS", "UPDATE_USER_TAG"),
+    adds=lambda intent: adding.new_users(intent.users),
 )
 async def create_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
@@ -73,21 +75,8 @@ class CreateApiOnlyUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
-    keys = [upgraded_api_key(key) for user in intent.api_only_users for key in user.api_keys]
-    return await held_by_siblings(source, api_keys=keys)
-
-
-@activity(
-    "ACTIVITY_TYPE_CREATE_API_ONLY_USERS",
-    load_context=_api_keys_held_by_siblings,
-    also_does=("CREATE_USERS", "UPDATE_USER_TAG"),
-)
-async def create_api_only_users(
-    execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
-) -> Output[CreateApiOnlyUsersResult]:
-    """Add users who have API keys only. An older form of create_users."""
-    requested = [
+def _as_users(intent: CreateApiOnlyUsersIntent) -> list[UserParamsV4]:
+    return [
         UserParamsV4(
             user_name=user.user_name,
             api_keys=tuple(map(upgraded_api_key, user.api_keys)),
@@ -98,9 +87,26 @@ async def create_api_only_users(
         )
         for user in intent.api_only_users
     ]
+
+
+async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
+    keys = [upgraded_api_key(key) for user in intent.api_only_users for key in user.api_keys]
+    return await held_by_siblings(source, api_keys=keys)
+
+
+@activity(
+    "ACTIVITY_TYPE_CREATE_API_ONLY_USERS",
+    load_context=_api_keys_held_by_siblings,
+    also_does=("CREATE_USERS", "UPDATE_USER_TAG"),
+    adds=lambda intent: adding.new_users(_as_users(intent)),
+)
+async def create_api_only_users(
+    execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
+) -> Output[CreateApiOnlyUsersResult]:
+    """Add users who have API keys only. An older form of create_users."""
     users, changes = await added_users(
         execution,
-        requested,
+        _as_users(intent),
         "parameters.apiOnlyUsers",
         evidence_of=_written(execution),
         held_by_siblings=execution.context,

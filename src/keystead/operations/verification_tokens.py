@@ -55,6 +55,8 @@ class RequestedUser(Protocol):
     @property
     def oauth_providers(self) -> Any: ...
     @property
+    def wallet_authenticators(self) -> Any: ...
+    @property
     def user_email(self) -> str | None: ...
     @property
     def user_phone_number(self) -> str | None: ...
@@ -79,6 +81,12 @@ def _signed_id(signature: ClientSignature) -> str:
     return sha256(signature.message.encode()).hexdigest()
 
 
+async def issuer_public_key(execution: Execution) -> bytes:
+    """The key that verifies this server's tokens, as a SEC 1 point."""
+    keys = await execution.signer.installation_keys()
+    return {key.name: bytes.fromhex(key.public_key) for key in keys}.get("verification_key", b"")
+
+
 async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> VerificationToken:
     """The claims of the token, if this server issued it for this organization or its parent.
 
@@ -86,10 +94,8 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     saw it. So each is valid for one use: the output has `used_token_rows(token, signature)` among its attachments.
     Raises InvalidRequest for a token that is forged, expired, used up, or of another organization.
     """
-    keys = await execution.signer.installation_keys()
-    issuer = {key.name: bytes.fromhex(key.public_key) for key in keys}.get("verification_key", b"")
     try:
-        token = read_verification_token(text, issuer, execution.now_ms)
+        token = read_verification_token(text, await issuer_public_key(execution), execution.now_ms)
     except InvalidVerificationToken as invalid:
         raise InvalidRequest(f"invalid verification token: field `{TOKEN_FIELD}`: {invalid}") from None
     if token.organization_id not in (execution.organization.id, execution.organization.profile.parent_id):
@@ -162,6 +168,7 @@ def check_signup(token: VerificationToken, signature: ClientSignature | None, us
         "apiKeys": _as_json(user.api_keys),
         "authenticators": _as_json(user.authenticators),
         "oauthProviders": _as_json(user.oauth_providers),
+        "walletAuthenticators": _as_json(user.wallet_authenticators),
         "email": user.user_email,
         "phoneNumber": user.user_phone_number,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from binascii import unhexlify
 from collections.abc import Iterable, Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 from keystead.api.enums import ApiKeyCurve, CredentialType
 from keystead.api.errors import InvalidRequest, LimitReached
@@ -21,12 +21,11 @@ from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.stamps.ed25519 import check_public_key
 
-_API_KEY_TYPES = {
+API_KEY_TYPES: Final = {
     ApiKeyCurve.P256: CredentialType.API_KEY_P256,
     ApiKeyCurve.SECP256K1: CredentialType.API_KEY_SECP256K1,
     ApiKeyCurve.ED25519: CredentialType.API_KEY_ED25519,
 }
-
 
 _LATEST_EXPIRATION_SECONDS = 100 * 365 * 24 * 3600
 
@@ -41,7 +40,7 @@ def new_api_key(params: ApiKeyParamsV2, api_key_id: str, now: Timestamp, field: 
     return ApiKey(
         credential=Credential(
             public_key=_checked_public_key(params.public_key, curve, f"{field}.publicKey"),
-            type=_API_KEY_TYPES[curve],
+            type=API_KEY_TYPES[curve],
         ),
         api_key_id=api_key_id,
         api_key_name=params.api_key_name,

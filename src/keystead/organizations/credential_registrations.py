@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from keystead.api.enums import CredentialType
+from keystead.api.enums import OtpType
 from keystead.api.records import ApiKey, User
 from keystead.organizations.credentials import is_session_key
 from keystead.organizations.kinds.account_contacts import AccountContacts, AccountContactsMap
@@ -21,7 +21,7 @@ from keystead.organizations.kinds.credential_registrations import (
     Registration,
 )
 from keystead.organizations.organization import Change, Organization, Put, Remove
-from keystead.organizations.principals import contact_record_id
+from keystead.organizations.principals import contact_id
 
 _UNRECORDED: Final = Registration(0)
 
@@ -30,6 +30,18 @@ def registration_of(organization: Organization, user_id: str, record_id: str) ->
     """The registration of a user's credential or contact; in version 0 if none is recorded."""
     recorded = organization.of(CredentialRegistrationsMap).get(user_id)
     return _UNRECORDED if recorded is None else recorded.by_id.get(record_id, _UNRECORDED)
+
+
+def registered_after(organization: Organization, version: int) -> frozenset[str]:
+    """The ids of the credentials of all users that were registered after this version."""
+    if version >= organization.version.number:
+        return frozenset()
+    return frozenset(
+        id_
+        for recorded in organization.of(CredentialRegistrationsMap).values()
+        for id_, registration in recorded.by_id.items()
+        if registration.version > version
+    )
 
 
 def registration_changes(
@@ -53,23 +65,25 @@ class _Holder(msgspec.Struct, frozen=True):
     def fields(self) -> tuple[object, ...]:
         """What `by_id` depends on, for a quick comparison."""
         user, contacts = self.user, self.contacts
-        return contacts, user and (user.api_keys, user.authenticators, user.oauth_providers)
+        return contacts, user and (
+            user.api_keys,
+            user.authenticators,
+            user.oauth_providers,
+            user.wallet_authenticators,
+        )
 
     def by_id(self) -> dict[str, object]:
         """Each credential by the id under which it stamps."""
         user, contacts = self.user, self.contacts
         if user is None:
             return {}
-        texts = (
-            ()
-            if contacts is None
-            else ((CredentialType.EMAIL_OTP, contacts.email), (CredentialType.SMS_OTP, contacts.phone_number))
-        )
+        texts = () if contacts is None else ((OtpType.EMAIL, contacts.email), (OtpType.SMS, contacts.phone_number))
         return {
             **{key.api_key_id: key for key in user.api_keys},
             **{authenticator.authenticator_id: authenticator for authenticator in user.authenticators},
             **{provider.provider_id: provider for provider in user.oauth_providers},
-            **{contact_record_id(user, type_): text.lower() for type_, text in texts if text},
+            **{wallet.wallet_authenticator_id: wallet for wallet in user.wallet_authenticators},
+            **{contact_id(user.user_id, otp_type): text.lower() for otp_type, text in texts if text},
         }
 
 
@@ -104,17 +118,15 @@ def _changed_holders(organization: Organization, changes: Iterable[Change]) -> d
     users: dict[str, User | None] = {}
     contacts: dict[str, AccountContacts | None] = {}
     for change in changes:
-        match change:
-            case Put(record=User() as user):
-                users[user.user_id] = user
-            case Put(record=AccountContacts() as of_user):
-                contacts[of_user.user_id] = of_user
-            case Remove(kind=kind, id=id_) if kind is User:
-                users[id_] = None
-            case Remove(kind=kind, id=id_) if kind is AccountContacts:
-                contacts[id_] = None
-            case _:
-                pass
+        if isinstance(change, Put):
+            if isinstance(change.record, User):
+                users[change.record.user_id] = change.record
+            elif isinstance(change.record, AccountContacts):
+                contacts[change.record.user_id] = change.record
+        elif change.kind is User:
+            users[change.id] = None
+        elif change.kind is AccountContacts:
+            contacts[change.id] = None
     before = {
         user_id: _Holder(organization.users.get(user_id), organization.of(AccountContactsMap).get(user_id))
         for user_id in (*users, *contacts)

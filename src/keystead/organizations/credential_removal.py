@@ -32,6 +32,7 @@ class CredentialKind(msgspec.Struct, frozen=True):
 API_KEYS = CredentialKind("api_keys", "api_key_id", "API key")
 AUTHENTICATORS = CredentialKind("authenticators", "authenticator_id", "authenticator")
 OAUTH_PROVIDERS = CredentialKind("oauth_providers", "provider_id", "OAuth provider")
+WALLET_AUTHENTICATORS = CredentialKind("wallet_authenticators", "wallet_authenticator_id", "wallet authenticator")
 
 
 def without_credentials(

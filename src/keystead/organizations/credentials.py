@@ -1,7 +1,7 @@
 """The rules for credentials of every type: which users may have one, and whether a user has one that lasts.
 
-Not here: API keys (`api_keys`), passkeys (`authenticators`), OAuth identities (`oauth_providers`), and which user a
-credential proves (`principals`).
+Not here: API keys (`api_keys`), passkeys (`authenticators`), OAuth identities (`oauth_providers`), wallets
+(`wallet_authenticators`), and which user a credential proves (`principals`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from keystead.api.records import ApiKey, User
 
 
 def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> None:
-    """Raise InvalidRequest if one of these public keys and credential ids is in `held`: another sub-organization
-    of the same parent has it.
+    """Raise InvalidRequest if one of these public keys, credential ids and wallets is in `held`: another
+    sub-organization of the same parent has it.
 
     Two sub-organizations with one key make every look-up by that key ambiguous (`whoami`, log-in), so a user who
     registers the key of somebody else could make that key useless for its owner. A user of the parent may give one
@@ -48,6 +48,7 @@ def registered_credential_ids(user: User) -> frozenset[str]:
             *(key.api_key_id for key in user.api_keys if not is_session_key(key)),
             *(authenticator.authenticator_id for authenticator in user.authenticators),
             *(provider.provider_id for provider in user.oauth_providers),
+            *(wallet.wallet_authenticator_id for wallet in user.wallet_authenticators),
         ]
     )
 
@@ -55,5 +56,8 @@ def registered_credential_ids(user: User) -> frozenset[str]:
 def has_lasting_credential(user: User) -> bool:
     """Whether the user can authenticate at any later time: an expiring API key alone does not count."""
     return bool(
-        user.authenticators or user.oauth_providers or any(key.expiration_seconds is None for key in user.api_keys)
+        user.authenticators
+        or user.oauth_providers
+        or user.wallet_authenticators
+        or any(key.expiration_seconds is None for key in user.api_keys)
     )

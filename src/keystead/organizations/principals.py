@@ -22,9 +22,11 @@ from keystead.organizations.account_contacts import (
 )
 from keystead.organizations.contacts import normalized_contact
 from keystead.organizations.identities import ProvenIdentity
-from keystead.organizations.lookups import AccountLookupKind, LookupKind, identity_lookup_value
+from keystead.organizations.lookups import AccountLookupKind, LookupKind, identity_lookup_value, wallet_lookup_value
 from keystead.organizations.oauth_providers import user_with_identity
 from keystead.organizations.organization import Organization
+from keystead.organizations.wallet_authenticators import user_with_wallet
+from keystead.sessions.wallet_tokens import WalletClaim
 
 _CALLED = {
     LookupKind.CREDENTIAL_ID: "credential ID",
@@ -32,6 +34,7 @@ _CALLED = {
     LookupKind.ACCOUNT_EMAIL: "verified email",
     LookupKind.ACCOUNT_PHONE_NUMBER: "verified phone number",
     LookupKind.OAUTH_IDENTITY: "OIDC identity",
+    LookupKind.WALLET: "wallet at this domain",
 }
 
 
@@ -47,12 +50,20 @@ class ProvenContact(msgspec.Struct, frozen=True, kw_only=True):
         return normalized_contact(self.otp_type, self.contact)
 
 
+class ProvenWallet(msgspec.Struct, frozen=True, kw_only=True):
+    """What a wallet verification token proves: a wallet that logs in at a domain, and which organization issued
+    it."""
+
+    claim: WalletClaim
+    organization_id: str
+
+
 class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     """What a verified stamp proves: possession of a key, of one of these credential types.
 
     - `public_key`: hex for an API key, base64url of the COSE key for a passkey.
     - `credential_id`: set for passkeys only.
-    - `contact`, `identity`: set for attested stamps. What the token proves that attests the key.
+    - `contact`, `identity`, `wallet`: one is set for attested stamps. What the token proves that attests the key.
     - `session_digest`: set if the request has the text of a read-only session instead of a stamp.
     - `signature`, `scheme`: for the vote that the stamp casts.
     """
@@ -64,11 +75,12 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     credential_id: str | None = None
     contact: ProvenContact | None = None
     identity: ProvenIdentity | None = None
+    wallet: ProvenWallet | None = None
     session_digest: str | None = None
 
     @property
     def is_attested(self) -> bool:
-        return self.contact is not None or self.identity is not None
+        return self.contact is not None or self.identity is not None or self.wallet is not None
 
     def lookup(self) -> tuple[AccountLookupKind, str]:
         """The kind and the value by which the user's organization is found from its parent."""
@@ -79,6 +91,8 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
             return LookupKind.OAUTH_IDENTITY, identity_lookup_value(identity.iss, identity.aud, identity.sub)
         if self.contact is not None:
             return contact_lookup_kind(self.contact.otp_type), self.contact.normalized
+        if self.wallet is not None:
+            return LookupKind.WALLET, wallet_lookup_value(self.wallet.claim)
         return LookupKind.PUBLIC_KEY, self.public_key
 
 
@@ -113,6 +127,8 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
         return _principal_of_contact(organization, proven, proven.contact)
     if proven.identity is not None:
         return _principal_of_identity(organization, proven, proven.identity)
+    if proven.wallet is not None:
+        return _principal_of_wallet(organization, proven, proven.wallet)
     if proven.credential_id is not None:
         return _principal_of_passkey(organization, proven, proven.credential_id)
     return _principal_of_api_key(organization, proven, now_ms)
@@ -172,10 +188,10 @@ def contact_credential_type(otp_type: OtpType) -> CredentialType:
             assert_never(otp_type)
 
 
-def contact_record_id(user: User, type_: CredentialType) -> str:
+def contact_id(user_id: str, otp_type: OtpType) -> str:
     """The id of a user's address or number as a credential. Other credentials have the id of their record
     instead."""
-    return f"{user.user_id} {type_}"
+    return f"{user_id} {contact_credential_type(otp_type)}"
 
 
 def _principal_of_contact(
@@ -192,13 +208,12 @@ def _principal_of_contact(
         raise Unauthenticated(
             "more than one user of the organization has this verified contact", machine_code="CREDENTIAL_CONFLICT"
         )
-    type_ = contact_credential_type(contact.otp_type)
     for user in users:
         return Principal(
             organization_id=organization.id,
             user=user,
-            record_id=contact_record_id(user, type_),
-            credential_type=type_,
+            record_id=contact_id(user.user_id, contact.otp_type),
+            credential_type=contact_credential_type(contact.otp_type),
             proven=proven,
         )
     return None
@@ -216,6 +231,22 @@ def _principal_of_identity(
         user=user,
         record_id=provider.provider_id,
         credential_type=CredentialType.OAUTH,
+        proven=proven,
+    )
+
+
+def _principal_of_wallet(organization: Organization, proven: ProvenKey, wallet: ProvenWallet) -> Principal | None:
+    if wallet.organization_id not in (organization.id, organization.profile.parent_id):
+        return None
+    holder = user_with_wallet(organization, wallet.claim)
+    if holder is None:
+        return None
+    user, authenticator = holder
+    return Principal(
+        organization_id=organization.id,
+        user=user,
+        record_id=authenticator.wallet_authenticator_id,
+        credential_type=CredentialType.WALLET,
         proven=proven,
     )
 

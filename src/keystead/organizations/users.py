@@ -32,8 +32,8 @@ def check_can_authenticate(user: User, contacts: AccountContacts, features: Cont
     if not can_authenticate(user, contacts, features):
         raise InvalidRequest(
             f"user missing valid credential: field `{field}`: {user.user_name!r} needs an API key that does not "
-            "expire, an authenticator, an OAuth provider, or a contact that is verified or that a user of the "
-            "parent wrote, with its feature for logins by code"
+            "expire, an authenticator, an OAuth provider, a wallet authenticator, or a contact that is verified or "
+            "that a user of the parent wrote, with its feature for logins by code"
         )
 
 

@@ -27,8 +27,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     - `fingerprint`: the fingerprint of the stamped request.
     - `at_ms`: when the approval was given. `at_version`: the number of the version of the approver's organization
       that it was decided on.
-    - `registered_in`: the version that registered the credential. `begun_by`: of the key of a session, the id of
-      the credential that began it (`organizations.credential_registrations`).
+    - `registered_in`: the version that registered the credential. `origin`: the id of the credential that began the
+      session, if it is the key of one, else its own (`organizations.credential_registrations`).
     - `session_profile_id`: the profile of the session, if the credential is the key of a session with a profile.
     - `identities`: what the ID tokens in that request proved when it arrived, by field.
     """
@@ -41,15 +41,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at_ms: int
     at_version: int = 0
     registered_in: int = 0
-    begun_by: str = ""
+    origin: str = ""
     fingerprint: str = ""
     session_profile_id: str = ""
     identities: Mapping[str, ProvenIdentity] = {}
-
-    @property
-    def origin(self) -> str:
-        """The credential that began the session; the credential itself if it is not a session."""
-        return self.begun_by or self.record_id
 
 
 class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,10 +12,12 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
+from keystead.organizations.credential_registrations import registered_after
 from keystead.pipeline.activity import Event, Proof, RecordedActivity
+from keystead.pipeline.added_credentials import NewUser
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.mfa import MfaStatuses
-from keystead.pipeline.proofs import credentials_that_count
+from keystead.pipeline.proofs import approvals_of
 from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
 from keystead.policies.budget import Budget
 from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext
@@ -24,7 +26,6 @@ from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.request import (
     Approval,
     AuthorizationRequest,
-    CredentialUsed,
     condition_values,
     may_sign_transaction_unseen,
 )
@@ -137,6 +138,8 @@ def may_approve(basis: DecisionBasis, user_id: str) -> bool:
 
 def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> AuthorizationRequest:
     resources, activity = basis.resources, basis.requested
+    # The policies of a parent say nothing about the credentials of its sub-organizations.
+    added = basis.added if basis.authority is basis.organization else ()
     return AuthorizationRequest(
         root_quorum=basis.authority.profile.root_quorum,
         users=basis.authority.users.by_id,
@@ -144,6 +147,9 @@ def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> Authorizati
         submitter_id=basis.submitter_id,
         activity=activity,
         now_ms=basis.now_ms,
+        registered_later=_registered_later(basis),
+        added=[each.as_value() for each in added],
+        new_users=[each.holder.as_approver() for each in added if isinstance(each.holder, NewUser)],
         owner_id=basis.owner_id,
         scope=basis.scope,
         resources=resources.values,
@@ -165,19 +171,15 @@ def _is_in_scope(basis: DecisionBasis, scope: CompiledExpression) -> bool:
 def _approvals(basis: DecisionBasis, lacking: Set[str]) -> list[Approval]:
     """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
-    proofs = basis.proofs
+    proofs: Sequence[Proof] = basis.proofs
     if lacking:
         others = lacking - {basis.submitter_id}
-        proofs = tuple([proof for proof in proofs if proof.user_id not in others])
-    counted = set[str]()
-    for of_one in credentials_that_count(proofs, basis.submission):
-        ids = [proof.record_id for proof in of_one]
-        # A credential counts in place of the sessions that it began; of such sessions alone, the first counts.
-        counted.add(of_one[0].origin if of_one[0].origin in ids else ids[0])
-    return [Approval(proof.user_id, _used(proof) if proof.record_id in counted else None) for proof in proofs]
+        proofs = [proof for proof in proofs if proof.user_id not in others]
+    return approvals_of(proofs, basis.submission)
 
 
-def _used(proof: Proof) -> CredentialUsed:
-    return CredentialUsed(
-        id=proof.record_id, type=proof.type, public_key=proof.public_key, credential_id=proof.credential_id
-    )
+def _registered_later(basis: DecisionBasis) -> frozenset[str]:
+    """The ids of the credentials that were registered after the submission, if a policy asks about credentials."""
+    if basis.submission is None or not basis.policies.policy_set.with_credentials:
+        return frozenset()
+    return registered_after(basis.authority, basis.submission.at_version)

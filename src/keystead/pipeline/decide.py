@@ -27,7 +27,7 @@ from keystead.pipeline.execution import ComputedOutput
 from keystead.pipeline.organization_writer import Decided, MustBeFirst
 from keystead.pipeline.parent_users import (
     check_chosen_waits_for_nobody,
-    check_no_mfa_is_avoided,
+    check_rules_of_users,
     check_user_is_proven,
     check_waits_for_nobody,
 )
@@ -166,7 +166,7 @@ async def decide_submission(
     check = None
     if is_by_parent:
         check_waits_for_nobody(event, basis)
-        check = partial(check_no_mfa_is_avoided, basis, environment)
+        check = partial(check_rules_of_users, basis, environment)
     if event is not Event.EXECUTED:
         return commit_of(activity, event, basis, evaluation, new_votes=activity.votes)
     return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
@@ -215,7 +215,7 @@ async def commit_in_chosen_status(
     if chosen is ActivityStatus.COMPLETED:
         check = None
         if basis.authorized_by is not None:
-            check = partial(check_no_mfa_is_avoided, basis, environment)
+            check = partial(check_rules_of_users, basis, environment)
         return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
     failure = None
     if chosen is ActivityStatus.FAILED:

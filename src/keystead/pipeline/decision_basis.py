@@ -12,12 +12,14 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.errors import PermissionDenied, ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Proof, RecordedActivity
+from keystead.pipeline.added_credentials import AddedCredential
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutput
@@ -38,6 +40,7 @@ class DecisionBasis(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     - `version`: the version of the activity type that was submitted. `intent`: what it asks for, in the current
       version.
     - `policies`: the authority's, with the MFA conditions of the submitter and of the users who approve.
+    - `added`: the credentials that it adds to `organization`.
     - `owner_id`: the user whose own credentials or session it is about; None if it is about anything else.
     - `submission`: the proof that the stamp of the submission gives; None for an activity of the operator.
       `proofs`: those of the approvals that count.
@@ -58,6 +61,7 @@ class DecisionBasis(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     intent: RequestStruct
     policies: CompiledPolicies
     submitter_id: str
+    added: Sequence[AddedCredential]
     owner_id: str | None
     submission: Proof | None
     proofs: tuple[Proof, ...]
@@ -117,6 +121,7 @@ async def basis_of_submission(
         intent=intent,
         policies=await environment.policy_sets.of(authority, (caller.user,)),
         submitter_id=submitter_id,
+        added=added_credentials(operation, intent, submitter_id),
         owner_id=_owner_of(operation, intent, submitter_id),
         scope=scope,
         submission=proof,
@@ -164,6 +169,7 @@ async def basis_of_activity(
         intent=intent,
         policies=await environment.policy_sets.of(organization, users),
         submitter_id=submitter_id,
+        added=added_credentials(operation, intent, submitter_id),
         owner_id=_owner_of(operation, intent, submitter_id),
         submission=activity.submission,
         proofs=proofs,
@@ -204,6 +210,14 @@ def _owner_of(operation: ActivityOperation, intent: RequestStruct, submitter_id:
     user is not known."""
     owner = None if operation.owner is None else operation.owner(intent)
     return submitter_id if owner == THE_SUBMITTER else owner
+
+
+def added_credentials(
+    operation: ActivityOperation, intent: RequestStruct, submitter_id: str
+) -> list[AddedCredential]:
+    """The credentials that the activity adds, each with its user."""
+    declared = () if operation.adds is None else operation.adds(intent)
+    return [replace(each, holder=submitter_id) if each.holder == THE_SUBMITTER else each for each in declared]
 
 
 async def _load_context(

@@ -110,9 +110,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """The id of the credential that began the session which stamped the request; if that is not a session, the
-        id of the credential itself."""
-        return "" if self.submission is None else self.submission.origin
+        """The id of the credential that began the session which stamped the request, or that stamped it itself."""
+        return "" if self.submission is None else self.submission.origin or self.submission.record_id
 
     @property
     def session_profile_id(self) -> str:

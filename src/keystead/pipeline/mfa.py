@@ -11,7 +11,6 @@ from typing import Any, Final, assert_never
 
 from msgspec.structs import replace
 
-from keystead.api.catalogue import activity_kind
 from keystead.api.enums import AuthenticationType, CredentialType
 from keystead.api.records import AuthenticationMethod, MfaPolicy, MfaStatus, RequiredAuthenticationMethod, User
 from keystead.pipeline.activity import Proof
@@ -22,7 +21,6 @@ from keystead.policies.budget import Budget
 from keystead.policies.evaluation_context import EvaluationContext, Unknown
 from keystead.policies.expression import CompiledExpression
 from keystead.policies.request import condition_values, may_sign_transaction_unseen
-from keystead.policies.resources import ADDS_CREDENTIALS
 
 CONDITION_STEPS_MAX: Final = 5_000
 """The most steps of evaluating one condition. A condition that takes more is unknown, and therefore holds."""
@@ -82,8 +80,7 @@ class MfaStatuses:
         user = self._basis.authority.users.get(user_id)
         if user is None or not user.mfa_policies:
             return []
-        adds_credentials = activity_kind(self._basis.version.activity_type) in ADDS_CREDENTIALS
-        if self._basis.owner_id == user_id and adds_credentials:
+        if any(added.holder == user_id and not added.is_session for added in self._basis.added):
             # With one stolen credential, nobody must be able to add the credentials that prove the other steps.
             return in_order(user)
         return enforced_policies(user, self._conditions)
@@ -169,6 +166,8 @@ def method_of(proof: Proof) -> AuthenticationMethod | None:
             return AuthenticationMethod(type=AuthenticationType.SMS_OTP)
         case CredentialType.OAUTH:
             return AuthenticationMethod(type=AuthenticationType.OAUTH, id=proof.record_id)
+        case CredentialType.WALLET:
+            return AuthenticationMethod(type=AuthenticationType.WALLET, id=proof.record_id)
         case (
             CredentialType.EMAIL_AUTH_KEY_P256
             | CredentialType.OTP_AUTH_KEY_P256

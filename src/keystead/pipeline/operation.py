@@ -5,7 +5,7 @@ Here: the declaration. Not here: how a function is declared as an operation (`op
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, ClassVar, Final
 
@@ -18,6 +18,7 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
+from keystead.pipeline.added_credentials import AddedCredential
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Output, RefusalWithRows
 from keystead.policies.request import ResourceKeywords
@@ -31,6 +32,7 @@ LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
+Adds = Callable[[Any], Sequence[AddedCredential]]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +84,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     - `vote`: the operation is this vote on another activity. It executes nothing.
     - `by_parent`: None if only the organization's own users may submit it.
     - `asks_provider`: the execution may wait for a provider of OAuth 2.0.
+    - `adds`: the credentials that the intent adds; THE_SUBMITTER as a holder is the user who submits it. None if it
+      adds none in its organization.
     - `also_does`: the other kinds of activity whose effect it can have, too, or a part of it. A policy that denies
       one of them and not this one gets a warning.
     - `changes_organization` is False if no execution changes the organization. Then submissions do not queue.
@@ -112,6 +116,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     by_parent: ByParent | None = None
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
+    adds: Adds | None = None
     also_does: tuple[str, ...] = ()
 
     def version_of(self, activity_type: str) -> IntentVersion | None:

@@ -12,11 +12,13 @@ from keystead.api.errors import PermissionDenied
 from keystead.api.records import User, Wire
 from keystead.organizations.organization import Put
 from keystead.pipeline.activity import Event
+from keystead.pipeline.authorization import authorization_request
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import Output
 from keystead.pipeline.mfa import MfaStatuses
 from keystead.pipeline.operation import UserProof
+from keystead.policies.added_credentials import policies_without_approval
 
 
 def check_user_is_proven(basis: DecisionBasis) -> None:
@@ -51,20 +53,28 @@ def check_chosen_waits_for_nobody(chosen: ActivityStatus, basis: DecisionBasis) 
         )
 
 
-async def check_no_mfa_is_avoided(basis: DecisionBasis, environment: Environment, output: Output[Wire]) -> None:
-    """Raise PermissionDenied if the execution changes a user with an MFA policy that applies to this activity.
+async def check_rules_of_users(basis: DecisionBasis, environment: Environment, output: Output[Wire]) -> None:
+    """Raise PermissionDenied if an MFA policy of a user whom the execution changes applies to this activity, or if
+    a policy of the sub-organization would count a lasting credential that it adds.
 
-    The parent's user cannot give that user's proofs, so a session from this activity would bypass the MFA policy.
+    The parent's user cannot give that user's proofs or approvals, so the activity would bypass these rules.
     """
     organization = basis.organization
     changed = [change.record for change in output.changes if isinstance(change, Put)]
     users = [organization.users[record.user_id] for record in changed if isinstance(record, User)]
     policies = await environment.policy_sets.of(organization, users)
-    by_user = replace(basis, authority=organization, proofs=(), policies=policies)
-    statuses = MfaStatuses(by_user, [user.user_id for user in users])
+    added = [added for added in basis.added if not added.is_session]
+    by_users = replace(basis, authority=organization, proofs=(), policies=policies, added=added)
+    statuses = MfaStatuses(by_users, [user.user_id for user in users])
     for user in users:
         if statuses.lacks_proofs(user.user_id):
             raise PermissionDenied(
                 f"an MFA policy of user {user.user_id} applies to {basis.version.activity_type}, and only that "
                 "user can prove what it asks for: log in with stamp_login"
             )
+    request = authorization_request(by_users)
+    if policy_ids := policies_without_approval(request, policies.policy_set):
+        raise PermissionDenied(
+            f"the consensus of policy {policy_ids[0]} of organization {organization.id} would count the credential "
+            f"that {basis.version.activity_type} adds: only a user of that organization can add it"
+        )

@@ -10,6 +10,8 @@ The order of the rules:
  4. an ALLOW policy applies: allowed;
  5. an ALLOW policy could apply with more approvals, and counts the submitter's approval: the activity waits;
  6. the submitter changes only his or her own credentials or sessions: allowed;
+    in the cases of 4 and 6, if the activity adds a credential that the consensus of a policy would count, and no
+    approval is by one that it counts: the activity waits if the submitter has such a credential;
  7. the submitter or an approver is a member of the root quorum: the activity waits for the other members, also in
     the cases of 3;
  8. otherwise: denied.
@@ -28,6 +30,7 @@ from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
 from keystead.organizations.kinds.profile import RootQuorum
+from keystead.policies.added_credentials import could_be_approved, policies_without_approval
 from keystead.policies.budget import Budget
 from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext
 from keystead.policies.evaluator import PolicyEvaluator
@@ -53,6 +56,7 @@ class Rule(Enum):
     ALLOW_POLICY = "a policy allows"
     CONSENSUS = "a policy allows once more users approve"
     OWN_RIGHT = "users may change their own credentials"
+    ADDED_CREDENTIAL = "a policy would count the credential that it adds, and counts no approval so far"
     ROOT_QUORUM_BELOW_THRESHOLD = "a member of the root quorum waits for the others"
     RAW_PAYLOAD = "raw payloads are refused because policies restrict transactions"
     SESSION_SCOPE = "the session's profile does not cover it"
@@ -148,7 +152,7 @@ class Authorizer:
         # 2
         if activity_kind(request.activity.type) in ROOT_ONLY:
             return Decision(Verdict.NEEDS_CONSENSUS if is_member else Verdict.DENY_IMPLICIT, Rule.ROOT_ONLY)
-        return _decide_by_policies(request, self.evaluators()[number], is_member=is_member)
+        return _decide_by_policies(request, self._policies, self.evaluators()[number], is_member=is_member)
 
 
 _STRICTNESS: Final = (
@@ -159,25 +163,33 @@ _STRICTNESS: Final = (
 )
 
 
-def _decide_by_policies(request: AuthorizationRequest, evaluator: PolicyEvaluator, *, is_member: bool) -> Decision:
+def _decide_by_policies(
+    request: AuthorizationRequest, policies: PolicySet, evaluator: PolicyEvaluator, *, is_member: bool
+) -> Decision:
     """The rules from 3 on. `is_member`: the submitter or an approver is a member of the root quorum."""
 
     def decision(verdict: Verdict, rule: Rule, *policy_ids: str) -> Decision:
         return Decision(verdict, rule, policy_ids, evaluator.evaluations)
 
+    lacking: list[str] = []
     if not _is_denied(request, evaluator):
         # 4
-        if allowing := evaluator.policies_with(EvaluationOutcome.ALLOW):
-            return decision(Verdict.ALLOW, Rule.ALLOW_POLICY, *allowing)
+        allowing = evaluator.policies_with(EvaluationOutcome.ALLOW)
         # 5
-        if waiting := evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS):
+        if not allowing and (waiting := evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS)):
             return decision(Verdict.NEEDS_CONSENSUS, Rule.CONSENSUS, *waiting)
         # 6
-        if _is_own_right(request):
-            return decision(Verdict.ALLOW, Rule.OWN_RIGHT)
+        if allowing or _is_own_right(request):
+            lacking = policies_without_approval(request, policies)
+            if not lacking:
+                return decision(Verdict.ALLOW, Rule.ALLOW_POLICY if allowing else Rule.OWN_RIGHT, *allowing)
+            if could_be_approved(request, policies):
+                return decision(Verdict.NEEDS_CONSENSUS, Rule.ADDED_CREDENTIAL, *lacking)
     # 7
     if is_member:
         return decision(Verdict.NEEDS_CONSENSUS, Rule.ROOT_QUORUM_BELOW_THRESHOLD)
+    if lacking:
+        return decision(Verdict.DENY_IMPLICIT, Rule.ADDED_CREDENTIAL, *lacking)
     # 3
     if evaluator.denying:
         return decision(Verdict.DENY_EXPLICIT, Rule.DENY_POLICY, *evaluator.denying)

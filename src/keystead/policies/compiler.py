@@ -308,7 +308,7 @@ class Compiler:
 
     def _contains(
         self, how: ComparisonKind, operands: tuple[Node, Node], at: Place, scope: Mapping[str, int]
-    ) -> _Contains:
+    ) -> _HasItem:
         """Whether a list has an item that equals the value: it is compared with one after the other."""
         sought, among = operands
         list_type = self._node_types.of(among)
@@ -334,10 +334,10 @@ class Compiler:
         return contains
 
 
-_Contains = Callable[[EvaluationContext, Any, Sequence[Any]], bool]
+_HasItem = Callable[[EvaluationContext, Any, Sequence[Any]], bool]
 
 
-def _search(sought_of: Run, items_of: Run, contains: _Contains) -> Run:
+def _search(sought_of: Run, items_of: Run, contains: _HasItem) -> Run:
     """A search in a list. An empty list contains nothing, whatever is sought."""
 
     def contained(context: EvaluationContext) -> bool:
@@ -347,7 +347,7 @@ def _search(sought_of: Run, items_of: Run, contains: _Contains) -> Run:
     return contained
 
 
-def _text_search(sought_of: Run, items_of: Run, contains: _Contains, at: Place) -> Run:
+def _text_search(sought_of: Run, items_of: Run, contains: _HasItem, at: Place) -> Run:
     """A search in a list of texts, by Python's own `in`, which is fast: consensus expressions search for every
     user. `contains` is for lists with other items."""
 

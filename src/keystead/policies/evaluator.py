@@ -8,8 +8,7 @@ policies can apply to a request (`policy_set`).
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from keystead.api.enums import Effect
 from keystead.policies.budget import Budget
@@ -27,6 +26,7 @@ from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluat
 from keystead.policies.policy_set import PolicySet, RequestShape
 from keystead.policies.request import (
     AuthorizationRequest,
+    EverybodyValues,
     condition_values,
     consensus_values,
     credential_values,
@@ -46,33 +46,6 @@ make an activity wait."""
 _NOT_EVALUATED: Final = "not evaluated: the policies before this one took all the steps of a decision"
 
 
-class _AllUsersValues(Mapping[str, Any]):
-    """The values of a consensus as if every user had approved, with every credential. They are computed when first
-    read, because there may be many users and few consensuses need them."""
-
-    def __init__(self, request: AuthorizationRequest) -> None:
-        self._request = request
-        self._computed: dict[str, Any] = {}
-
-    def __getitem__(self, keyword: str) -> Any:
-        if keyword not in self._computed:
-            self._computed[keyword] = self._approvers() if keyword == "approvers" else self._credentials()
-        return self._computed[keyword]
-
-    def _approvers(self) -> list[dict[str, Any]]:
-        return [user_value(user) for user in self._request.users.values()]
-
-    def _credentials(self) -> list[dict[str, Any]]:
-        users, now_ms = self._request.users.values(), self._request.now_ms
-        return [credential for user in users for credential in credential_values(user, now_ms)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("approvers", "credentials"))
-
-    def __len__(self) -> int:
-        return 2
-
-
 class PolicyEvaluator:
     """The evaluation of the policies for one request. `evaluations`: the evaluation of every policy, in order.
     `denying`: the ids of the policies that deny."""
@@ -81,7 +54,7 @@ class PolicyEvaluator:
         self._request = request
         self._condition = EvaluationContext(condition_values(request.activity, request.resources))
         self._time = EvaluationContext(time_values(request.now_ms))
-        self._everybody = EvaluationContext(_AllUsersValues(request))
+        self._everybody = EvaluationContext(EverybodyValues(request))
         # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
         self._values: dict[CompiledExpression, Value] = {}
         self._attainable: dict[CompiledExpression, bool] = {}
@@ -193,7 +166,7 @@ class PolicyEvaluator:
         user = self._request.users.get(user_id)
         if user is None or consensus is None or self.has_no_counting_steps_left:
             return False
-        credentials = credential_values(user, self._request.now_ms)
+        credentials = credential_values(user, self._request.now_ms, self._request.registered_later)
         counted = consensus.counts(self._everybody, user_value(user), credentials, self._counting_budget)
         return counted and self._is_attainable(consensus)
 

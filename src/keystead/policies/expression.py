@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from keystead.policies.budget import Budget
 from keystead.policies.compiler import Compiler
 from keystead.policies.consensus import Counter, counters_of
+from keystead.policies.credential_predicates import CredentialPredicate, credential_predicates
 from keystead.policies.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
@@ -70,11 +71,21 @@ class Expression:
 
     - `names`: the keywords, fields and variables that it names.
     - `keywords`: the keywords that it names. It applies to activities that have all of them.
+    - `credential_predicates`: what a consensus says about credentials.
     - `names_transactions`: it names a field of a transaction. Or it is meant to deny (`denies`), and a
       literal in it names an activity that signs transactions.
     """
 
-    __slots__ = ("_counters", "_places", "_run", "keywords", "names", "names_transactions", "source")
+    __slots__ = (
+        "_counters",
+        "_places",
+        "_run",
+        "credential_predicates",
+        "keywords",
+        "names",
+        "names_transactions",
+        "source",
+    )
 
     def __init__(self, source: ExpressionSource) -> None:
         """Raises ExpressionRefused if the text does not compile."""
@@ -93,6 +104,7 @@ class Expression:
         self._run = compiler.expression()
         is_consensus = source.clause is Clause.CONSENSUS
         self._counters: tuple[Counter, ...] = counters_of(compiler, tree) if is_consensus else ()
+        self.credential_predicates = credential_predicates(compiler, tree) if is_consensus else ()
         self._places = compiler.keywords
         self.keywords = frozenset(compiler.keywords)
 
@@ -142,12 +154,13 @@ class UncompilableExpression:
     A time zone may disappear from the host, and a later version may check more.
     """
 
-    __slots__ = ("_unknown", "keywords", "names", "names_transactions", "source")
+    __slots__ = ("_unknown", "credential_predicates", "keywords", "names", "names_transactions", "source")
 
     def __init__(self, source: ExpressionSource, refused: ExpressionRefused) -> None:
         self.source = source
         self.names = self.keywords = frozenset[str]()
         self.names_transactions = True
+        self.credential_predicates: tuple[CredentialPredicate, ...] = ()
         self._unknown = Unknown(refused.reason, refused.place)
 
     def evaluate(self, *_: object) -> Value:

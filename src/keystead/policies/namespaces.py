@@ -48,7 +48,7 @@ _CREDENTIAL = _struct(id=_STRING, user_id=_STRING, type=_STRING, credential_id=_
 _WALLET = _struct(id=_STRING, label=_STRING, imported=_BOOL, exported=_BOOL)
 _WALLET_ACCOUNT = _struct(address=_ADDRESS, path_indexes=_INTS, path_hardened=ListOf(_BOOL))
 _PRIVATE_KEY = _struct(id=_STRING, label=_STRING, tags=_STRINGS, imported=_BOOL, exported=_BOOL)
-_SECRET = _struct(static_properties=MapOf(_STRING))
+_SECRET = _struct(static_properties=MapOf(_STRING), request_context=MapOf(_STRING))
 
 # The activity and its parameters
 

@@ -56,8 +56,9 @@ class PolicySlice(msgspec.Struct, frozen=True):
 class PolicySet:
     """The compiled policies of an organization, in order of creation.
 
-    `reads_transactions`: some condition reads transactions. `reads_time`: their decision may change with time
-    alone, because a policy reads the time, or credentials, which expire.
+    `with_credentials`: those whose consensus reads credentials. `reads_transactions`: some condition reads
+    transactions. `reads_time`: their decision may change with time alone, because a policy reads the time, or
+    credentials, which expire.
     """
 
     def __init__(self, policies: Iterable[CompiledPolicy]) -> None:
@@ -65,10 +66,12 @@ class PolicySet:
         self.reads_transactions = any(
             policy.condition is not None and policy.condition.names_transactions for policy in self.policies
         )
-        self.reads_time = any(
-            policy.time is not None or (policy.consensus is not None and "credentials" in policy.consensus.names)
+        self.with_credentials = tuple(
+            policy
             for policy in self.policies
+            if policy.consensus is not None and policy.consensus.credential_predicates
         )
+        self.reads_time = bool(self.with_credentials) or any(policy.time is not None for policy in self.policies)
         self._slices: dict[RequestShape, PolicySlice] = {}
 
     def slice(self, shape: RequestShape) -> PolicySlice:

@@ -20,12 +20,13 @@ from keystead.api.identifiers import Uuid
 from keystead.organizations.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import ProvenContact, ProvenKey, unknown_key_error
+from keystead.organizations.principals import ProvenContact, ProvenKey, ProvenWallet, unknown_key_error
 from keystead.pipeline.ports import Clock, Identities
 from keystead.pipeline.store import Store
 from keystead.server.callers import existing_organization
 from keystead.sessions.key_binding import is_bound
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
+from keystead.sessions.wallet_tokens import read_wallet_token
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.attested import AttestedScheme, AttestedStamp, read_attested_stamp, verify_attested_stamp
 from keystead.stamps.base64url import encode_base64url
@@ -138,12 +139,14 @@ async def _authenticate_attested(
             f"{operation.path} does not accept an attested stamp; log in with stamp_login first, and stamp with "
             "the session's key"
         )
-    contact = identity = None
+    contact = identity = wallet = None
     match stamp.scheme:
         case AttestedScheme.VERIFICATION_TOKEN:
             contact = _proven_contact(stamp, verifiers)
         case AttestedScheme.OIDC:
             identity = await _proven_identity(stamp, verifiers)
+        case AttestedScheme.WALLET:
+            wallet = _proven_wallet(stamp, verifiers)
         case _:
             assert_never(stamp.scheme)
     return ProvenKey(
@@ -153,6 +156,7 @@ async def _authenticate_attested(
         credential_types=frozenset(),
         contact=contact,
         identity=identity,
+        wallet=wallet,
     )
 
 
@@ -168,6 +172,20 @@ def _proven_contact(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenContact
             "could not verify attested stamp: the verification token was issued for another public key"
         )
     return ProvenContact(otp_type=token.otp_type, contact=token.contact, organization_id=token.organization_id)
+
+
+def _proven_wallet(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenWallet:
+    try:
+        token = read_wallet_token(
+            stamp.public_key_attestation, verifiers.verification_key, verifiers.clock.now_ms()
+        )
+    except InvalidVerificationToken as invalid:
+        raise Unauthenticated(f"could not verify attested stamp: verification token: {invalid}") from None
+    if token.session_public_key != stamp.public_key.lower():
+        raise Unauthenticated(
+            "could not verify attested stamp: the wallet authorized another key than the stamp's publicKey"
+        )
+    return ProvenWallet(claim=token.wallet, organization_id=token.organization_id)
 
 
 async def _proven_identity(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenIdentity:

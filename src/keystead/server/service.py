@@ -17,7 +17,6 @@ import msgspec
 
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
-from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
 from keystead.console import CONSOLE_PATH
 from keystead.delivery.kept import KeptMessages
@@ -43,6 +42,7 @@ from keystead.server.background import background_task
 from keystead.server.concurrency_limit import ConcurrencyLimit
 from keystead.server.deletions import Deletions
 from keystead.server.opening import NotReady, Opened, open_checked
+from keystead.server.pages import Health, InstallationKeys, Readiness, ServerProgram, api_document
 from keystead.server.processes import announce, keep_announcing, this_process, withdraw
 from keystead.server.purging import keep_purging
 from keystead.server.senders import Senders, kept_messages_of, outbox_of
@@ -258,11 +258,11 @@ class Service:
 
     async def version(self) -> bytes:
         """Which program this is, and the version of the tables that it knows."""
-        return encode({"name": "keystead", "version": version("keystead"), "tables": newest()})
+        return encode(ServerProgram(name="keystead", version=version("keystead"), tables=newest()))
 
     async def healthz(self) -> bytes:
         """This process runs."""
-        return b'{"status":"ok"}'
+        return encode(Health(status="ok"))
 
     async def readyz(self) -> bytes:
         """The database answers and is migrated; the signer answers and has the master key. Raises Unavailable."""
@@ -281,7 +281,7 @@ class Service:
                 await self._opened.channel.ready(proof_key.key_id)
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None
-        return b'{"status":"ready"}'
+        return encode(Readiness(status="ready"))
 
     async def bundle_signer(self) -> bytes:
         """The key whose signature clients expect on export and import bundles. Raises Unavailable."""
@@ -293,7 +293,7 @@ class Service:
         """The public keys of this installation, each with its use. Raises Unavailable."""
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
-        return encode({"keys": await self.signer.installation_keys()})
+        return encode(InstallationKeys(keys=await self.signer.installation_keys()))
 
     async def webhook_keys(self) -> bytes:
         """The keys that receivers verify webhooks with. Raises Unavailable."""
@@ -310,4 +310,4 @@ class Service:
 def _openapi_bytes() -> bytes:
     """The encoded document. It is encoded once, because that takes as long as a hundred queries and anybody may
     request it."""
-    return encode(openapi_document(CATALOGUE))
+    return encode(api_document())

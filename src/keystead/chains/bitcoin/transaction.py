@@ -67,7 +67,8 @@ _WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
 
 
 class _InputRules(msgspec.Struct, frozen=True):
-    """The records that an input of the account must have and must not have, for one kind of script."""
+    """The records that an input of the account must have and must not have, for one kind of script, beside those
+    that show what it spends (`psbt`)."""
 
     must: tuple[InputKeyType, ...]
     must_not: tuple[InputKeyType, ...]
@@ -77,23 +78,13 @@ class _InputRules(msgspec.Struct, frozen=True):
 _FINAL = (InputKeyType.FINAL_SCRIPTSIG, InputKeyType.FINAL_SCRIPTWITNESS)
 _SCRIPTS = (InputKeyType.REDEEM_SCRIPT, InputKeyType.WITNESS_SCRIPT)
 _RULES: Final[Mapping[ScriptKind, _InputRules]] = {
-    ScriptKind.P2PKH: _InputRules(
-        (InputKeyType.NON_WITNESS_UTXO,), (InputKeyType.WITNESS_UTXO, *_SCRIPTS, *_FINAL)
-    ),
-    ScriptKind.P2SH: _InputRules(
-        (InputKeyType.NON_WITNESS_UTXO, InputKeyType.REDEEM_SCRIPT),
-        (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT, *_FINAL),
-    ),
-    # NON_WITNESS_UTXO is allowed: wallets include it, because the signature does not commit to the amounts of other
-    # inputs.
-    ScriptKind.P2WPKH: _InputRules((InputKeyType.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
-    ScriptKind.P2WSH: _InputRules(
-        (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT), (InputKeyType.REDEEM_SCRIPT, *_FINAL)
-    ),
+    ScriptKind.P2PKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    ScriptKind.P2SH: _InputRules((InputKeyType.REDEEM_SCRIPT,), (InputKeyType.WITNESS_SCRIPT, *_FINAL)),
+    ScriptKind.P2WPKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    ScriptKind.P2WSH: _InputRules((InputKeyType.WITNESS_SCRIPT,), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
     ScriptKind.P2TR: _InputRules(
-        (InputKeyType.WITNESS_UTXO,),
+        (),
         (
-            InputKeyType.NON_WITNESS_UTXO,
             InputKeyType.TAP_LEAF_SCRIPT,
             InputKeyType.TAP_MERKLE_ROOT,
             InputKeyType.TAP_SCRIPT_SIG,
@@ -201,18 +192,13 @@ _CLAIMED_AMOUNTS: Final = Unreadable(
 def _are_amounts_proven(psbt: Psbt, signed: Collection[bytes]) -> bool:
     """Whether what the inputs spend is certain, and so is the fee.
 
-    It is if the previous transactions are given, whose ids are checked, or if a signature commits to the amounts:
-    that of P2TR to those of all inputs (BIP-341), that of SegWit to its own input's alone (BIP-143). Two signatures
-    of SegWit may come from two PSBTs, each with one wrong amount.
+    It is if the previous transactions are given, whose ids are checked; only an input of P2TR may leave its own out
+    (`psbt`). It also is if the account signs for P2TR, because such a signature commits to the amounts of all
+    inputs (BIP-341).
     """
-    claimed = [
-        psbt.spent[psbt_input.number].script
-        for psbt_input in psbt.inputs
-        if not psbt_input.has(InputKeyType.NON_WITNESS_UTXO)
-    ]
-    if all(kind_of(spent.script) is ScriptKind.P2TR for spent in psbt.spent):
-        return True
-    return not claimed or (len(claimed) == 1 and claimed[0] in signed)
+    return any(kind_of(script) is ScriptKind.P2TR for script in signed) or all(
+        psbt_input.has(InputKeyType.NON_WITNESS_UTXO) for psbt_input in psbt.inputs
+    )
 
 
 def _account(party: Party) -> _SigningAccount:

@@ -100,6 +100,8 @@ def _items(unsigned: bytes) -> list[Item]:
 
 def _view(items: Sequence[Item], sender: str) -> TransactionView:
     fields = envelope.read_fields(items, _FIELDS)
+    if 0 < fields["valid_before"] <= fields["valid_after"]:
+        raise unparsable("`valid_before`: it is not after `valid_after`, and no node takes such a transaction")
     movements = (
         *(movement for call in fields["calls"] for movement in _call_movements(call, sender)),
         _fee(fields, sender),

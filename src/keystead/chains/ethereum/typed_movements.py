@@ -75,9 +75,13 @@ _WITH_WITNESS: Final = re.compile(
 """Messages of Permit2 to which an application adds a member of its own."""
 
 
+_EVERY_CONTRACT: Final = Unreadable("the domain names no contract: the signature holds for every contract")
+
+
 def typed_data_movements(data: TypedData) -> Sequence[Movement]:
     """What anybody who has the signature can move."""
-    contract = str(data.domain.get("verifyingContract", ""))
+    token = data.domain.get("verifyingContract", _EVERY_CONTRACT)
+    contract = "" if isinstance(token, Unreadable) else str(token)
     signer = Unreadable("the account for which the contract takes the signature")
     known = _STRUCTURES.get(data.type_text)
     if known is None and _WITH_WITNESS.fullmatch(data.type_text):
@@ -85,5 +89,4 @@ def typed_data_movements(data: TypedData) -> Sequence[Movement]:
     if known is None:
         taken = Unreadable("whatever a contract does for this signature")
         return (Action(data.primary_type, contract, taken, signer).unknown(),)
-    token = contract or Unreadable("the domain names no contract: the signature holds for every contract")
     return known(Action(data.primary_type, contract, token, signer), data.message)

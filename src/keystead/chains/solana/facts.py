@@ -61,7 +61,18 @@ SplTransfer = TypedDict(
 """A transfer of a token program, between token accounts. `amount`: in the smallest units of the token."""
 
 
-class SolanaTransaction(TypedDict):
+class ConfigFacts(TypedDict):
+    """What a transaction of version 1 asks of the network. Transactions of the other versions, and of limits that
+    it does not set, have no value here."""
+
+    priority_fee_lamports: int | Unreadable
+    compute_unit_limit: int | Unreadable
+    loaded_accounts_data_size_limit: int | Unreadable
+    heap_size: int | Unreadable
+
+
+class SolanaTransaction(ConfigFacts):
+    version: str
     account_keys: list[AccountKey]
     program_keys: list[str]
     recent_blockhash: str

@@ -16,8 +16,9 @@ import msgspec
 
 from keystead.chains.addresses.text import base58
 from keystead.chains.movements import NATIVE, NOBODY, UNLIMITED, Movement, MovementKind
-from keystead.chains.solana.message import KEY_BYTES, Account, Instruction, SolanaMessage
+from keystead.chains.solana.message import Account, Instruction, SolanaMessage
 from keystead.chains.solana.token_program import NATIVE_MINTS, SPL, SPL_2022, is_known_by_hash
+from keystead.chains.solana.wire import KEY_BYTES
 from keystead.chains.transaction import unparsable
 from keystead.primitives.unreadable import Unreadable
 
@@ -366,24 +367,30 @@ def _may_move(accounts: Sequence[Account]) -> bool:
 
 
 def fee_movement(message: SolanaMessage, instructions: Sequence[Instruction]) -> Movement:
-    """The most that the network takes: for each signature, and for the compute units that the transaction may use,
-    at the price that it offers."""
+    """The most that the network takes: for each signature, and the priority fee that the transaction offers."""
     signatures = message.signers + sum(
         instruction.data[0]
         for instruction in instructions
         if instruction.program in _VERIFIERS and instruction.data
     )
-    budget = [instruction.data for instruction in instructions if instruction.program == COMPUTE_BUDGET]
-    limits, prices = (
-        [int.from_bytes(data[1:], "little") for data in budget if data[:1] == tag] for tag in (b"\2", b"\3")
-    )
-    units = max(limits, default=_UNITS_PER_INSTRUCTION * (len(instructions) - len(budget)))
-    priority = max(prices, default=0) * min(units, _UNITS_MAX)
+    config = message.config
+    priority = _priority_fee(instructions) if config is None else config.priority_fee_lamports
     return Movement(
         kind=MovementKind.FEE,
         name="fee",
         asset=NATIVE,
         from_=message.accounts[0].key,
         to=NOBODY,
-        amount=_LAMPORTS_PER_SIGNATURE * signatures - -priority // _MICROLAMPORTS,
+        amount=_LAMPORTS_PER_SIGNATURE * signatures + priority,
     )
+
+
+def _priority_fee(instructions: Sequence[Instruction]) -> int:
+    """In lamports, by the instructions of the Compute Budget program. In transactions of version 1, which have a
+    config instead, these do nothing."""
+    budget = [instruction.data for instruction in instructions if instruction.program == COMPUTE_BUDGET]
+    limits, prices = (
+        [int.from_bytes(data[1:], "little") for data in budget if data[:1] == tag] for tag in (b"\2", b"\3")
+    )
+    units = max(limits, default=_UNITS_PER_INSTRUCTION * (len(instructions) - len(budget)))
+    return -(-max(prices, default=0) * min(units, _UNITS_MAX) // _MICROLAMPORTS)

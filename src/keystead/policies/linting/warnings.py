@@ -178,14 +178,15 @@ def _are_denied(shapes: int, denials: Sequence[_Analyzed]) -> bool:
 
 def _own_warnings(analyzed: _Analyzed, known: KnownIds) -> Iterator[PolicyWarning]:
     policy, result = analyzed.policy, analyzed.result
-    is_allow, all_shapes = policy.effect is Effect.ALLOW, ACTIVITY_SHAPES.all_shapes
+    is_allow = policy.effect is Effect.ALLOW
+    decided = ACTIVITY_SHAPES.all_shapes if analyzed.is_mfa else ACTIVITY_SHAPES.governed
     never = result.false | (result.lacking | result.unknown if is_allow else 0)
-    if never == all_shapes:
+    if not decided & ~never:
         how = "is false or names an absent keyword" if is_allow and result.lacking else "is false"
         yield _warning(
             analyzed, WarningCode.NEVER_APPLIES, f"never applies: its condition {how} for every activity"
         )
-    if is_allow and result.true & ~result.lacking == all_shapes and not policy.consensus:
+    if is_allow and not decided & ~(result.true & ~result.lacking) and not policy.consensus:
         yield _warning(
             analyzed,
             WarningCode.ALLOWS_EVERYTHING,

@@ -18,7 +18,7 @@ const OUTCOMES = {
   OUTCOME_REQUIRES_AUTHENTICATORS: ["warn", "warn", "allows it after further proofs"],
   OUTCOME_REJECTED: ["cross", "bad", "could have allowed it, without the rejection"],
   OUTCOME_TIME_INACTIVE: ["info", "", "would apply at another time"],
-  OUTCOME_ERROR: ["warn", "bad", "failed"],
+  OUTCOME_ERROR: ["info", "", "does not apply"],
 };
 
 /** @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
