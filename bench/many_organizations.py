@@ -17,7 +17,7 @@ from keystead.api.records import Timestamp, User, Wallet
 from keystead.keys import sealing
 from keystead.keys.master_key import load
 from keystead.keys.sealing import MasterKey
-from keystead.organizations.api_keys import new_api_key
+from keystead.organizations.credentials.api_keys import new_api_key
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import user_lookups

@@ -12,7 +12,7 @@ from contextlib import closing
 
 import asyncpg
 
-from keystead.cli.progress import ProgressLine
+from keystead.cli.operator.progress import ProgressLine
 from keystead.storage.open import sqlite_path
 from keystead.storage.rows import Row
 

@@ -28,8 +28,8 @@ from keystead.chains.login_messages import InvalidLogin, verified_login
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.transaction import Party
-from keystead.policies.grammar import parse
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.syntax import ExpressionRefused
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attestation import verify_attestation
 from keystead.stamps.base64url import decode_base64url, encode_base64url

@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from keystead.cli.development_folder import DevelopmentFolder
+from keystead.cli.development.folder import DevelopmentFolder
 from keystead.client.client import Client
 from keystead.client.credentials import Credentials
 from keystead.client.shapes import (
@@ -39,9 +39,9 @@ from keystead.client.shapes import (
     UserParamsV4,
     WalletAccountParams,
 )
-from keystead.server.connection import AnswerRequest
 from keystead.server.development.development import Development
-from keystead.server.listening import bind
+from keystead.server.http.connection import AnswerRequest
+from keystead.server.http.listening import bind
 from keystead.server.run import serve_service
 from keystead.server.service import Service
 from keystead.stamps.signing import ApiKeyStamper, generate_api_key

@@ -17,9 +17,9 @@ from keystead.chains.bitcoin.transaction import parse_bitcoin
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.tron.transaction import parse_tron
-from keystead.policies.namespaces import KEYWORDS, Clause
-from keystead.policies.types import ListOf, StructOf, Type
-from keystead.policies.values import fits
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.types import ListOf, StructOf, Type
+from keystead.policies.language.values import fits
 from keystead.primitives.unreadable import Unreadable
 from tests.chains.bitcoin.psbts import KEY, OTHER_KEY, Spent, bitcoin_party, key_of, script_for, unsigned_psbt
 from tests.chains.solana.test_solana import (

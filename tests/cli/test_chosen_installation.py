@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from keystead.cli.chosen_installation import chosen_settings
-from keystead.cli.development_folder import DevelopmentFolder
+from keystead.cli.development.folder import DevelopmentFolder
 from keystead.cli.failure import Failure
+from keystead.cli.operator.chosen_installation import chosen_settings
 from tests.support.commands import run_keystead
 
 FLAG, VARIABLE = "sqlite:///flag.db", "sqlite:///variable.db"

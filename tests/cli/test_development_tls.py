@@ -13,8 +13,8 @@ import httpx
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
-from keystead.cli.certificate_files import CertificateFiles
-from keystead.cli.development_certificate import keep_certificate
+from keystead.cli.development.certificate import keep_certificate
+from keystead.cli.development.certificate_files import CertificateFiles
 from keystead.client.client import Client
 from keystead.testing import development_server
 from tests.support.commands import run_keystead

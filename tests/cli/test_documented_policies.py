@@ -11,14 +11,14 @@ import pytest
 
 from keystead.api.enums import Effect
 from keystead.operations import CATALOGUE
-from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
+from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
+from keystead.policies.language.types import ListOf, MapOf, StructOf, Type
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY
 from keystead.policies.testing.organization import PolicyTable
 from keystead.policies.testing.schema import read
-from keystead.policies.types import ListOf, MapOf, StructOf, Type
-from keystead.server.settings import NAMES
+from keystead.server.settings.settings import NAMES
 from tests.support.policy_fixtures import compiled, policy
 from tests.support.terminal import Terminal
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from keystead.cli.certificate_files import CertificateFiles
-from keystead.cli.development_certificate import keep_certificate
+from keystead.cli.development.certificate import keep_certificate
+from keystead.cli.development.certificate_files import CertificateFiles
 from keystead.client.certificates import certificates_for
 from keystead.client.errors import UsageError
 

@@ -13,17 +13,17 @@ import pytest
 
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
+from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.server.application import Application
 from keystead.server.background import background_task, log_unhandled
-from keystead.server.deletions import Deletions
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.control import Control
-from keystead.server.http_messages import CallerAddress, HttpAnswer, HttpRequest
-from keystead.server.purging import keep_purging
+from keystead.server.http.messages import CallerAddress, HttpAnswer, HttpRequest
+from keystead.server.installation.deletions import Deletions
+from keystead.server.installation.purging import keep_purging
 from keystead.server.service import Service
-from keystead.server.settings import AllSettings
+from keystead.server.settings.settings import AllSettings
 from keystead.signer.long_calls import LongCalls
 from keystead.signer.process import ServerConnection
 from keystead.signer.process import _log_unhandled as log_unhandled_of_signer

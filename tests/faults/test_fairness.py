@@ -23,8 +23,8 @@ from keystead.organizations.principals import Principal
 from keystead.pipeline.lifecycle import Lifecycle
 from keystead.pipeline.submission import Submission
 from keystead.primitives import share
-from keystead.server import concurrency_limit
-from keystead.server.concurrency_limit import ConcurrencyLimit, RequestGroup
+from keystead.server.limits import concurrency_limit
+from keystead.server.limits.concurrency_limit import ConcurrencyLimit, RequestGroup
 from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key

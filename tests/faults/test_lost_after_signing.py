@@ -26,7 +26,7 @@ from keystead.keys.master_key_source import KeyFile, MasterKeySources
 from keystead.pipeline.store import CommitResult
 from keystead.server.application import Application
 from keystead.server.service import Service
-from keystead.server.settings import Settings
+from keystead.server.settings.settings import Settings
 from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
 from keystead.storage.rows import Rows

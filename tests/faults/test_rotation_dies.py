@@ -20,9 +20,9 @@ from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Put, Record, Version, from_records
 from keystead.pipeline.store import Changes, Commit, CommitResult
-from keystead.server.once_per_second import KEPT_S
-from keystead.server.processes import serving_processes
-from keystead.server.rotation import rotate_master
+from keystead.server.installation.processes import serving_processes
+from keystead.server.installation.rotation import rotate_master
+from keystead.server.limits.once_per_second import KEPT_S
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.store import DatabaseStore

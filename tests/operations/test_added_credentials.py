@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from keystead.operations import CATALOGUE
-from keystead.pipeline.added_credentials import NewUser
 from keystead.pipeline.decision_basis import added_credentials
-from keystead.pipeline.operation import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation, NewUser
 from keystead.pipeline.submission import recorded_request
 from tests.support.callers import SDK_FORM, Caller, answered
 from tests.support.operation_examples import ANSWERED_WITH_ANOTHER, SUBMISSIONS, RecordIds, submitter

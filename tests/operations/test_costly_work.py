@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from keystead.keys import master_key
-from keystead.operations.policy_trials import TRIED_SECONDS_MAX
+from keystead.operations.policies.policy_trials import TRIED_SECONDS_MAX
 from keystead.primitives.share import Share, Work
 from tests.support.callers import SDK_FORM, Caller, unique, user_params
 from tests.support.hanging import PATIENCE_S
@@ -105,7 +105,7 @@ async def policies(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     # Two activities are tried, and the second is left out if the first took all the time.
     tried = {"effect": "EFFECT_ALLOW", "condition": CONDITION, "activityIds": [activity["id"], other["id"]]}
     for seconds, expected in ((TRIED_SECONDS_MAX, 2), (-1.0, 1)):
-        monkeypatch.setattr("keystead.operations.policy_trials.TRIED_SECONDS_MAX", seconds)
+        monkeypatch.setattr("keystead.operations.policies.policy_trials.TRIED_SECONDS_MAX", seconds)
         answer, done = await shared.of("query/try_policy", shared.root.query_body(**tried))
         assert len(answer["triedActivities"]) == expected
         assert done.count((Work.DECISION, 1)) >= expected

@@ -26,7 +26,7 @@ from keystead.pipeline.execution import (
 )
 from keystead.pipeline.operation import ActivityOperation
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
-from keystead.policies.namespaces import KEYWORDS, Clause
+from keystead.policies.language.namespaces import KEYWORDS, Clause
 
 
 class DrillIntent(RequestStruct, frozen=True):

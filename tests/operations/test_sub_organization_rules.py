@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import ServiceError
-from keystead.operations.organizations import ListSuborgsRequest, list_suborgs
+from keystead.operations.organizations.organizations import ListSuborgsRequest, list_suborgs
 from keystead.organizations.attachments import ChangedAccount, SealedSecret
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.limits import Limits

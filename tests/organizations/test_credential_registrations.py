@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import CredentialType
 from keystead.api.records import ApiKey, Credential, MfaPolicy, OauthProvider, User
-from keystead.organizations.credential_registrations import registration_changes
+from keystead.organizations.credentials.registrations import registration_changes
 from keystead.organizations.kinds.credential_registrations import CredentialRegistrations
 from keystead.organizations.organization import Put
 from tests.support.commit_samples import NOW, a_user, a_wallet_authenticator, an_organization

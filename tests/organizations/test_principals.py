@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, Unauthenticated
 from keystead.api.records import Credential
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
 from keystead.organizations.lookups import AccountLookupKind, LookupKind

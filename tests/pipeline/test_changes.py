@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from keystead.api.identifiers import new_id
-from keystead.operations.sub_organizations import DeleteSubOrganizationResult
+from keystead.operations.organizations.sub_organizations import DeleteSubOrganizationResult
 from keystead.organizations.attachments import RemovedOrganizationContents
 from keystead.organizations.deletion import deletion_changes
 from keystead.organizations.limits import Limits

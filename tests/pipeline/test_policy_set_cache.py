@@ -17,7 +17,7 @@ from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records
 from keystead.pipeline import policy_set_cache
 from keystead.pipeline.policy_set_cache import PolicySetCache
-from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
+from keystead.policies.language.expression import CompiledExpression, ExpressionSource, compile_stored
 from keystead.primitives.share import Share
 from tests.support.policy_fixtures import ANA, allow
 

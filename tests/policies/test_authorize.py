@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import Policy
 from keystead.policies.authorize import Authorizer, Rule, Verdict, authorize
-from keystead.policies.expression import Expression
-from keystead.policies.namespaces import Clause
+from keystead.policies.language.expression import Expression
+from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import check_policy, scope_source
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.policy_set import PolicySet

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.namespaces import KEYWORDS, Clause
-from keystead.policies.syntax import ExpressionRefused
-from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.syntax import ExpressionRefused
+from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
 from tests.support.policy_fixtures import compiled
 
 CONDITION, CONSENSUS, TIME = Clause.CONDITION, Clause.CONSENSUS, Clause.TIME

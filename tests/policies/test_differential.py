@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.policies.authorize import Verdict, authorize
-from keystead.policies.budget import Budget
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
-from keystead.policies.grammar import parse
-from keystead.policies.namespaces import Clause
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.namespaces import Clause
 from keystead.policies.resources import OWN_RIGHTS
 from tests.support.examples import examples
 from tests.support.expression_generator import Writer, random_values, readable_anyhow

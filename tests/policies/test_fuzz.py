@@ -11,11 +11,11 @@ from random import Random
 
 import pytest
 
-from keystead.policies.budget import Budget
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext
-from keystead.policies.grammar import LENGTH_MAX
-from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.grammar import LENGTH_MAX
+from keystead.policies.language.namespaces import Clause
+from keystead.policies.language.syntax import ExpressionRefused
 from tests.support.expression_generator import random_text, random_values
 from tests.support.hanging import not_hanging
 from tests.support.policy_fixtures import compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.grammar import parse
+from keystead.policies.language.grammar import parse
 from keystead.policies.linting.literals import KnownIds, impossible_literals
 
 USER_ID = "0199a8f2-0000-7000-8000-000000000001"

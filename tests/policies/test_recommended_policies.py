@@ -28,7 +28,7 @@ from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.tron.transaction import parse_tron
 from keystead.policies.authorize import Verdict, authorize
-from keystead.policies.grammar import parse
+from keystead.policies.language.grammar import parse
 from keystead.policies.linting.literals import KnownIds, impossible_literals
 from tests.chains.bitcoin.psbts import KEY, OTHER_KEY, Spent, bitcoin_party, key_of, script_for, unsigned_psbt
 from tests.chains.ethereum import movers as ethereum

@@ -20,13 +20,13 @@ from keystead.chains.solana.facts import SolanaTransaction
 from keystead.chains.tron.facts import TronTransaction
 from keystead.pipeline.mfa import MfaConditions
 from keystead.policies.authorize import Rule, Verdict, authorize
-from keystead.policies.budget import Budget
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
-from keystead.policies.expression import Expression, compile_stored
-from keystead.policies.namespaces import KEYWORDS, Clause
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
+from keystead.policies.language.expression import Expression, compile_stored
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type
 from keystead.policies.policy import mfa_condition_source, scope_source
 from keystead.policies.request import RequestedActivity, condition_values
-from keystead.policies.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
 from tests.support.partial_transactions import partial_transactions
 from tests.support.policy_fixtures import allow, compiled, deny, request

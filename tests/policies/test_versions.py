@@ -19,10 +19,10 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation
-from keystead.policies.evaluation_context import Unknown
+from keystead.policies.language.evaluation_context import Unknown
+from keystead.policies.language.syntax import ExpressionRefused
 from keystead.policies.request import RequestedActivity, condition_values
 from keystead.policies.resources import attributes_of
-from keystead.policies.syntax import ExpressionRefused
 from tests.support.examples import examples
 from tests.support.policy_fixtures import compiled, value_of
 

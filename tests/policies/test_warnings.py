@@ -15,9 +15,11 @@ from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation, alternatives
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
-from keystead.policies.budget import Budget
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
-from keystead.policies.grammar import parse
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
+from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
 from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import (
@@ -27,9 +29,7 @@ from keystead.policies.linting.warnings import (
     WarningCode,
     policy_warnings,
 )
-from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY
-from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
 from tests.support.policy_fixtures import compiled
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from keystead.keys.sealing import MasterKey
 from keystead.operations import CATALOGUE
-from keystead.server.checking import Checked, check_installation
+from keystead.server.installation.checking import Checked, check_installation
 from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase, StartServer
 from tests.support.authorization_scenario import new_sub_organization

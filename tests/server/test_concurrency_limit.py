@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from keystead.primitives.share import SHARED_S, Share
-from keystead.server.concurrency_limit import INTERVAL_S, LIMIT_MIN, ConcurrencyLimit, RequestGroup
+from keystead.server.limits.concurrency_limit import INTERVAL_S, LIMIT_MIN, ConcurrencyLimit, RequestGroup
 from tests.support.hanging import PATIENCE_S
 
 

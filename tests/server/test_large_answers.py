@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keystead.api.records import User, Wire
 from keystead.api.rendering import Form, answer
-from keystead.operations.users import GetUserResponse, ListUsersResponse
+from keystead.operations.users.users import GetUserResponse, ListUsersResponse
 from keystead.primitives.share import Share
 from keystead.server.large_answers import LARGE, is_large, large_answer
 from keystead.stamps.signing import generate_api_key

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from keystead.organizations.attached_rows import EXPIRY
-from keystead.server.checking import check_installation
+from keystead.server.installation.checking import check_installation
 from keystead.server.opening import MODE
 from keystead.signer.installation_keys import MADE_AT_START, SEALED_VALUES
 from keystead.storage.integrity import OutOfOrder, pages_of

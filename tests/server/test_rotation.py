@@ -20,9 +20,9 @@ from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Organization, Put, Version, apply
 from keystead.pipeline.store import Changes, Commit, CommitResult, Page
+from keystead.server.installation.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.opening import NotReady, open_checked
-from keystead.server.rotation import Progress, RotationRefused, rotate_master
-from keystead.server.settings import Settings
+from keystead.server.settings.settings import Settings
 from keystead.signer.installation_keys import SEALED_VALUES
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.store import DatabaseStore

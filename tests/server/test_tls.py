@@ -14,8 +14,8 @@ import httpx
 import pytest
 from cryptography.x509 import load_der_x509_certificate
 
-from keystead.server.settings import Settings, SettingsError
-from keystead.server.tls import certificate_of, warn_of_plain_http
+from keystead.server.http.tls import certificate_of, warn_of_plain_http
+from keystead.server.settings.settings import Settings, SettingsError
 from tests.conftest import MakeDatabase
 from tests.support.certificates import write_certificate
 from tests.support.servers import Installation, Server, bootstrap_installation

@@ -21,7 +21,7 @@ from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.server.deletions import ROWS_AT_ONCE, finish_deletions
+from keystead.server.installation.deletions import ROWS_AT_ONCE, finish_deletions
 from keystead.storage.rows import Rows, TombstonePurge
 from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase

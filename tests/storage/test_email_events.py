@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
 from keystead.pipeline.store import CommitResult, Page
 from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened

@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
-from keystead.organizations.sending_windows import SendingWindow
-from keystead.organizations.used_tokens import UsedToken
-from keystead.organizations.webhooks import WebhookEvent, WebhookLease
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, SendResult
+from keystead.organizations.contacts.sending_windows import SendingWindow
+from keystead.organizations.contacts.used_tokens import UsedToken
+from keystead.organizations.webhooks.webhooks import WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult, Page
-from keystead.server.purging import GRACE_MS, ROWS_AT_ONCE, purge_expired
+from keystead.server.installation.purging import GRACE_MS, ROWS_AT_ONCE, purge_expired
 from keystead.storage.tables import EXPIRING
 from tests.storage.conftest import opened
 from tests.storage.test_versioned_rows import a_code, a_delivery, a_message, writing

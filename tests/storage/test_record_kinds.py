@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.organizations.attached_rows import AttachedRow, AttachedTable, RemovedRow, VersionedRow
 from keystead.organizations.attachments import ATTACHED_TABLES, InterfaceText, RemovedOrganizationContents
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.limits import Limit, Limits
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
-from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.record_kinds import KINDS, RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
 from keystead.pipeline.store import Commit, CommitResult, Store
-from keystead.server.deletions import finish_deletions
+from keystead.server.installation.deletions import finish_deletions
 from keystead.storage.open import sqlite_path
 from keystead.storage.store import DatabaseStore
 from keystead.storage.tables import TABLES

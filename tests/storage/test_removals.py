@@ -18,7 +18,7 @@ from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Record, Remove, records_of
 from keystead.organizations.record_kinds import RECORD_KINDS
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.server.deletions import finish_deletions
+from keystead.server.installation.deletions import finish_deletions
 from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history

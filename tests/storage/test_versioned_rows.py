@@ -10,13 +10,13 @@ from keystead.api.enums import OtpType
 from keystead.delivery.outbox import LEASE_MS
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import RemovedOrganizationContents
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
+from keystead.organizations.contacts.sending_windows import SendingWindow
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
-from keystead.organizations.sending_windows import SendingWindow
-from keystead.organizations.webhooks import WebhookDelivery, WebhookLease, event_row_id
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookLease, event_row_id
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.server.deletions import finish_deletions
+from keystead.server.installation.deletions import finish_deletions
 from keystead.sessions.one_time_codes import CodeForm
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, found_by, new_history

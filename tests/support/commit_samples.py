@@ -50,7 +50,7 @@ from keystead.api.records import (
     WebhookSubscriptionParams,
 )
 from keystead.organizations.attachments import NewAccount, SealedSecret
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.kinds.contract_interfaces import ContractInterface

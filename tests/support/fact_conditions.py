@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from keystead.policies.namespaces import KEYWORDS, Clause
-from keystead.policies.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
 
 

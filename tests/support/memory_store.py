@@ -24,6 +24,7 @@ from keystead.organizations.attachments import (
     RemovedWalletAccounts,
     StoredAccount,
 )
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow
 from keystead.organizations.kinds.account_contacts import AccountContactsMap
 from keystead.organizations.lookups import (
     CREDENTIALS,
@@ -35,7 +36,6 @@ from keystead.organizations.lookups import (
     user_lookups,
 )
 from keystead.organizations.organization import Organization, apply
-from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Changes, Commit, CommitResult, Page
 

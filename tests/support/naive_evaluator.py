@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from btclib.script.script_pub_key import ScriptPubKey
 
-from keystead.policies.namespaces import KEYWORDS, Clause
-from keystead.policies.syntax import (
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     Count,
@@ -29,7 +29,7 @@ from keystead.policies.syntax import (
     Not,
     Slice,
 )
-from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
 
 Typed = tuple[Type, Any]

@@ -21,8 +21,8 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 
-from keystead.policies.namespaces import KEYWORDS, Clause
-from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
 from tests.chains.bitcoin.psbts import OTHER_KEY, key_of, script_for
 from tests.chains.ethereum import test_ethereum as ethereum_examples

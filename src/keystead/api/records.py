@@ -194,7 +194,7 @@ class Oauth2Credential(Wire, frozen=True):
 
 
 class WebhookSubscriptionParams(Wire, frozen=True):
-    """`filters_json`: which events, as JSON (`organizations.webhook_filters`)."""
+    """`filters_json`: which events, as JSON (`organizations.webhooks.filters`)."""
 
     event_type: str
     filters_json: str | None = None

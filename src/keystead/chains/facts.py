@@ -2,7 +2,7 @@
 
 Each chain declares its facts in one module, as typed dictionaries with every field. A field may be Unreadable only
 where its type says so. Here: the forms of values that compare in their own way. Not here: the facts of a chain
-(`ethereum.facts`, `solana.facts`, …), the types of the policy language (`policies.namespaces`).
+(`ethereum.facts`, `solana.facts`, …), the types of the policy language (`policies.language.namespaces`).
 """
 
 from __future__ import annotations

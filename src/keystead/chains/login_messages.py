@@ -1,7 +1,7 @@
 """The message with which a wallet logs in: EIP-4361 and its form for Solana, as the published kit writes it.
 
 Here: the signature over the message's exact bytes, then each of its lines. Pure. Not here: the token that follows
-(`sessions.wallet_tokens`), single use of a message (`operations.wallet_logins`).
+(`sessions.wallet_tokens`), single use of a message (`operations.logins.wallet_logins`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from keystead.api.enums import ActivityStatus
-from keystead.cli.rules import OrganizationRules, rules_of
+from keystead.cli.policies.rules import OrganizationRules, rules_of
 from keystead.cli.texts import printable
 from keystead.client.client import Client
 from keystead.client.errors import ApiError

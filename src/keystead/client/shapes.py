@@ -1129,7 +1129,7 @@ class CreateWalletAuthenticatorsResult(Wire, frozen=True):
 
 
 class WebhookSubscription(Wire, frozen=True):
-    """`filters_json`: see `organizations.webhook_filters`."""
+    """`filters_json`: see `organizations.webhooks.filters`."""
 
     event_type: str
     filters_json: str | None = None

@@ -13,7 +13,7 @@ import msgspec
 
 from keystead.delivery.message import Message
 from keystead.delivery.sender import SendFailed
-from keystead.organizations.outgoing_messages import OutgoingMessage
+from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
 
 KEPT_MAX = 1_000
 """The most messages that are shown, the newest ones. The rows of all messages are deleted when they expire."""

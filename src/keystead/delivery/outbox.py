@@ -20,7 +20,12 @@ from keystead.delivery.sender import Sender, SendFailed
 from keystead.delivery.stopping import FINISH_S, finish
 from keystead.failures.defects import log_failure
 from keystead.failures.rounds import Rounds
-from keystead.organizations.outgoing_messages import EmailEventRow, MessageChannel, OutgoingMessage, SendResult
+from keystead.organizations.contacts.outgoing_messages import (
+    EmailEventRow,
+    MessageChannel,
+    OutgoingMessage,
+    SendResult,
+)
 
 logger = logging.getLogger("keystead.delivery")
 

@@ -24,7 +24,7 @@ from keystead.operations.activities import recorded_bytes, shown_activity
 from keystead.operations.declare import Reading, query
 from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
 from keystead.operations.own_addresses import with_holders
-from keystead.operations.signing import interfaces_of
+from keystead.operations.wallets.signing import interfaces_of
 from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity

@@ -17,7 +17,7 @@ from keystead.pipeline.authorization import authorization_request
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.policies.authorize import Rule, authorize
 from keystead.policies.evaluator import PolicyEvaluator
-from keystead.policies.expression import CompiledExpression
+from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import AuthorizationRequest

@@ -15,9 +15,9 @@ from keystead.api.enums import WalletAuthenticatorType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.chains.wallet_claims import InvalidWalletClaim, wallet_claim
-from keystead.organizations.api_keys import normalized_public_key
-from keystead.organizations.authenticators import normalized_credential_id
-from keystead.organizations.contacts import without_separators
+from keystead.organizations.contacts.contacts import without_separators
+from keystead.organizations.credentials.api_keys import normalized_public_key
+from keystead.organizations.credentials.authenticators import normalized_credential_id
 from keystead.organizations.lookups import (
     AccountLookupKind,
     AccountValue,

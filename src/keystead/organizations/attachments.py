@@ -14,13 +14,13 @@ import msgspec
 from keystead.api.records import WalletAccount
 from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.attached_rows import AttachedRow, AttachedTable, RemovedRow
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.contacts.sending_windows import SendingWindow
+from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
-from keystead.organizations.sending_windows import SendingWindow
-from keystead.organizations.used_tokens import UsedToken
-from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 
 MNEMONIC_PURPOSE = "wallet-mnemonic"
 """The purpose of the sealed secret of a wallet."""

@@ -14,18 +14,18 @@ import msgspec
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
-from keystead.organizations.account_contacts import (
+from keystead.organizations.contacts.account_contacts import (
     check_logins_by_code,
     contact_lookup_kind,
     has_logins_by_code,
     users_found_by,
 )
-from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.contacts.contacts import normalized_contact
+from keystead.organizations.credentials.identities import ProvenIdentity
+from keystead.organizations.credentials.oauth_providers import user_with_identity
+from keystead.organizations.credentials.wallet_authenticators import user_with_wallet
 from keystead.organizations.lookups import AccountLookupKind, LookupKind, identity_lookup_value, wallet_lookup_value
-from keystead.organizations.oauth_providers import user_with_identity
 from keystead.organizations.organization import Organization
-from keystead.organizations.wallet_authenticators import user_with_wallet
 from keystead.sessions.wallet_tokens import WalletClaim
 
 _CALLED = {

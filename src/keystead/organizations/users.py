@@ -1,6 +1,6 @@
 """The rules of users: that each can authenticate.
 
-Not here: the credentials themselves (`credentials`), and MFA policies (`operations.mfa_policies`).
+Not here: the credentials themselves (`credentials`), and MFA policies (`operations.users.mfa_policies`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable
 from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.records import User
-from keystead.organizations.credentials import has_lasting_credential
+from keystead.organizations.credentials.credentials import has_lasting_credential
 from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization

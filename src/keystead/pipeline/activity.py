@@ -16,7 +16,7 @@ from keystead.api.enums import FINAL_STATUSES, ActivityStatus, CredentialType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import AppProof, Status, User, Vote
 from keystead.api.rendering import encode
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,7 +28,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     - `at_ms`: when the approval was given. `at_version`: the number of the version of the approver's organization
       that it was decided on.
     - `registered_in`: the version that registered the credential. `origin`: the id of the credential that began the
-      session, if it is the key of one, else its own (`organizations.credential_registrations`).
+      session, if it is the key of one, else its own (`organizations.credentials.registrations`).
     - `session_profile_id`: the profile of the session, if the credential is the key of a session with a profile.
     - `identities`: what the ID tokens in that request proved when it arrived, by field.
     """

@@ -12,16 +12,16 @@ import msgspec
 from msgspec.structs import replace
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
-from keystead.organizations.credential_registrations import registered_after
+from keystead.organizations.credentials.registrations import registered_after
 from keystead.pipeline.activity import Event, Proof, RecordedActivity
-from keystead.pipeline.added_credentials import NewUser
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.mfa import MfaStatuses
+from keystead.pipeline.operation import NewUser
 from keystead.pipeline.proofs import approvals_of
 from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
-from keystead.policies.budget import Budget
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext
-from keystead.policies.expression import CompiledExpression
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.request import (
     Approval,

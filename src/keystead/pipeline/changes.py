@@ -17,7 +17,7 @@ from keystead.api.rendering import encode
 from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
 from keystead.organizations.change_sizes import ChangeSizes
-from keystead.organizations.credential_registrations import registration_changes
+from keystead.organizations.credentials.registrations import registration_changes
 from keystead.organizations.limits import Limits
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import (

@@ -19,15 +19,14 @@ from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Proof, RecordedActivity
-from keystead.pipeline.added_credentials import AddedCredential
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutput
-from keystead.pipeline.operation import THE_SUBMITTER, ActivityOperation, IntentVersion
+from keystead.pipeline.operation import THE_SUBMITTER, ActivityOperation, AddedCredential, IntentVersion
 from keystead.pipeline.policy_set_cache import CompiledPolicies
 from keystead.pipeline.proofs import counted_proofs, proof_of
 from keystead.pipeline.submission import Submission, recorded_request
-from keystead.policies.expression import CompiledExpression
+from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.request import RequestedActivity, ResourceKeywords, visible_params
 
 

@@ -8,9 +8,9 @@ import msgspec
 
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import ActivityStatus
+from keystead.organizations.contacts.outgoing_messages import MessageSettings
 from keystead.organizations.limits import Limits
-from keystead.organizations.outgoing_messages import MessageSettings
-from keystead.organizations.webhooks import WebhookSettings
+from keystead.organizations.webhooks.webhooks import WebhookSettings
 from keystead.pipeline.context import SigningCache, TransactionSettings
 from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import OAuth2, ServerClock

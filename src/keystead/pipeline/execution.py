@@ -14,11 +14,11 @@ from keystead.api.errors import ServiceError
 from keystead.api.records import WalletAccount, Wire
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.contacts.outgoing_messages import MessageSettings
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Change, Organization
-from keystead.organizations.outgoing_messages import MessageSettings
-from keystead.organizations.webhooks import WebhookSettings
+from keystead.organizations.webhooks.webhooks import WebhookSettings
 from keystead.pipeline.activity import Proof
 from keystead.pipeline.ports import OAuth2
 from keystead.pipeline.signer_port import Signer

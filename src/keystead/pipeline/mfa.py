@@ -17,9 +17,9 @@ from keystead.pipeline.activity import Proof
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.policy_set_cache import evaluated_conditions
 from keystead.pipeline.proofs import credentials_that_count
-from keystead.policies.budget import Budget
-from keystead.policies.evaluation_context import EvaluationContext, Unknown
-from keystead.policies.expression import CompiledExpression
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import EvaluationContext, Unknown
+from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.request import condition_values, may_sign_transaction_unseen
 
 CONDITION_STEPS_MAX: Final = 5_000

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from keystead.api.enums import CredentialType, VoteSelection
 from keystead.api.records import Timestamp, Vote
-from keystead.organizations.credential_registrations import registration_of
+from keystead.organizations.credentials.registrations import registration_of
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Proof, RecordedActivity

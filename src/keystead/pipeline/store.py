@@ -20,9 +20,9 @@ from keystead.api.errors import ServiceError
 from keystead.api.records import Evaluation, Vote, WalletAccount
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow
 from keystead.organizations.lookups import AccountLookupKind, Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
-from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.organizations.principals import ambiguous_value_error
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import AccountLookups, AttachedLookups, ContextReads, SiblingReads

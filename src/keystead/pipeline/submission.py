@@ -23,7 +23,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.api.secret_fields import repr_without_contents
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization

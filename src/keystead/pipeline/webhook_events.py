@@ -15,8 +15,8 @@ from keystead.api.rendering import Form, rendered_activity
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.organization import Organization
-from keystead.organizations.webhook_filters import filters_of
-from keystead.organizations.webhooks import (
+from keystead.organizations.webhooks.filters import filters_of
+from keystead.organizations.webhooks.webhooks import (
     ACTIVITY_UPDATES,
     FEATURE,
     WebhookDelivery,

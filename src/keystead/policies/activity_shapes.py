@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from keystead.api.public_schema import ACTIVITY_TYPES
-from keystead.policies.namespaces import PARAMS
+from keystead.policies.language.namespaces import PARAMS
 from keystead.policies.resources import ROOT_ONLY, attributes_of
 
 _SIGNERS = (("wallet", "wallet_account"), ("private_key",))

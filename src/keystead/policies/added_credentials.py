@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from keystead.api.enums import Effect
-from keystead.policies.consensus import CredentialValue
-from keystead.policies.credential_predicates import EITHER, CredentialPredicate
-from keystead.policies.evaluation_context import EvaluationContext, StepsExceeded
-from keystead.policies.expression import CompiledExpression
+from keystead.policies.language.consensus import CredentialValue
+from keystead.policies.language.credential_predicates import EITHER, CredentialPredicate
+from keystead.policies.language.evaluation_context import EvaluationContext, StepsExceeded
+from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import (
     AuthorizationRequest,

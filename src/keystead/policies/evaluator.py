@@ -11,16 +11,16 @@ import copy
 from typing import Final
 
 from keystead.api.enums import Effect
-from keystead.policies.budget import Budget
-from keystead.policies.evaluation_context import (
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
     NotApplicable,
     Unknown,
     Value,
 )
-from keystead.policies.expression import CompiledExpression
-from keystead.policies.namespaces import Clause
+from keystead.policies.language.expression import CompiledExpression
+from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet, RequestShape

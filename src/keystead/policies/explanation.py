@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from keystead.policies.budget import Budget
-from keystead.policies.compiler import Compiler
-from keystead.policies.evaluation_context import (
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.compiler import Compiler
+from keystead.policies.language.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
     NotApplicable,
@@ -24,10 +24,10 @@ from keystead.policies.evaluation_context import (
     Value,
     ValueUnknown,
 )
-from keystead.policies.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
-from keystead.policies.grammar import parse
-from keystead.policies.source_text import text_of
-from keystead.policies.syntax import (
+from keystead.policies.language.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.source_text import text_of
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     ExpressionRefused,
@@ -41,9 +41,9 @@ from keystead.policies.syntax import (
     TimeFunction,
     parts,
 )
-from keystead.policies.three_valued import Perhaps
-from keystead.policies.type_checker import NodeTypes, check_types
-from keystead.policies.types import Scalar
+from keystead.policies.language.three_valued import Perhaps
+from keystead.policies.language.type_checker import NodeTypes, check_types
+from keystead.policies.language.types import Scalar
 from keystead.primitives.unreadable import Unreadable
 
 PARTS_MAX: Final = 200

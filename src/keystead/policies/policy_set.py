@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from keystead.api.records import Policy
-from keystead.policies.budget import Budget
-from keystead.policies.evaluation_context import EvaluationContext, NotApplicable, Value
-from keystead.policies.expression import CompiledExpression, ExpressionSource
-from keystead.policies.namespaces import Clause
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import EvaluationContext, NotApplicable, Value
+from keystead.policies.language.expression import CompiledExpression, ExpressionSource
+from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy, sources_of
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.request import RequestedActivity, condition_values

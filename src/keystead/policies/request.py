@@ -16,8 +16,8 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import PayloadEncoding
 from keystead.api.records import User
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.expression import CompiledExpression
-from keystead.policies.namespaces import PARAMS
+from keystead.policies.language.expression import CompiledExpression
+from keystead.policies.language.namespaces import PARAMS
 from keystead.policies.resources import attributes_of
 from keystead.primitives.unreadable import Unreadable
 from keystead.sessions.one_time_codes import LENGTH_DEFAULT

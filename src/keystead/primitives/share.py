@@ -4,7 +4,7 @@ Work belongs to an owner: an organization, or an address before it is known who 
 and charged to the owner. Short work of an owner without debt is done at once. All other work waits for its turn:
 there is one turn at a time, the owner with the least debt is next, and while several owners work, a pause as long
 as the turn follows, in which other requests run. Not here: bounds of the work of one request, refusals
-(`server.rate_limits`), how many requests of an organization run (`server.concurrency_limit`)."""
+(`server.limits.rate_limits`), how many requests of an organization run (`server.limits.concurrency_limit`)."""
 
 from __future__ import annotations
 

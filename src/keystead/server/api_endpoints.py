@@ -36,12 +36,12 @@ from keystead.server.authentication import (
     verify_api_key_stamp,
 )
 from keystead.server.callers import reader, submitter
-from keystead.server.concurrency_limit import RequestGroup
-from keystead.server.http_messages import HttpRequest
+from keystead.server.http.messages import HttpRequest
 from keystead.server.large_answers import is_large, large_answer
+from keystead.server.limits.concurrency_limit import RequestGroup
+from keystead.server.limits.rate_limits import CallerLimits
+from keystead.server.limits.rate_table import RateTable
 from keystead.server.logs import RequestLine
-from keystead.server.rate_limits import CallerLimits
-from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
 from keystead.stamps.attested import read_attested_stamp
 

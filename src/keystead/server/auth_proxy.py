@@ -1,7 +1,7 @@
 """The authentication proxy over HTTP: it stamps the requests of browsers that have no key.
 
 Here: the configuration that a request names, the check of its origin, the stamp. Not here: the endpoints
-(`operations.auth_proxy_endpoints`), the stamped submission (`api_endpoints`).
+(`operations.auth_proxy.endpoints`), the stamped submission (`api_endpoints`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import Internal, InvalidRequest, MethodNotAllowed, NotFound, PermissionDenied
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.operations import CATALOGUE
-from keystead.operations.auth_proxy_calls import CompletedSubmission
-from keystead.operations.auth_proxy_endpoints import ENDPOINTS
-from keystead.operations.google_linking import link_google
-from keystead.organizations.google_accounts import linked_email
-from keystead.organizations.identities import ProvenIdentity
+from keystead.operations.auth_proxy.calls import CompletedSubmission
+from keystead.operations.auth_proxy.endpoints import ENDPOINTS
+from keystead.operations.logins.google_linking import link_google
+from keystead.organizations.credentials.google_accounts import linked_email
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxy
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
@@ -30,10 +30,10 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
 from keystead.primitives.share import Work
 from keystead.server.authentication import API_KEY_STAMP
-from keystead.server.http_messages import HttpRequest
+from keystead.server.http.messages import HttpRequest
+from keystead.server.limits.rate_limits import RateLimit
+from keystead.server.limits.rate_table import RateTable
 from keystead.server.logs import RequestLine
-from keystead.server.rate_limits import RateLimit
-from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
 from keystead.stamps.api_key import Stamp
 from keystead.stamps.base64url import encode_base64url

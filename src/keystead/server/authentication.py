@@ -17,7 +17,7 @@ from keystead.api.decoding import decoder
 from keystead.api.enums import CredentialType, FeatureName
 from keystead.api.errors import InvalidRequest, Unauthenticated
 from keystead.api.identifiers import Uuid
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import ProvenContact, ProvenKey, ProvenWallet, unknown_key_error

@@ -18,11 +18,11 @@ from keystead.identities.issuers import KnownIssuers
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.ports import Identities, OAuth2
 from keystead.pipeline.signer_port import Signer
+from keystead.server.installation.master_keys import master_key_sources
 from keystead.server.issuers import identities_of
-from keystead.server.master_keys import master_key_sources
 from keystead.server.oauth2_providers import oauth2_of
 from keystead.server.senders import Senders, senders_of
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings.settings import Settings, SettingsError
 from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.installation_keys import (

@@ -18,10 +18,10 @@ from keystead.delivery.log_line import LogSender
 from keystead.delivery.message import Message
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.sender import Sender, SendFailed
-from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
+from keystead.organizations.contacts.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.pipeline.ports import Clock
 from keystead.pipeline.signer_port import Signer
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings.settings import Settings, SettingsError
 from keystead.storage.store import DatabaseStore
 
 HOOK_SECRET_BYTES_MIN = 32

@@ -22,11 +22,11 @@ from keystead.console import CONSOLE_PATH
 from keystead.delivery.kept import KeptMessages
 from keystead.delivery.webhooks.attempts import SeenWebhook
 from keystead.operations import CATALOGUE, Reading
+from keystead.organizations.contacts.outgoing_messages import MessageSettings, OutgoingMessage
 from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from keystead.organizations.outgoing_messages import MessageSettings, OutgoingMessage
 from keystead.organizations.principals import Principal
 from keystead.pipeline.context import SigningCache, TransactionSettings
 from keystead.pipeline.environment import ChosenStatus, Environment, PipelineSettings
@@ -39,16 +39,16 @@ from keystead.pipeline.submission import Liveness
 from keystead.primitives.share import Share
 from keystead.server.authentication import Verifiers
 from keystead.server.background import background_task
-from keystead.server.concurrency_limit import ConcurrencyLimit
-from keystead.server.deletions import Deletions
+from keystead.server.http.tls import TlsCertificate, certificate_of
+from keystead.server.installation.deletions import Deletions
+from keystead.server.installation.processes import announce, keep_announcing, this_process, withdraw
+from keystead.server.installation.purging import keep_purging
+from keystead.server.limits.concurrency_limit import ConcurrencyLimit
 from keystead.server.opening import NotReady, Opened, open_checked
 from keystead.server.pages import Health, InstallationKeys, Readiness, ServerProgram, api_document
-from keystead.server.processes import announce, keep_announcing, this_process, withdraw
-from keystead.server.purging import keep_purging
 from keystead.server.senders import Senders, kept_messages_of, outbox_of
-from keystead.server.settings import Settings
+from keystead.server.settings.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES, Sources
-from keystead.server.tls import TlsCertificate, certificate_of
 from keystead.server.webhooks import Webhooks, webhook_key_set, webhook_rules_of
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
 from keystead.storage.migrations import is_usable, newest

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from keystead.organizations.attached_rows import AttachedRow
-from keystead.organizations.outgoing_messages import EmailEventRow
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow
 from keystead.pipeline.store import Page
 from keystead.storage.database import HIGHEST, Queries
 

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from keystead.organizations.attached_rows import AttachedRow
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
-from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult
 from keystead.storage.attached_reads import AttachedTables
 from keystead.storage.database import Queries

@@ -85,7 +85,7 @@ class InstallationRows:
         await self._commit("", Rows(deleted=[("process", (process_id,))]))
 
     async def processes(self, now_ms: int) -> list[bytes]:
-        """The rows of the processes that serve (`server.processes`)."""
+        """The rows of the processes that serve (`server.installation.processes`)."""
         return [body for (body,) in await self._queries.select(self._queries.reads.processes, now_ms=now_ms)]
 
     async def data_keys(self, page: Page) -> list[tuple[str, SealedDataKey]]:

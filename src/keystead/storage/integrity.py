@@ -1,7 +1,7 @@
 """Reads of whole tables, for the check of a database: which rows lack a row of another table.
 
 Here: what follows from the declarations of the tables, page by page. Not here: what else is checked
-(`server.checking`), the declarations (`tables`).
+(`server.installation.checking`), the declarations (`tables`).
 
 Each page begins above the last key of the page before. If the keys of a page do not grow, OutOfOrder is raised, so
 that no walk lasts for ever, whatever the database holds.

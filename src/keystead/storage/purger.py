@@ -1,6 +1,6 @@
 """Deletes rows in small steps: rows of deleted wallets and organizations, and old tombstones of removed records.
 
-Here: which step is next. Not here: when steps are taken (`server.deletions`), the transactions.
+Here: which step is next. Not here: when steps are taken (`server.installation.deletions`), the transactions.
 
 A step may be repeated, and several processes may do the same step, because it deletes rows that nobody reads. The
 commit that deletes a wallet or an organization writes a row of `unfinished_deletion`. The last step deletes that

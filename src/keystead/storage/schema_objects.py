@@ -1,7 +1,7 @@
 """The tables, views, indexes and functions that migrations make, and which of them a database lacks.
 
 Functions are compared as a whole, other objects by their names. Not here: running migrations (`schema`), what the
-tables hold (`server.checking`).
+tables hold (`server.installation.checking`).
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from keystead.delivery.webhooks.pacing import PROBE_EVERY_MS
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records
-from keystead.organizations.webhook_targets import WebhookTarget
-from keystead.organizations.webhooks import (
+from keystead.organizations.webhooks.targets import WebhookTarget
+from keystead.organizations.webhooks.webhooks import (
     DeliveryResult,
     WebhookDelivery,
     WebhookLease,

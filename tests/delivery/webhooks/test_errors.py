@@ -11,7 +11,7 @@ from keystead.api.errors import Internal, TooLarge, Unavailable
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, WebhookDispatcher
 from keystead.delivery.webhooks.pacing import Pace
-from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
+from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
 from tests.delivery.webhooks.test_dispatcher import (
     ACCEPTED,
     LATER,

@@ -26,8 +26,8 @@ from keystead.delivery.webhooks.recording import RecordedAttempts, Send
 from keystead.delivery.webhooks.store import WebhookStore
 from keystead.failures.defects import is_defect, log_failure
 from keystead.failures.rounds import Rounds
-from keystead.organizations.webhook_targets import WebhookTarget, target_of
-from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
+from keystead.organizations.webhooks.targets import WebhookTarget, target_of
+from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
 
 logger = logging.getLogger("keystead.delivery")
 

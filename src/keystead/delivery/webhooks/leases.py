@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from keystead.delivery.webhooks.store import WebhookRows
-from keystead.organizations.webhooks import WebhookLease
+from keystead.organizations.webhooks.webhooks import WebhookLease
 
 LEASE_MS: Final = 30_000
 _RENEWED_BEFORE_MS: Final = 15_000

@@ -15,8 +15,8 @@ from keystead.api.errors import Unavailable
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.store import WebhookRows
-from keystead.organizations.webhook_targets import WebhookTarget
-from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
+from keystead.organizations.webhooks.targets import WebhookTarget
+from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
 
 logger = logging.getLogger("keystead.delivery")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from keystead.organizations.organization import Organization
-from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookLease
 
 
 class WebhookRows(Protocol):

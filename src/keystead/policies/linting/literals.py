@@ -16,8 +16,8 @@ from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.spelling import did_you_mean
 from keystead.chains.movements import NATIVE, NOBODY
 from keystead.policies.closed_sets import WORDS
-from keystead.policies.field_paths import path_of, scoped_parts
-from keystead.policies.syntax import (
+from keystead.policies.language.field_paths import path_of, scoped_parts
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     ListLiteral,

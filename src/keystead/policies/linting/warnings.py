@@ -1,9 +1,8 @@
 """Warnings for the author of a policy or MFA policy: it never applies, denies nothing, allows everything, or can be
 bypassed.
 
-Here: the warnings of a set of policies. Not here: where they are shown (`operations.policy_warnings`, `server`,
-`cli`).
-"""
+Here: the warnings of a set of policies. Not here: where they are shown (`operations.policies.policy_warnings`,
+`server`, `cli`)."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ from msgspec.structs import replace
 from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
-from keystead.policies.budget import Budget
-from keystead.policies.expression import names_transaction
-from keystead.policies.grammar import parse
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.expression import names_transaction
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.syntax import ExpressionRefused, Field, Name, Node, walk
 from keystead.policies.linting.condition_analysis import AnalysisResult, ConditionAnalysis
 from keystead.policies.linting.denials import lacking_activities
 from keystead.policies.linting.literals import KnownIds, compared_literals, impossible_literals
 from keystead.policies.request import RAW_ENCODINGS, RAW_PAYLOAD_KINDS
-from keystead.policies.syntax import ExpressionRefused, Field, Name, Node, walk
 
 DENY_RAW_PAYLOADS: Final = (
     f"activity.kind in {list(RAW_PAYLOAD_KINDS)} && activity.params.encoding in {list(map(str, RAW_ENCODINGS))}"

@@ -19,7 +19,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.api.spelling import did_you_mean
 from keystead.policies.authorize import Authorizer, Decision, Verdict
-from keystead.policies.expression import CompiledExpression, compile_stored
+from keystead.policies.language.expression import CompiledExpression, compile_stored
 from keystead.policies.policy import check_scope, scope_source
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import (

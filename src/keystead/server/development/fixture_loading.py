@@ -21,7 +21,7 @@ from keystead.api.errors import ServiceError
 from keystead.api.records import Timestamp
 from keystead.api.rendering import encode
 from keystead.operations import CATALOGUE
-from keystead.operations.policies import CreatePolicyIntentV3
+from keystead.operations.policies.policies import CreatePolicyIntentV3
 from keystead.organizations.ip_allowlists import EXEMPT
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.signer_values import AccountRequest
@@ -40,7 +40,7 @@ from keystead.server.development.fixture_file import (
     FixtureWallet,
 )
 from keystead.server.development.seeding import KeySource, seeded_source
-from keystead.server.new_organization import OrganizationParams, WalletOfMnemonic, new_organization
+from keystead.server.installation.new_organization import OrganizationParams, WalletOfMnemonic, new_organization
 from keystead.server.service import Service
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import ApiKeyStamper, api_key_of, generate_api_key

@@ -17,7 +17,7 @@ from keystead.api.rendering import Form
 from keystead.operations import CATALOGUE
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-from keystead.server.http_messages import Header, HttpAnswer, HttpRequest, one_slash
+from keystead.server.http.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
 

@@ -19,8 +19,8 @@ from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.lifecycle import Lifecycle
-from keystead.server.concurrency_limit import ConcurrencyLimit
-from keystead.server.installation_dates import last_backup_ms, master_key_since
+from keystead.server.installation.dates import last_backup_ms, master_key_since
+from keystead.server.limits.concurrency_limit import ConcurrencyLimit
 from keystead.server.metrics.measurements import Measurements
 from keystead.server.metrics.process_facts import resident_bytes
 from keystead.storage.migrations import newest

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from keystead.api.errors import ServiceError
-from keystead.organizations.used_tokens import UsedToken
+from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.storage.tables import TABLES
 
 DISTRIBUTION: Final = "distribution"

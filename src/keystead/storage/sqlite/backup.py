@@ -1,7 +1,7 @@
 """Backups of a SQLite database: a copy of a running database, a new database from a copy, SQLite's own check.
 
-Here: whole files. Not here: what the tables hold (`server.checking`), PostgreSQL, which has its own tools
-(docs/backup.md).
+Here: whole files. Not here: what the tables hold (`server.installation.checking`), PostgreSQL, which has its own
+tools (docs/backup.md).
 
 A copy is written to a temporary file in the folder of its target. When it is complete and on disk, it is linked to
 the name of the target. So a file of that name is complete, nothing is overwritten, and an interrupted command can
