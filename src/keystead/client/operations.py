@@ -369,8 +369,7 @@ class Operations(Calls):
         public_key: str | None = None,
         organization_id: str | None = None,
     ) -> shapes.GetIpAllowlistResponse:
-        """The IP allow-list of the organization, or of one API key. Without an allow-list, the answer has no
-        rules."""
+        """The IP allow-list of the organization, or of one API key. Without an allow-list, the answer has no rules."""
         return self._query(
             "get_ip_allowlist",
             shapes.GetIpAllowlistResponse,
@@ -670,8 +669,9 @@ class Operations(Calls):
     ) -> shapes.ListActivitiesResponse:
         """Activities of the organization, newest first, by page. A page has a maximum number and a maximum size.
 
-        Activities whose status and type are among the given ones. A filter that is left out accepts all. No
-        activity has an unknown type."""
+        Activities whose status and type are among the given ones. A filter that is left out accepts all. No activity
+        has an unknown type.
+        """
         return self._query(
             "list_activities",
             shapes.ListActivitiesResponse,
@@ -850,11 +850,12 @@ class Operations(Calls):
         """The ids of all sub-organizations of the organization, or of those that a filter finds, by page.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, OAUTH_CLAIM,
-        WALLET_ACCOUNT_ADDRESS, WALLET_AUTH_CLAIM or PUBLIC_KEY. Without a filter, the answer has all
-        sub-organizations. `filter_value` is compared whole; other spellings of the same value are equal to it. An
-        OIDC token must be valid. It finds users with an OAuth provider of its issuer, audience and subject; the
-        value of OAUTH_CLAIM is a JSON object with these three. The value of WALLET_AUTH_CLAIM is one with type,
-        address and domain of a wallet authenticator."""
+        WALLET_ACCOUNT_ADDRESS, WALLET_AUTH_CLAIM or PUBLIC_KEY. Without a filter, the answer has all sub-organizations.
+        `filter_value` is compared whole; other spellings of the same value are equal to it. An OIDC token must be
+        valid. It finds users with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a
+        JSON object with these three. The value of WALLET_AUTH_CLAIM is one with type, address and domain of a wallet
+        authenticator.
+        """
         return self._query(
             "list_suborgs",
             shapes.ListSuborgsResponse,
@@ -2833,8 +2834,9 @@ class Operations(Calls):
     ) -> shapes.UpdateUserSubmitted:
         """Change a user's name, contacts or tags.
 
-        Absent fields do not change. An empty list of tags changes no tags, because a published client always sends
-        a list."""
+        Absent fields do not change. An empty list of tags changes no tags, because a published client always sends a
+        list.
+        """
         return self._submit(
             shapes.UpdateUserSubmitted,
             organization_id,
@@ -3042,9 +3044,10 @@ class Operations(Calls):
 
         `message`: EIP-4361 or its form for Solana, whose nonce is the session's key, a compressed P-256 key in hex.
 
-        `signature`: hex, of personal_sign or Ed25519. `public_key`: the wallet's key, in hex, or in base 58 for
-        Solana; it is compared if it is given. `expiration_seconds`: of the token, decimal text, at most 86400; 3600
-        if absent. The token expires at the latest when the message does."""
+        `signature`: hex, of personal_sign or Ed25519. `public_key`: the wallet's key, in hex, or in base 58 for Solana;
+        it is compared if it is given. `expiration_seconds`: of the token, decimal text, at most 86400; 3600 if absent.
+        The token expires at the latest when the message does.
+        """
         return self._submit(
             shapes.VerifyWalletAuthenticatorSubmitted,
             organization_id,
@@ -3264,8 +3267,7 @@ class AsyncOperations(AsyncCalls):
         public_key: str | None = None,
         organization_id: str | None = None,
     ) -> shapes.GetIpAllowlistResponse:
-        """The IP allow-list of the organization, or of one API key. Without an allow-list, the answer has no
-        rules."""
+        """The IP allow-list of the organization, or of one API key. Without an allow-list, the answer has no rules."""
         return await self._query(
             "get_ip_allowlist",
             shapes.GetIpAllowlistResponse,
@@ -3565,8 +3567,9 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.ListActivitiesResponse:
         """Activities of the organization, newest first, by page. A page has a maximum number and a maximum size.
 
-        Activities whose status and type are among the given ones. A filter that is left out accepts all. No
-        activity has an unknown type."""
+        Activities whose status and type are among the given ones. A filter that is left out accepts all. No activity
+        has an unknown type.
+        """
         return await self._query(
             "list_activities",
             shapes.ListActivitiesResponse,
@@ -3745,11 +3748,12 @@ class AsyncOperations(AsyncCalls):
         """The ids of all sub-organizations of the organization, or of those that a filter finds, by page.
 
         `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, OAUTH_CLAIM,
-        WALLET_ACCOUNT_ADDRESS, WALLET_AUTH_CLAIM or PUBLIC_KEY. Without a filter, the answer has all
-        sub-organizations. `filter_value` is compared whole; other spellings of the same value are equal to it. An
-        OIDC token must be valid. It finds users with an OAuth provider of its issuer, audience and subject; the
-        value of OAUTH_CLAIM is a JSON object with these three. The value of WALLET_AUTH_CLAIM is one with type,
-        address and domain of a wallet authenticator."""
+        WALLET_ACCOUNT_ADDRESS, WALLET_AUTH_CLAIM or PUBLIC_KEY. Without a filter, the answer has all sub-organizations.
+        `filter_value` is compared whole; other spellings of the same value are equal to it. An OIDC token must be
+        valid. It finds users with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a
+        JSON object with these three. The value of WALLET_AUTH_CLAIM is one with type, address and domain of a wallet
+        authenticator.
+        """
         return await self._query(
             "list_suborgs",
             shapes.ListSuborgsResponse,
@@ -5728,8 +5732,9 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.UpdateUserSubmitted:
         """Change a user's name, contacts or tags.
 
-        Absent fields do not change. An empty list of tags changes no tags, because a published client always sends
-        a list."""
+        Absent fields do not change. An empty list of tags changes no tags, because a published client always sends a
+        list.
+        """
         return await self._submit(
             shapes.UpdateUserSubmitted,
             organization_id,
@@ -5937,9 +5942,10 @@ class AsyncOperations(AsyncCalls):
 
         `message`: EIP-4361 or its form for Solana, whose nonce is the session's key, a compressed P-256 key in hex.
 
-        `signature`: hex, of personal_sign or Ed25519. `public_key`: the wallet's key, in hex, or in base 58 for
-        Solana; it is compared if it is given. `expiration_seconds`: of the token, decimal text, at most 86400; 3600
-        if absent. The token expires at the latest when the message does."""
+        `signature`: hex, of personal_sign or Ed25519. `public_key`: the wallet's key, in hex, or in base 58 for Solana;
+        it is compared if it is given. `expiration_seconds`: of the token, decimal text, at most 86400; 3600 if absent.
+        The token expires at the latest when the message does.
+        """
         return await self._submit(
             shapes.VerifyWalletAuthenticatorSubmitted,
             organization_id,

@@ -1,7 +1,7 @@
 """Every operation, one module per subject. Importing this package fills the catalogue."""
 
 from keystead.operations import activities, activity_descriptions, votes
-from keystead.operations.auth_proxy import configurations as auth_proxies
+from keystead.operations.auth_proxy import auth_proxies
 from keystead.operations.declare import CATALOGUE, QueryOperation, Reading
 from keystead.operations.logins import (
     email_auth,

@@ -13,7 +13,7 @@ from keystead.api.enums import AddressFormat, ApiKeyCurve, Curve, PathFormat
 from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import Timestamp, User, Wallet, WalletAccount
 from keystead.chains.paths import comparison_form
-from keystead.operations.auth_proxy.configurations import new_auth_proxy
+from keystead.operations.auth_proxy.auth_proxies import new_auth_proxy
 from keystead.operations.wallets.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, Attachment, NewAccount, SealedSecret
 from keystead.organizations.contacts.account_contacts import contact_changes

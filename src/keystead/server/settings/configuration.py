@@ -12,7 +12,7 @@ import msgspec
 from keystead.server.settings.setting_values import shown_value
 from keystead.server.settings.settings import CLIENT_VARIABLES, OF_DATA, AllSettings, variable_of
 
-PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
+PAGE = Path(__file__).parents[4] / "docs" / "configuration.md"
 
 _OF_DATA = textwrap.fill(", ".join(f"`{name}`" for name in sorted(OF_DATA)), 116)
 
