@@ -29,7 +29,7 @@ def test_look_ups_of_a_deleted_organization(more: int, goes_at_once: bool, monke
         changes=deletion_changes(organization, without_export=True),
         attachments=(RemovedOrganizationContents(),),
     )
-    write = asyncio.run(changes_of(organization, output, new_id(), Limits(), Share()))
+    write = asyncio.run(changes_of(organization, output, (), new_id(), Limits(), Share()))
     assert write is not None
     assert write.after == apply(organization, output.changes, write.after.version)
     assert list(write.after.users) == []
