@@ -77,9 +77,8 @@ async def changes_of(
     if any(isinstance(attachment, RemovedOrganizationContents) for attachment in attachments):
         return _deletion(organization, output.changes, attachments, version)
     registered = registrations(organization, output.changes, output.begun_by)
-    for added in registered.added:
-        if not any(_declares(each, added) for each in declared):
-            raise UndeclaredCredential(f"{added.type} of user {added.user_id}")
+    for credential in registered.added:
+        _check_declared(credential, declared)
     changes = (*output.changes, *registered.changes)
 
     sizes, changing = ChangeSizes(organization, limits), ChangingOrganization(organization)
@@ -110,14 +109,19 @@ async def changes_of(
     )
 
 
-def _declares(declared: AddedCredential, added: AddedByChanges) -> bool:
+def _check_declared(added: AddedByChanges, declared: Sequence[AddedCredential]) -> None:
+    """Raise UndeclaredCredential if none of these is the added credential. A recovery key approves nothing, so no
+    rule is about it."""
     if added.type is CredentialType.RECOVER_USER_KEY_P256:
-        return True  # it approves nothing, so no rule is about it
-    if added.is_of_new_user:
-        is_of_holder = isinstance(declared.holder, NewUser)
-    else:
-        is_of_holder = declared.holder is None or declared.holder == added.user_id
-    return declared.type is added.type and is_of_holder
+        return
+    for each in declared:
+        if added.is_of_new_user:
+            is_of_holder = isinstance(each.holder, NewUser)
+        else:
+            is_of_holder = each.holder is None or each.holder == added.user_id
+        if each.type is added.type and is_of_holder:
+            return
+    raise UndeclaredCredential(f"{added.type} of user {added.user_id}")
 
 
 def _deletion(
