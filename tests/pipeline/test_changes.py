@@ -55,7 +55,7 @@ ADDED: list[tuple[CredentialType, Put]] = [
     (CredentialType.WEBAUTHN_AUTHENTICATOR, Put(replace(USER, authenticators=(*USER.authenticators, NEW_PASSKEY)))),
     (CredentialType.OAUTH, Put(replace(USER, oauth_providers=(*USER.oauth_providers, PROVIDER)))),
     (CredentialType.WALLET, Put(replace(USER, wallet_authenticators=(a_wallet_authenticator(),)))),
-    (CredentialType.EMAIL_OTP, Put(AccountContacts(user_id=USER.user_id, email="ada@example.com"))),
+    (CredentialType.EMAIL_OTP, Put(AccountContacts(user_id=USER.user_id, email="new@example.com"))),
     (CredentialType.SMS_OTP, Put(AccountContacts(user_id=USER.user_id, phone_number="+14155550123"))),
 ]
 
