@@ -44,7 +44,7 @@ class CodeForm(msgspec.Struct, frozen=True):
 
 
 def form_after(asked: CodeForm, guesses: int) -> CodeForm:
-    """The form of the next code of a contact for which so many wrong attempts were made: the form that was asked
+    """The form of the next code of a contact after this number of wrong attempts: the form that was asked
     for, or the first longer one that withstands them.
 
     A code of n combinations is sent while there were at most n^(3/4) / 1000 guesses: 31 at six digits, 5,931 at six

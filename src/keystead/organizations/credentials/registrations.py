@@ -94,7 +94,7 @@ class _Contact(msgspec.Struct, frozen=True):
     text: str
 
 
-_Credential = ApiKey | Authenticator | OauthProvider | WalletAuthenticator | _Contact
+_CredentialOrContact = ApiKey | Authenticator | OauthProvider | WalletAuthenticator | _Contact
 
 
 class _Holder(msgspec.Struct, frozen=True):
@@ -114,7 +114,7 @@ class _Holder(msgspec.Struct, frozen=True):
             user.wallet_authenticators,
         )
 
-    def by_id(self) -> dict[str, _Credential]:
+    def by_id(self) -> dict[str, _CredentialOrContact]:
         """Each credential by the id under which it stamps."""
         user, contacts = self.user, self.contacts
         if user is None:
@@ -133,7 +133,7 @@ class _Holder(msgspec.Struct, frozen=True):
         }
 
 
-def _type_of(credential: _Credential) -> CredentialType:
+def _type_of(credential: _CredentialOrContact) -> CredentialType:
     match credential:
         case ApiKey() | Authenticator():
             return credential.credential.type
@@ -147,7 +147,7 @@ def _type_of(credential: _Credential) -> CredentialType:
             assert_never(credential)
 
 
-def _registration(organization: Organization, credential: _Credential, begun_by: str) -> Registration:
+def _registration(organization: Organization, credential: _CredentialOrContact, begun_by: str) -> Registration:
     version = organization.version.number + 1
     if not (isinstance(credential, ApiKey) and is_session_key(credential)):
         return Registration(version)
