@@ -388,8 +388,8 @@ def test_a_window_has_nine_attempts_also_at_codes_that_outlast_the_one_before(co
 
 
 def test_codes_of_a_contact_become_longer_after_wrong_guesses_and_still_log_its_owner_in(codes: Codes) -> None:
-    """Windows that end take no guess back, and a code that is used takes back its own attempts alone. Codes of other
-    contacts stay as they are."""
+    """Windows that end take no guess back, and a code that is used takes back its own attempts alone. Other
+    contacts keep their codes."""
     address, other, sent = an_address(), an_address(), itertools.count(1)
     six_digits = {"otpLength": 6, "alphanumeric": False}
 
