@@ -1,8 +1,8 @@
 """From a request to its answer and its log line.
 
 Here: routing, one answer and one log line for every outcome of every request. Not here: bytes of HTTP
-(`connection`, `request_parser`), queries and submissions (`api_endpoints`), the console's files
-(`console_files`), the developer's controls (`development.application`), opening and closing the parts
+(`http.connection`, `http.request_parser`), queries and submissions (`api_endpoints`), the console's files
+(`console.files`), the developer's controls (`development.application`), opening and closing the parts
 (`service`).
 """
 
