@@ -128,7 +128,7 @@ def proof(record_id: str, type_: CredentialType, *, origin: str = "", registered
 
 @pytest.mark.parametrize("type_", CredentialType)
 def test_a_credential_and_the_sessions_that_it_began_count_as_one(type_: CredentialType) -> None:
-    """Of every type. A code is another one each time; a session of a code counts beside it."""
+    """Every type. A code is another one each time; a session of a code counts beside it."""
     is_code = type_ in (CredentialType.EMAIL_OTP, CredentialType.SMS_OTP)
     both = [proof("one", type_), proof("session", CredentialType.LOGIN, origin="one")]
     for proofs in (both, both[::-1]):
