@@ -46,6 +46,7 @@ from keystead.policies.language.types import (
     ordering,
     type_name,
 )
+from keystead.policies.language.values import quotes_number
 
 _CONDITIONS = (Scalar.BOOL, Scalar.DYNAMIC)
 _POSITIONS = (Scalar.INT, Scalar.NUMERAL, Scalar.DYNAMIC)
@@ -103,8 +104,14 @@ def _refuse(reason: str, at: Place) -> NoReturn:
 def _compare(how: ComparisonKind | None, left: Node, right: Node) -> bool:
     """Whether two operands compare in this way. A number compares with a quoted number, but with no other text."""
     if how is ComparisonKind.NUMERAL:
-        return isinstance(left, Literal | ListLiteral) or isinstance(right, Literal | ListLiteral)
+        return _quotes_numbers(left) or _quotes_numbers(right)
     return how is not None
+
+
+def _quotes_numbers(node: Node) -> bool:
+    """Whether a node is a literal that quotes a number, or a list of such literals."""
+    items = node.items if isinstance(node, ListLiteral) else (node,)
+    return all(isinstance(item, Literal) and quotes_number(item.value) for item in items)
 
 
 class _Checker:
