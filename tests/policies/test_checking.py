@@ -70,7 +70,7 @@ REFUSED = [
     (CONDITION, "eth.tx.foo == 1", 8, "field does not exist: eth.tx.foo"),
     (CONDITION, "activity.params.foo == 1", 17, "field does not exist: activity.params.foo"),
     (CONDITION, "wallets[0].foo == 1", 12, "field does not exist: wallets[0].foo"),
-    (CONDITION, "wallets.any(w, w.foo)", 18, "field does not exist: w.foo"),
+    (CONDITION, "wallets.any(w, w.foo)", 18, "field does not exist: wallets[…].foo"),
     (CONDITION, "wallets.id == 'a'", 9, "field does not exist: wallets.id"),
     (CONDITION, "activity.kind.length == 1", 15, "field does not exist: activity.kind.length"),
     (CONDITION, "wallets.any(w, true) && w.id == 'a'", 25, "field does not exist: w"),

@@ -435,8 +435,14 @@ def test_unreadable_values(text: str, expected: object) -> None:
     ("text", "reason"),
     [
         (f"{SECOND}.token_mint == 'M'", f"{SECOND}.token_mint is unknown: a Transfer does not name it"),
-        (f"{ALL}.any(t, t.token_mint == 'N')", "t.token_mint is unknown: a Transfer does not name it"),
-        (f"{PERHAPS_M}.count() == 1", "t.token_mint is unknown: a Transfer does not name it"),
+        (
+            f"{ALL}.any(t, t.token_mint == 'N')",
+            "solana.tx.spl_transfers[…].token_mint is unknown: a Transfer does not name it",
+        ),
+        (
+            f"{PERHAPS_M}.count() == 1",
+            "solana.tx.spl_transfers[…].token_mint is unknown: a Transfer does not name it",
+        ),
         (
             "solana.tx.instructions[1].parsed_instruction_data.instruction_name == 'x'",
             "solana.tx.instructions[1].parsed_instruction_data is unknown: no interface",

@@ -12,6 +12,7 @@ from typing import NoReturn, assert_never
 from keystead.api.spelling import did_you_mean
 from keystead.policies.language.hints import quotes_hint
 from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.source_text import text_of
 from keystead.policies.language.syntax import (
     Comparison,
     Contains,
@@ -89,7 +90,7 @@ def unknown_function_error(unknown: UnknownFunction, clause: Clause) -> Expressi
         return refused
     if isinstance(kind, ListOf) or kind is Scalar.DYNAMIC:
         return unknown
-    of = spelled(unknown.of)
+    of = text_of(unknown.of)
     part = f"; a part of it is written `{of}[0..4]`" if kind in TEXTS else ""
     return ExpressionRefused(
         f"function does not exist: {unknown.name}: only lists have functions, and {of} is {type_name(kind)}{part}",
