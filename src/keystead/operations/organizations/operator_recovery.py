@@ -19,8 +19,11 @@ from keystead.operations.logins.outgoing_messages import log_line
 from keystead.operations.organizations.organization_settings import UpdateRootQuorumIntent, root_quorum_change
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import API_KEYS, AUTHENTICATORS, OAUTH_PROVIDERS
+from keystead.organizations.credentials.credentials import (
+    CREDENTIAL_KINDS,
+    check_not_held_by_siblings,
+    credentials_by_id,
+)
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
@@ -34,9 +37,8 @@ LOST_AT_ONCE = 200
 
 
 class ReplacedRootCredential(RequestStruct, frozen=True):
-    """A new API key of a member of the root quorum, and the ids of the member's API keys, authenticators and OAuth
-    providers that are lost. These are removed. The member's MFA policies are removed too, because they may ask for
-    what is lost."""
+    """A new API key of a member of the root quorum, and the ids of the member's credentials that are lost. These
+    are removed. The member's MFA policies are removed too, because they may ask for what is lost."""
 
     user_id: Uuid
     api_key: ApiKeyParamsV2
@@ -121,14 +123,11 @@ def _with_new_key(
 
 def _without_lost(user: User, lost: frozenset[str]) -> User:
     """The user without these credentials. Raises NotFound if the user does not have one of them."""
-    kept: dict[str, object] = {}
-    held: set[str] = set()
-    for kind in (API_KEYS, AUTHENTICATORS, OAUTH_PROVIDERS):
-        credentials = getattr(user, kind.field)
-        ids = [getattr(credential, kind.id_field) for credential in credentials]
-        held.update(ids)
-        kept[kind.field] = tuple(each for each, id_ in zip(credentials, ids, strict=True) if id_ not in lost)
-    check_held(sorted(lost), held, "credential", user)
+    check_held(sorted(lost), credentials_by_id(user), "credential", user)
+    kept = {
+        kind.field: tuple(credential for id_, credential in kind.by_id(user).items() if id_ not in lost)
+        for kind in CREDENTIAL_KINDS
+    }
     return replace(user, **kept)
 
 

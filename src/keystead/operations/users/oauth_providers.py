@@ -29,7 +29,8 @@ from keystead.organizations.credentials.oauth_providers import (
     tokens_of,
     with_oauth_providers,
 )
-from keystead.organizations.credentials.removal import OAUTH_PROVIDERS, without_credentials
+from keystead.organizations.credentials.credentials import OAUTH_PROVIDERS
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
