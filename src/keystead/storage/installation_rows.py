@@ -114,7 +114,8 @@ class InstallationRows:
         return [id_ for id_ in organization_ids if id_ not in known]
 
     async def lookups_of(self, organization_id: str) -> dict[Lookup, str]:
-        """Every look-up of an organization, with the parent under which it is stored; "" without a parent."""
+        """Every look-up of an organization, with the parent under which it is stored; "" without a parent. Raises
+        ValueError for an unknown kind."""
         selected = await self._queries.select(self._queries.reads.lookups_of, organization_id=organization_id)
         return {
             Lookup(LookupKind(kind), value, holder_id): parent_id for kind, value, holder_id, parent_id in selected
