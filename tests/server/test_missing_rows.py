@@ -150,7 +150,9 @@ NAMED_NOWHERE = {("policy_evaluation", "id")}
 ALTERED = [(table, column) for table in TABLES for column in table.names]
 
 
-@pytest.mark.parametrize(("table", "column"), ALTERED, ids=lambda each: each if isinstance(each, str) else each.name)
+@pytest.mark.parametrize(
+    ("table", "column"), ALTERED, ids=lambda each: each if isinstance(each, str) else each.name
+)
 def test_an_altered_row(table: Table, column: str, whole: Installation) -> None:
     """The check ends on every database, and says if a row has another id or belongs to another row."""
     order = ", ".join(table.key)
@@ -178,7 +180,7 @@ def altered(database: Database, table: Table, where: str, column: str) -> Iterat
         changed = changed.replace("x'", "'\\x")
     names = ", ".join(table.names)
     with without(database, table, where):
-        database.rows(f"CREATE TABLE altered_row AS SELECT * FROM saved_rows")
+        database.rows("CREATE TABLE altered_row AS SELECT * FROM saved_rows")
         database.rows(f"UPDATE altered_row SET {column} = {changed}")
         database.rows(f"INSERT INTO {table.name} ({names}) SELECT {names} FROM altered_row")
         (key,) = database.rows(f"SELECT {', '.join(table.key)} FROM altered_row")

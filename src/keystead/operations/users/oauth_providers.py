@@ -22,6 +22,7 @@ from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.owners import named_user
 from keystead.organizations.contacts.account_contacts import contact_changes
 from keystead.organizations.contacts.contact_evidence import of_google
+from keystead.organizations.credentials.credentials import OAUTH_PROVIDERS
 from keystead.organizations.credentials.google_accounts import client_ids_of, proves_email_of
 from keystead.organizations.credentials.oauth_providers import (
     check_identities_free,
@@ -29,7 +30,6 @@ from keystead.organizations.credentials.oauth_providers import (
     tokens_of,
     with_oauth_providers,
 )
-from keystead.organizations.credentials.credentials import OAUTH_PROVIDERS
 from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put

@@ -84,9 +84,7 @@ def is_session_key(credential: UserCredential) -> bool:
 def registered_credential_ids(user: User) -> frozenset[str]:
     """The ids of the credentials that were registered for the user. The keys of sessions are not among them: a
     login made each of them from another credential, or from a contact."""
-    return frozenset(
-        id_ for id_, credential in credentials_by_id(user).items() if not is_session_key(credential)
-    )
+    return frozenset(id_ for id_, credential in credentials_by_id(user).items() if not is_session_key(credential))
 
 
 def has_lasting_credential(user: User) -> bool:
