@@ -158,7 +158,8 @@ def _version_of(operation: ActivityOperation, activity_type: str) -> IntentVersi
                 f"field `type`: {activity_type} is not implemented by this version of Keystead; {expected}"
             )
         raise InvalidRequest(
-            f"Invalid activity type: field `type`: {activity_type!r} does not belong to {operation.path}; {expected}"
+            f"Invalid activity type: field `type`: {activity_type!r} does not belong to {operation.path}; "
+            f"{expected}"
         )
     return version
 
