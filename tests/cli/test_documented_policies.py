@@ -18,7 +18,6 @@ from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY
 from keystead.policies.testing.organization import PolicyTable
 from keystead.policies.testing.schema import read
-from keystead.server.settings.settings import NAMES
 from tests.support.policy_fixtures import compiled, policy
 from tests.support.terminal import Terminal
 
@@ -107,10 +106,6 @@ def test_the_table_of_outcomes() -> None:
 
 def test_what_only_the_root_quorum_may_do_is_named() -> None:
     assert all(name in PAGE for name in ROOT_ONLY)
-
-
-def test_settings_exist() -> None:
-    assert set(re.findall(r"KEYSTEAD_[A-Z_]+", PAGE)) <= NAMES
 
 
 def test_operations_exist() -> None:
