@@ -11,11 +11,11 @@ import pytest
 
 from keystead.api.enums import Effect
 from keystead.operations import CATALOGUE
-from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
+from keystead.policies.language.namespaces import KEYWORDS, Clause
 from keystead.policies.language.types import ListOf, MapOf, StructOf, Type
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_evaluation import EvaluationOutcome
-from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY
+from keystead.policies.resources import ROOT_ONLY
 from keystead.policies.testing.organization import PolicyTable
 from keystead.policies.testing.schema import read
 from keystead.server.settings.settings import NAMES
@@ -78,27 +78,6 @@ def test_every_keyword_and_field_is_named() -> None:
         for name in (keyword, *fields_of(kind if keyword != "activity" else StructOf({})))
     }
     assert fields - named == set()
-
-
-def test_the_table_of_kinds() -> None:
-    rows = re.findall(r"^\| ([A-Z_]+) \| ((?:CREATE|UPDATE|DELETE|IMPORT).*) \|$", PAGE, re.MULTILINE)
-    told = {}
-    for resource, actions in rows:
-        for action in actions.split("; "):
-            word, kinds = re.sub(r" \(.*?\)", "", action).split(": ")
-            told.update(dict.fromkeys(kinds.split(", "), (resource, word)))
-    assert told == {kind: (attributes.resource, attributes.action) for kind, attributes in GOVERNED_KINDS.items()}
-
-
-def test_the_table_of_parameters() -> None:
-    rows = re.findall(r"^\| ([A-Z0-9_, ]+) \| (`[a-z_]+`.*) \|$", PAGE, re.MULTILINE)
-    told = {
-        name: re.findall(r"`([a-z_]+)`", fields)
-        for names, fields in rows
-        for name in names.split(", ")
-        if name in PARAMS
-    }
-    assert told == {name: list(fields) for name, fields in PARAMS.items()}
 
 
 def test_the_table_of_outcomes() -> None:

@@ -13,6 +13,8 @@ from keystead.api.catalogue import Operation
 from keystead.api.openapi import openapi_document
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation
+from keystead.policies.language.namespaces import PARAMS
+from keystead.policies.resources import GOVERNED_KINDS
 from tools.reference.examples import Example
 from tools.reference.fields import (
     members_of,
@@ -49,12 +51,23 @@ A refusal is JSON with `code` (of gRPC), `message` and `details`. Any operation 
 page adds examples of its own."""
 
 
+KINDS = """\
+The values of `activity.resource` and `activity.action`, and the kinds that they group ([policies](../policies.md)).
+What only the root quorum may do has the resource ORGANIZATION and the action UPDATE, for MFA policies and for scopes
+of session profiles. SIGN includes signatures by wallet accounts."""
+
+PARAMETERS = """\
+`activity.params` holds these parameters and no others. They are the same for every version of a kind: an older version
+is converted to the current one first. `session_profile_id` is "" if it is left out."""
+
+
 def pages(examples: Mapping[str, Example]) -> dict[str, str]:
     """File name -> text of every page."""
     groups = grouped(CATALOGUE)
     return {
         "index.md": _index(groups, examples),
         "records.md": _records(),
+        "policy-kinds.md": _policy_kinds(),
         **{f"{group.name}.md": _group(group, operations, examples) for group, operations in groups},
     }
 
@@ -65,11 +78,23 @@ def _index(groups: list[tuple[Group, list[Operation]]], examples: Mapping[str, E
     for group, operations in groups:
         links = ", ".join(f"[{each.name}]({group.name}.md#{each.name})" for each in operations)
         lines.append(f"| [{group.title}]({group.name}.md) | {links} |")
+    lines += ["", "[Kinds of activities in policies](policy-kinds.md) lists resources, actions and parameters."]
     lines += ["", "## An activity", "", "The whole answer to a submission of `create_user_tag`:", ""]
     lines += _json(examples["create_user_tag"].answer)
     lines += ["", "## Refusals", "", REFUSALS, "", "| status | when |", "|---|---|"]
     responses = openapi_document(CATALOGUE)["components"]["responses"]
     lines += [f"| {status} | {response['description']} |" for status, response in responses.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _policy_kinds() -> str:
+    lines = [MARK, "# Kinds of activities in policies", "", KINDS, "", "| resource | action | kinds |", "|---|---|---|"]
+    named: dict[tuple[str, str], list[str]] = {}
+    for kind, attributes in sorted(GOVERNED_KINDS.items(), key=lambda item: (item[1].resource, item[1].action)):
+        named.setdefault((attributes.resource, attributes.action), []).append(kind)
+    lines += [f"| {resource} | {action} | {', '.join(kinds)} |" for (resource, action), kinds in named.items()]
+    lines += ["", "## activity.params", "", PARAMETERS, "", "| kind | parameters |", "|---|---|"]
+    lines += [f"| {kind} | {', '.join(f'`{name}`' for name in fields)} |" for kind, fields in PARAMS.items()]
     return "\n".join(lines) + "\n"
 
 
