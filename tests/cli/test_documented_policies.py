@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,7 +11,6 @@ import pytest
 from keystead.api.enums import Effect
 from keystead.operations import CATALOGUE
 from keystead.policies.language.namespaces import KEYWORDS, Clause
-from keystead.policies.language.types import ListOf, MapOf, StructOf, Type
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.resources import ROOT_ONLY
@@ -59,25 +57,10 @@ def test_the_example_of_a_policy_is_one() -> None:
     assert written.effect is Effect.ALLOW
 
 
-def fields_of(kind: Type) -> Iterator[str]:
-    match kind:
-        case StructOf(fields=fields):
-            for name, member in fields.items():
-                yield name
-                yield from fields_of(member)
-        case ListOf(item=inner) | MapOf(value=inner):
-            yield from fields_of(inner)
-
-
-def test_every_keyword_and_field_is_named() -> None:
-    named = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`\n]+)`", PAGE))))
-    fields = {
-        name
-        for keywords in KEYWORDS.values()
-        for keyword, kind in keywords.items()
-        for name in (keyword, *fields_of(kind if keyword != "activity" else StructOf({})))
-    }
-    assert fields - named == set()
+def test_every_keyword_is_named() -> None:
+    """Their fields are on a page that is generated."""
+    named = set(re.findall(r"`([a-z_]+)[`.]", PAGE))
+    assert {keyword for keywords in KEYWORDS.values() for keyword in keywords} <= named
 
 
 def test_the_table_of_outcomes() -> None:
