@@ -352,11 +352,7 @@ def test_a_passkey_identifies_its_user_only_with_the_recorded_key() -> None:
 
 def test_the_kinds_are_all_lists_of_credentials_that_a_user_has() -> None:
     """What holds for all credentials, such as the removal of lost ones, reads `CREDENTIAL_KINDS`."""
-    lists = {
-        name: get_args(kind)[0]
-        for name, kind in get_type_hints(User).items()
-        if get_origin(kind) is tuple
-    }
+    lists = {name: get_args(kind)[0] for name, kind in get_type_hints(User).items() if get_origin(kind) is tuple}
     del lists["user_tags"], lists["mfa_policies"]
     assert {kind.field for kind in CREDENTIAL_KINDS} == lists.keys()
     for kind in CREDENTIAL_KINDS:
