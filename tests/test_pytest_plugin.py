@@ -13,6 +13,7 @@ import pytest
 
 from keystead import Unauthenticated
 from keystead.testing import DevelopmentServer
+from tests.support.hanging import PATIENCE_S
 
 NewServer = Callable[..., AbstractContextManager[DevelopmentServer]]
 
@@ -32,7 +33,7 @@ def seen(new_server: NewServer, seed: str) -> tuple[str, ...]:
             user.api_keys[0].api_key_id,
             wallet.wallet_id,
             *(account.wallet_account_id for account in accounts),
-            httpx.get(f"{server.base_url}/bundle-signer").json()["compositePublicKey"],
+            httpx.get(f"{server.base_url}/bundle-signer", timeout=PATIENCE_S).json()["compositePublicKey"],
             *(proof.public_key for proof in proved.activity.app_proofs or ()),
         )
 

@@ -27,6 +27,7 @@ from keystead.client.errors import ApiError, NotFound
 from keystead.client.shapes import WalletAccountParams
 from keystead.server.settings.settings import OF_DATA, AllSettings, SettingsError, differences, variable_of
 from tests.support.dev_servers import Started, dev
+from tests.support.hanging import PATIENCE_S
 from tests.support.terminal import Terminal
 
 ACCOUNT = WalletAccountParams(
@@ -98,7 +99,7 @@ def test_a_log_for_people(tmp_path: Path) -> None:
                 client.get_wallet(wallet_id="00000000-0000-7000-8000-000000000000")
         base_url = re.search(r"^Keystead (\S+)$", started.log.read_text(), re.MULTILINE)
         assert base_url is not None
-        httpx.get(f"{base_url[1]}/%1b", trust_env=False)
+        httpx.get(f"{base_url[1]}/%1b", trust_env=False, timeout=PATIENCE_S)
         started.stop()
         lines = [line for line in started.log.read_text().splitlines() if re.match(r"\d\d:\d\d:\d\d  \d", line)]
     times = r"\d\d:\d\d:\d\d  {}  +\d+ ms  {}"
@@ -195,7 +196,9 @@ def test_metrics_and_messages_of_a_development_server(tmp_path: Path, monkeypatc
         address = "{}:{}".format(*listening.getsockname())
     monkeypatch.setenv("KEYSTEAD_METRICS_ADDRESS", address)
     with dev(tmp_path, "--memory"):
-        assert "keystead_processes" in httpx.get(f"http://{address}/metrics", trust_env=False).text
+        assert (
+            "keystead_processes" in httpx.get(f"http://{address}/metrics", trust_env=False, timeout=PATIENCE_S).text
+        )
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 
 from keystead.client import dev_controls
 from tests.compatibility.scripts import PACKAGES
+from tests.support.hanging import PATIENCE_S
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "js"
 HERE = Path(__file__).parent
@@ -35,7 +36,7 @@ def run(folder: Path, program: str, *arguments: str, **environment: str) -> str:
         env=ENVIRONMENT | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

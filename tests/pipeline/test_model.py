@@ -384,6 +384,5 @@ TestLife = Life.TestCase
 TestLife.settings = settings(
     max_examples=examples(30),
     stateful_step_count=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )

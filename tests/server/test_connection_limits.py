@@ -16,6 +16,7 @@ import uvloop
 
 from keystead.server.http.caller_address import CallerAddresses
 from keystead.server.http.messages import HttpAnswer, HttpRequest
+from tests.support.hanging import PATIENCE_S
 from tests.support.http_connections import REQUEST, listening, path_as_answer, plain_answer
 
 LARGE = b"x" * 8_000_000
@@ -179,7 +180,7 @@ def test_memory_of_bodies_that_are_not_complete() -> None:
                     [asyncio.ensure_future(reader.read(4_096)) for reader, _ in callers],
                     return_when=asyncio.FIRST_COMPLETED,
                 ),
-                10,
+                PATIENCE_S,
             )
             (first, *_) = refused[0]
             status, message = status_and_error(first.result())
