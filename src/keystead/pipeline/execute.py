@@ -54,7 +54,8 @@ async def execute(
     is_new, changes = activity.status is ActivityStatus.CREATED, None
     output: Output[Wire] | RefusalWithRows
     try:
-        output = await _output(basis, environment)
+        found = _output(basis, environment)
+        output = found if isinstance(found, Output | RefusalWithRows) else await found
         if isinstance(output, Output):
             if check is not None:
                 await check(output)
@@ -76,7 +77,9 @@ async def execute(
     return replace(commit_of(failed, Event.FAILED, basis, evaluation, new_votes=new_votes), rows=output.rows)
 
 
-async def _output(basis: DecisionBasis, environment: Environment) -> Output[Wire] | RefusalWithRows:
+def _output(
+    basis: DecisionBasis, environment: Environment
+) -> Output[Wire] | RefusalWithRows | Awaitable[Output[Wire] | RefusalWithRows]:
     """The output of the operation's function, or of an earlier attempt if that was computed from an equal
     context."""
     if basis.missing is not None:
@@ -84,8 +87,7 @@ async def _output(basis: DecisionBasis, environment: Environment) -> Output[Wire
     computed = basis.computed
     if computed is not None and computed.context == basis.context:
         return computed.output
-    output = basis.operation.execute(execution_of(basis, environment), basis.intent)
-    return output if isinstance(output, Output | RefusalWithRows) else await output
+    return basis.operation.execute(execution_of(basis, environment), basis.intent)
 
 
 async def _with_output(
