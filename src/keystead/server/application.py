@@ -35,8 +35,8 @@ from keystead.pipeline.operation import ActivityOperation
 from keystead.server.api_endpoints import ApiEndpoints
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.console.files import ConsoleAnswers, is_console, without_secret
-from keystead.server.console.link import PATH as CONSOLE_LOGIN
-from keystead.server.console.link import ConsoleLink
+from keystead.console import CONSOLE_PATH
+from keystead.server.console.link import LINK_PATH, LOGIN_PATH, ConsoleLinks
 from keystead.server.console.logins import console_logins
 from keystead.server.development.access import is_control
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
@@ -70,14 +70,14 @@ It may set fields of the log line. Raises ServiceError to refuse the request."""
 class Application:
     """Answers requests. While `service` is not open, only /healthz answers 200.
 
-    `console_link`: on a development server, logs a user in to the console without a credential. `auth_proxy_id`:
+    `console_links`: on a development server, logs a user in to the console without a credential. `auth_proxy_id`:
     the authentication proxy for logins to the console, if the settings name none.
     """
 
     def __init__(
         self,
         service: Service,
-        console_link: ConsoleLink | None = None,
+        console_links: ConsoleLinks | None = None,
         auth_proxy_id: str = "",
         rates: RateTable | None = None,
     ) -> None:
@@ -94,7 +94,7 @@ class Application:
         if settings.console:
             logins = console_logins(settings, auth_proxy_id)
             self._console = ConsoleAnswers(is_development=settings.mode == "dev", logins=logins)
-        self._console_link = console_link
+        self._console_links = console_links
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
             "/": service.front_page,
@@ -198,13 +198,15 @@ class Application:
         self._failures.check(request.client.limit_key, time.monotonic())
         return answer(await self._api.auth_proxy.answer(path, request, line), Form.SDK)
 
-    async def _answer_other_path(self, path: str, request: HttpRequest) -> bytes:
+    async def _answer_other_path(self, path: str, request: HttpRequest) -> bytes | HttpAnswer:
         if path in PATHS:
             raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
-        if path == CONSOLE_LOGIN and self._console_link is not None:
+        if path == "/" and self._console is not None and _wants_page(request):
+            return HttpAnswer(303, [(b"location", CONSOLE_PATH.encode()), (b"vary", b"Accept")], b"")
+        if path in (LOGIN_PATH, LINK_PATH) and self._console_links is not None:
             if request.method != "POST":
                 raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
-            return self._console_link.answer(request, self._service.clock.now_ms())
+            return self._console_links.answer(path, request, self._service.clock.now_ms())
         kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
         page = self._pages.get(path)
         if page is None and kept is None:
@@ -241,6 +243,11 @@ class Application:
 
 def _origin(request: HttpRequest) -> bytes | None:
     return dict(request.headers).get(b"origin")
+
+
+def _wants_page(request: HttpRequest) -> bool:
+    """Whether a browser asks for a page to show. Clients of the API ask for JSON, or for anything."""
+    return request.method in ("GET", "HEAD") and b"text/html" in dict(request.headers).get(b"accept", b"")
 
 
 def _measured_as(path: str) -> str:

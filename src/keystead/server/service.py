@@ -46,7 +46,7 @@ from keystead.server.installation.purging import keep_purging
 from keystead.server.limits.concurrency_limit import ConcurrencyLimit
 from keystead.server.opening import NotReady, Opened, open_checked
 from keystead.server.pages import Health, InstallationKeys, Readiness, ServerProgram, api_document
-from keystead.server.senders import Senders, kept_messages_of, outbox_of
+from keystead.server.senders import kept_messages_of, outbox_of
 from keystead.server.settings.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.server.webhooks import Webhooks, webhook_key_set, webhook_rules_of
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from keystead.server.metrics.measurements import Measurements
 
 
-def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
+def pipeline_settings(settings: Settings, opened: Opened) -> PipelineSettings:
     """The part of the settings that the pipeline reads."""
     limits = {
         name.removeprefix("limit_"): value
@@ -70,7 +70,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
         transactions=TransactionSettings(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
         messages=MessageSettings(
-            channels=frozenset(senders.by_channel),
+            channels=frozenset(opened.senders.by_channel),
             last_ms=settings.messages_last_s * 1000,
             kept_ms=settings.messages_kept_s * 1000,
             has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
@@ -78,6 +78,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
         refuse_raw_payloads=settings.refuse_raw_payloads,
+        published_keys=opened.published_keys,
     )
 
 
@@ -92,7 +93,7 @@ def environment_of(
         clock=sources.clock,
         new_id=sources.new_id,
         catalogue=CATALOGUE,
-        settings=pipeline_settings(settings, opened.senders),
+        settings=pipeline_settings(settings, opened),
         signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
         policy_sets=PolicySetCache(settings.policy_characters_cached, opened.store.share),
         share=opened.store.share,

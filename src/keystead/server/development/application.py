@@ -20,18 +20,20 @@ from keystead.api.rendering import Form, error_answer
 from keystead.pipeline.ports import Clock
 from keystead.server.answer_form import form_of
 from keystead.server.application import Application
-from keystead.server.console.link import PATH as CONSOLE_LOGIN
+from keystead.server.console.link import LINK_PATH, LOGIN_PATH
 from keystead.server.development.access import PREFIX, check_access, check_may_change, is_control
 from keystead.server.development.control import Control
 from keystead.server.development.faults import ChosenFaults, Fault, fault_body, fault_message
 from keystead.server.development.outbox import PATH as OUTBOX
 from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
+from keystead.server.http.cors import CorsPolicy
 from keystead.server.http.messages import JSON, HttpAnswer, HttpRequest, one_slash
 from keystead.server.limits.rate_limits import RateLimited
 from keystead.server.logs import RequestLine, logger
+from keystead.server.settings.settings import Settings
 
-_APPLICATION_CONTROLS = (OUTBOX, CONSOLE_LOGIN)
+_APPLICATION_CONTROLS = (OUTBOX, LOGIN_PATH, LINK_PATH)
 """Controls that the application answers itself, because they need its messages or its console."""
 
 _RECORDED_PATHS = ("/public/", "/auth-proxy/")
@@ -52,7 +54,7 @@ class DevelopmentApplication:
         rate_limit: ChosenRateLimit,
         seen: RequestsSeen,
         clock: Clock,
-        answer_form: str,
+        settings: Settings,
     ) -> None:
         self._application = application
         self._controls = {f"{PREFIX}/{name}": control for name, control in controls.items()}
@@ -63,7 +65,8 @@ class DevelopmentApplication:
         self._rate_limit = rate_limit
         self._seen = seen
         self._clock = clock
-        self._answer_form = answer_form
+        self._answer_form = settings.answer_form
+        self._origins = CorsPolicy.of(settings.cors_origins).origins or frozenset[bytes]()
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """The answer to a request. Raises only CancelledError, which resets the connection."""
@@ -71,7 +74,7 @@ class DevelopmentApplication:
         if request.refusal is not None:
             return await self._application.answer(request)
         try:
-            check_access(path, request)
+            check_access(path, request, self._origins)
         except PermissionDenied as refused:
             return await self._application.answer(request, functools.partial(_refuse, refused))
         if is_control(path) and path not in _APPLICATION_CONTROLS:

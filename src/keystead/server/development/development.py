@@ -6,7 +6,7 @@ Here: how the parts are connected. Not here: each control (one module each), the
 from __future__ import annotations
 
 from keystead.server.application import Application
-from keystead.server.console.link import ConsoleLink
+from keystead.server.console.link import ConsoleLinks
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.clock import DevelopmentClock
 from keystead.server.development.faults import ChosenFaults
@@ -29,17 +29,17 @@ from keystead.signer.local import LocalSigner
 class Development:
     """`service` must be open before `application` is called.
 
-    `source`: the source of identifiers and keys, random if absent. `console_link`: see `Application`.
+    `source`: the source of identifiers and keys, random if absent. `console_links`: see `Application`.
     """
 
     def __init__(
         self,
         settings: Settings,
         source: KeySource | None = None,
-        console_link: ConsoleLink | None = None,
+        console_links: ConsoleLinks | None = None,
     ) -> None:
         self.clock = DevelopmentClock()
-        self._console_link = console_link
+        self._console_links = console_links
         self._outcomes = ChosenOutcomes()
         self._faults = ChosenFaults()
         self._rate_limit = ChosenRateLimit()
@@ -87,13 +87,13 @@ class Development:
             *snapshots.controls(),
         ]
         return DevelopmentApplication(
-            Application(service, self._console_link, auth_proxy_id),
+            Application(service, self._console_links, auth_proxy_id),
             {control.name: control for control in controls},
             self._faults,
             self._rate_limit,
             self._seen,
             self.clock,
-            service.settings.answer_form,
+            service.settings,
         ).answer
 
     def _forget(self) -> None:
