@@ -169,9 +169,15 @@ async def a_control(error: Exception) -> None:
         raise error
 
     unused: Any = None
-    inner = Application(Service(AllSettings(database_url="sqlite:///none.db", log_requests=False)))
+    settings = AllSettings(database_url="sqlite:///none.db", log_requests=False)
     application = DevelopmentApplication(
-        inner, {"broken": Control(name="broken", read=read)}, unused, unused, unused, unused, "sdk"
+        Application(Service(settings)),
+        {"broken": Control(name="broken", read=read)},
+        unused,
+        unused,
+        unused,
+        unused,
+        settings,
     )
     request = HttpRequest(
         method="GET",

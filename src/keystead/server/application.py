@@ -28,14 +28,13 @@ from keystead.api.errors import (
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
-from keystead.console import SECURITY_HEADERS
+from keystead.console import CONSOLE_PATH, SECURITY_HEADERS
 from keystead.failures.defects import log_defect
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
 from keystead.server.api_endpoints import ApiEndpoints
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.console.files import ConsoleAnswers, is_console, without_secret
-from keystead.console import CONSOLE_PATH
 from keystead.server.console.link import LINK_PATH, LOGIN_PATH, ConsoleLinks
 from keystead.server.console.logins import console_logins
 from keystead.server.development.access import is_control

@@ -15,8 +15,8 @@ import msgspec
 from keystead.api.errors import Unavailable
 from keystead.api.rendering import encode
 from keystead.identities.issuers import KnownIssuers
-from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.credentials.published_keys import NO_PUBLISHED_KEYS, PublishedKeys
+from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.ports import Identities, OAuth2
 from keystead.pipeline.signer_port import Signer
 from keystead.server.development.published import published_keys
@@ -54,8 +54,8 @@ class NotReady(Exception):
 
 class Opened(msgspec.Struct, frozen=True):
     """The opened parts. `channel`: the channel to the signer's process; None if the signer is in this process.
-    `master_key_ids`: the ids of the signer's master keys, first the one that seals. `published_keys`: those that nobody
-    may register here."""
+    `master_key_ids`: the ids of the signer's master keys, first the one that seals. `published_keys`: those that
+    nobody may register here."""
 
     store: DatabaseStore
     signer: Signer

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from keystead.cli.credentials import DEFAULT_FILE
 from keystead.cli.texts import printable
 from keystead.client.credentials import CA_FILE, Credentials
-from keystead.server.development.published import is_published
 from keystead.server.development.fixture_loading import LoadedKey
+from keystead.server.development.published import is_published
 from keystead.stamps.signing import ApiKeyStamper
 
 _BELOW: Final = "\n" + " " * 16
@@ -93,8 +93,9 @@ def _own_command() -> str:
 
 
 def _data_option(data: Path | None) -> str:
-    is_found = data is None or data == DEFAULT_FILE.parent
-    return "" if is_found else f" --credentials {shlex.quote(str(data / DEFAULT_FILE.name))}"
+    if data is None or data == DEFAULT_FILE.parent:
+        return ""
+    return f" --credentials {shlex.quote(str(data / DEFAULT_FILE.name))}"
 
 
 def _certificate(credentials: Credentials) -> str:

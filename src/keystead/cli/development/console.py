@@ -33,7 +33,9 @@ def console(credentials: CredentialsFile = None) -> None:
             verify=verify,
         )
     except httpx.HTTPError as failed:
-        raise Failure(f"{chosen.base_url} does not answer ({type(failed).__name__}): is keystead dev running?") from None
+        raise Failure(
+            f"{chosen.base_url} does not answer ({type(failed).__name__}): is keystead dev running?"
+        ) from None
     if answer.status_code == httpx.codes.NOT_FOUND:
         raise Failure(f"{chosen.base_url} is not a development server: log in at {chosen.base_url}/console/")
     if answer.status_code != httpx.codes.OK:

@@ -19,6 +19,7 @@ import typer
 from keystead.api.records import WalletAccount
 from keystead.cli.credentials import write_credentials
 from keystead.cli.development.banner import ReadyServer, development_banner, loaded_keys
+from keystead.cli.development.caller import end_with_standard_input
 from keystead.cli.development.folder import DEFAULT, LOOPBACK_HOST, DevelopmentFolder
 from keystead.cli.development.memory_folder import memory_folder
 from keystead.cli.failure import Failure
@@ -94,6 +95,13 @@ TlsOption = Annotated[
     bool,
     typer.Option("--tls", help="Answer https in place of http, with a certificate that the first start makes."),
 ]
+CallerOption = Annotated[
+    bool,
+    typer.Option(
+        "--end-with-caller",
+        help="End when the pipe at standard input closes: when the process that started this one has ended.",
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log no requests.")]
 LogForm = Literal["json", "pretty", "auto"]
 LogOption = Annotated[
@@ -116,6 +124,7 @@ def dev(
     console_oidc: ConsoleOption = "",
     fixtures_file: FixturesOption = None,
     tls: TlsOption = False,
+    end_with_caller: CallerOption = False,
     quiet: QuietOption = False,
     log_format: LogOption = "auto",
 ) -> None:
@@ -124,6 +133,8 @@ def dev(
     Every setting of `keystead serve` is also one here: a variable KEYSTEAD_…, except those that name a database or
     a master key.
     """
+    if end_with_caller:
+        end_with_standard_input()
     _check_options(memory, data, credentials_file, seed, fresh)
     fixtures = None if fixtures_file is None else _read_fixtures(fixtures_file)
     flags = as_variables(
@@ -213,9 +224,7 @@ def _remove_at_end(file: Path | None) -> Iterator[None]:
             file.unlink(missing_ok=True)
 
 
-def _check_options(
-    memory: bool, data: Path | None, credentials_file: Path | None, seed: str, fresh: bool
-) -> None:
+def _check_options(memory: bool, data: Path | None, credentials_file: Path | None, seed: str, fresh: bool) -> None:
     if seed and fresh:
         raise Failure("--seed and --fresh: give one of them")
     if memory and data is not None:

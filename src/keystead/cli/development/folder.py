@@ -125,11 +125,11 @@ class DevelopmentFolder:
             raise Failure(f"cannot write a certificate to {self._path}: {refused.strerror}") from refused
         return str(self._certificate.authority.absolute())
 
-    def prepare(self, seed: str, *, is_private: bool) -> Credentials:
+    def prepare(self, seed: str, *, is_private: bool = True) -> Credentials:
         """Make the database and the first organization if they are missing. Raises Failure.
 
-        `seed`: the text that its identifiers and keys are derived from, else "": they are random if `is_private`, and
-        otherwise the published ones, which are the same on every machine."""
+        `seed`: the text that its identifiers and keys are derived from. With "", they are random if `is_private`,
+        and otherwise the published ones, which are the same on every machine."""
         migrate(self._database_url)
         made_by = asyncio.run(self._made_by())
         if made_by is None:
@@ -147,8 +147,8 @@ class DevelopmentFolder:
             raise Failure(f"the data folder {self._path} was made without this seed: choose another with --data")
         if is_private and not seed and is_published(credentials.api_public_key):
             raise Failure(
-                f"the data folder {self._path} has the published keys of development servers, which are the same on "
-                "every machine: choose another with --data, or remove it to start again"
+                f"the data folder {self._path} has the published keys of development servers, which are the same "
+                "on every machine: choose another with --data, or remove it to start again"
             )
         return credentials
 

@@ -1,9 +1,9 @@
-"""The links of a development server that open its console, logged in: `keystead dev` and `keystead console` print them.
+"""The links that open the console of a development server, logged in.
 
-A link works once, on this machine. Here: POST /dev/v1/console-login, the request of the page behind a link: its answer
-is a stamped `stamp_login` of the development user, which the console then submits; and POST /dev/v1/console-link, which
-makes another link for whoever has the user's key. Not here: printing a link (`cli.development`), the console's files
-(`keystead.console`).
+A link works once, on this machine. Here: POST /dev/v1/console-login, the request of the page behind a link: its
+answer is a stamped `stamp_login` of the development user, which the console then submits; and POST
+/dev/v1/console-link, which makes another link for whoever has the user's key. Not here: printing a link
+(`cli.development`), the console's files (`keystead.console`).
 """
 
 from __future__ import annotations
@@ -93,10 +93,11 @@ class ConsoleLinks:
             login = msgspec.json.decode(request.body, type=_LoginRequest)
         except msgspec.DecodeError as refused:
             raise InvalidRequest(f"invalid request body: {refused}") from None
-        if not any([hmac.compare_digest(login.secret.encode(), secret.encode()) for secret in self._unused]):
+        given = login.secret.encode()
+        if not any(hmac.compare_digest(given, secret.encode()) for secret in self._unused):
             raise PermissionDenied(
-                "this link was used before, or is from an earlier start; `keystead console` prints a new one, or log "
-                "in with the file credentials.json of the server's data folder"
+                "this link was used before, or is from an earlier start; `keystead console` prints a new one, or "
+                "log in with the file credentials.json of the server's data folder"
             )
         self._unused.remove(login.secret)
         return msgspec.json.encode(self._stamped_login(login.public_key, now_ms))

@@ -8,8 +8,8 @@
   sends these only after a preflight, and this server answers no preflight for the controls.
 - The console: programs, and pages that this server itself serves.
 - The authentication proxy, which does what pages without a key ask for: programs, and pages of this machine.
-- The API: programs, pages of this machine, and the origins that its CORS setting names. Its requests are signed, but
-  everybody has the keys of a development server that was started without `--fresh`, also a page of the web.
+- The API: programs, pages of this machine, and the origins that its CORS setting names. Its requests are signed,
+  but everybody has the keys of a server that was started without `--fresh`, also a page of the web.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def check_access(path: str, request: HttpRequest, origins: Container[bytes] = ()
         )
     elif path.startswith(API) and not is_of_local_page(request) and origin_of(request) not in origins:
         raise PermissionDenied(
-            "header Origin: a development server accepts only pages of this machine, such as http://localhost:3000; "
-            "name other origins in KEYSTEAD_CORS_ORIGINS"
+            "header Origin: a development server accepts only pages of this machine, such as "
+            "http://localhost:3000; name other origins in KEYSTEAD_CORS_ORIGINS"
         )
 
 
