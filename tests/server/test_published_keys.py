@@ -17,7 +17,8 @@ from keystead.server.development.published import PUBLISHED_SEED, published_keys
 from keystead.server.development.seeding import seeded_source
 from keystead.stamps.signing import generate_api_key
 from keystead.testing import DevelopmentServer
-from tests.support.callers import Caller, api_key_params, refusal, unique, user_params
+from tests.support.callers import api_key_params, refusal, unique, user_params
+from tests.support.servers import Server
 from tests.support.terminal import Terminal
 
 KEY = seeded_source(PUBLISHED_SEED).api_key.public_key
@@ -37,7 +38,9 @@ WAYS: dict[str, Any] = {
     "create_users": lambda _, key: {"users": [user_params("") | {"apiKeys": [key_of_curve(key)]}]},
     "create_sub_organization": lambda _, key: {
         "subOrganizationName": unique("sub"),
-        "rootUsers": [user_params("") | {"apiKeys": [key_of_curve(key)], "oauthProviders": []}],
+        "rootUsers": [
+            {"userName": "Ada", "apiKeys": [key_of_curve(key)], "authenticators": [], "oauthProviders": []}
+        ],
         "rootQuorumThreshold": 1,
     },
     "stamp_login": lambda _, key: {"publicKey": key},
@@ -46,7 +49,8 @@ WAYS: dict[str, Any] = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("key", [KEY, KEY.upper(), WALLET_KEY], ids=["key", "in capital letters", "of the wallet"])
-def test_production_registers_no_published_key(way: str, key: str, caller: Caller) -> None:
+def test_production_registers_no_published_key(way: str, key: str, sqlite_server: Server) -> None:
+    caller = sqlite_server.caller
     if way == "stamp_login" and key == WALLET_KEY:
         return  # a session has a P-256 key
     before = caller.asked("list_users")

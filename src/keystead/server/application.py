@@ -127,8 +127,7 @@ class Application:
             else:
                 line.status, body = 200, found
             is_logged = True
-            if line.user_id or path == "/readyz":
-                self._database.answered()
+            self._database.answered(self._service.transactions)
         except ServiceError as refused:
             line.status, body, line.error = refused.http_status, error_answer(refused), refused.message[:500]
             if isinstance(refused, Denied):
@@ -155,7 +154,7 @@ class Application:
     def _note_refusal(self, refused: ServiceError) -> list[Header]:
         """Note a refusal where the server counts or logs it. Returns the headers that only its answer has."""
         if isinstance(refused, DatabaseUnavailable):
-            self._database.failed(refused.message)
+            self._database.failed(refused.message, self._service.transactions)
             self._readiness.forget()
         if isinstance(refused, RateLimited) and self._service.measurements is not None:
             self._service.measurements.count_rate_limited(refused.limit)

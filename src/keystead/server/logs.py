@@ -81,21 +81,24 @@ def json_line(line: RequestLine) -> bytes:
 
 
 class DatabaseLog:
-    """One line when the database fails a request, one when it works again."""
+    """One line when the database fails a request, one when it works again: after something was written. A database
+    with a full disk answers every read.
+
+    `transactions`: how many transactions this process has committed."""
 
     def __init__(self) -> None:
-        self._has_failed = False
+        self._failed_after: int | None = None
 
-    def failed(self, message: str) -> None:
+    def failed(self, message: str, transactions: int) -> None:
         """A request failed because of the database."""
-        if not self._has_failed:
-            self._has_failed = True
+        if self._failed_after is None:
             logger.error("the database failed a request: %s", message)
+        self._failed_after = transactions
 
-    def answered(self) -> None:
-        """A request was answered from the database."""
-        if self._has_failed:
-            self._has_failed = False
+    def answered(self, transactions: int) -> None:
+        """A request was answered."""
+        if self._failed_after is not None and transactions > self._failed_after:
+            self._failed_after = None
             logger.warning("the database works again")
 
 

@@ -41,7 +41,14 @@ from keystead.server.authentication import Verifiers
 from keystead.server.background import background_task
 from keystead.server.http.tls import TlsCertificate, certificate_of
 from keystead.server.installation.deletions import Deletions
-from keystead.server.installation.processes import announce, keep_announcing, this_process, withdraw
+from keystead.server.installation.processes import (
+    ServingProcess,
+    announce,
+    keep_announcing,
+    this_process,
+    try_to_write,
+    withdraw,
+)
 from keystead.server.installation.purging import keep_purging
 from keystead.server.limits.concurrency_limit import ConcurrencyLimit
 from keystead.server.opening import NotReady, Opened, open_checked
@@ -188,7 +195,7 @@ class Service:
         purging = keep_purging(self.store.purger, self.clock.now_ms, random.random)
         deletions = Deletions(self.store, random.random)
         self.store.when_records_are_removed(deletions.note_removal)
-        announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
+        announcing = keep_announcing(self.store, self._process_now)
         running = [self._outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
         if self.certificate is not None:
             running.append(self.certificate.keep_current())
@@ -216,6 +223,11 @@ class Service:
         self._background.append(background_task(sampler.run()))
         return measurements
 
+    def _process_now(self) -> ServingProcess:
+        return msgspec.structs.replace(
+            self._process, seen_at_ms=self.clock.now_ms(), certificate_ends_ms=self._certificate_ends_ms()
+        )
+
     def _certificate_ends_ms(self) -> int | None:
         return None if self.certificate is None else self.certificate.ends_ms
 
@@ -242,6 +254,11 @@ class Service:
             open_activities=self._open_activities,
         )
 
+    @property
+    def transactions(self) -> int:
+        """How many transactions this process has committed; 0 while it is not open."""
+        return self.store.transactions if self._is_open else 0
+
     async def front_page(self) -> bytes:
         """The main paths of this server, for a person who opens its address in a browser."""
         return encode(
@@ -266,11 +283,14 @@ class Service:
         return encode(Health(status="ok"))
 
     async def readyz(self) -> bytes:
-        """The database answers and is migrated; the signer answers and has the master key. Raises Unavailable."""
+        """The database answers, is migrated and can be written; the signer answers and has the master key. Raises
+        Unavailable."""
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
         try:
             await self.store.ready()
+            if self.store.write_failure is not None:  # no caller sends a write to a server that is not ready
+                await try_to_write(self.store, self._process_now())
             if not await is_usable(self.store):
                 raise Unavailable("not ready: the database is not migrated to this version")
             if self._opened.channel is not None:

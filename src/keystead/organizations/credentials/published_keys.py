@@ -14,7 +14,7 @@ from keystead.organizations.lookups import Lookup, LookupKind
 
 
 class PublishedKeys(msgspec.Struct, frozen=True):
-    """`public_keys`: lower-case hex. `addresses`: of wallets, as log-ins with a wallet record them."""
+    """`public_keys`: lower-case hex. `addresses`: of Ethereum, in lower case."""
 
     public_keys: frozenset[str] = frozenset()
     addresses: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class PublishedKeys(msgspec.Struct, frozen=True):
                 case LookupKind.PUBLIC_KEY:
                     is_published = lookup.value in self.public_keys
                 case LookupKind.WALLET:
-                    is_published = lookup.value.split(" ")[1] in self.addresses
+                    is_published = lookup.value.split(" ")[1].lower() in self.addresses
                 case _:
                     is_published = False
             if is_published:

@@ -49,5 +49,5 @@ async def published_keys() -> PublishedKeys:
     keys = {lookup.value for lookup in made.lookups if lookup.kind is LookupKind.PUBLIC_KEY}
     return PublishedKeys(
         frozenset(keys | {account.public_key for account in made.accounts if account.public_key}),
-        frozenset(account.address for account in made.accounts),
+        frozenset(account.address.lower() for account in made.accounts),
     )

@@ -31,6 +31,8 @@ LATE_AFTER_MS: Final = 12_000
 GONE_AFTER_MS: Final = 35_000
 """A process that has not renewed its row for this long has ended, or cannot reach the database."""
 
+_TRIED_BYTES: Final = 65_536
+
 
 class ServingProcess(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the row of one process. Fields that are added later need a default.
@@ -75,20 +77,19 @@ async def announce(store: DatabaseStore, process: ServingProcess) -> None:
     await store.installation.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, encode(process))
 
 
-async def keep_announcing(
-    store: DatabaseStore,
-    process: ServingProcess,
-    now_ms: Callable[[], int],
-    certificate_ends_ms: Callable[[], int | None],
-) -> None:
+async def try_to_write(store: DatabaseStore, process: ServingProcess) -> None:
+    """Write the row of a process with as many bytes as a large request: a full disk may have room for a few bytes.
+    Raises Unavailable."""
+    row = encode(process) + b" " * _TRIED_BYTES
+    await store.installation.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, row)
+
+
+async def keep_announcing(store: DatabaseStore, process_now: Callable[[], ServingProcess]) -> None:
     """Renew the row until cancelled."""
     while True:
         await asyncio.sleep(PERIOD_S)
         with contextlib.suppress(ServiceError):  # the requests show that the database does not answer
-            renewed = msgspec.structs.replace(
-                process, seen_at_ms=now_ms(), certificate_ends_ms=certificate_ends_ms()
-            )
-            await announce(store, renewed)
+            await announce(store, process_now())
 
 
 async def withdraw(store: DatabaseStore, process: ServingProcess) -> None:
