@@ -289,8 +289,8 @@ class Service:
             raise Unavailable("not ready: starting or stopping")
         try:
             await self.store.ready()
-            if self.store.write_failure is not None:  # no caller sends a write to a server that is not ready
-                await try_to_write(self.store, self._process_now())
+            if self.store.write_failure is not None:  # nobody sends requests to a server that is not ready
+                await try_to_write(self.store, self._process_now(), self.settings.body_bytes_max)
             if not await is_usable(self.store):
                 raise Unavailable("not ready: the database is not migrated to this version")
             if self._opened.channel is not None:

@@ -31,8 +31,6 @@ LATE_AFTER_MS: Final = 12_000
 GONE_AFTER_MS: Final = 35_000
 """A process that has not renewed its row for this long has ended, or cannot reach the database."""
 
-_TRIED_BYTES: Final = 65_536
-
 
 class ServingProcess(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the row of one process. Fields that are added later need a default.
@@ -77,10 +75,9 @@ async def announce(store: DatabaseStore, process: ServingProcess) -> None:
     await store.installation.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, encode(process))
 
 
-async def try_to_write(store: DatabaseStore, process: ServingProcess) -> None:
-    """Write the row of a process with as many bytes as a large request: a full disk may have room for a few bytes.
-    Raises Unavailable."""
-    row = encode(process) + b" " * _TRIED_BYTES
+async def try_to_write(store: DatabaseStore, process: ServingProcess, size: int) -> None:
+    """Write the row of a process with `size` more bytes: a full disk may have room for a few. Raises Unavailable."""
+    row = encode(process) + b" " * size
     await store.installation.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, row)
 
 
