@@ -41,8 +41,8 @@ def test_a_port_that_is_taken(make_sqlite: MakeDatabase, tmp_path: Path) -> None
     master_key.create(tmp_path / "key", installation.master_key)
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         port = str(listening.getsockname()[1])
-        options = ("--database-url", installation.database.url, "--master-key-file", tmp_path / "key", "--port", port)
-        done = run_keystead("serve", *options)
+        options = ("--database-url", installation.database.url, "--master-key-file", tmp_path / "key")
+        done = run_keystead("serve", *options, "--port", port)
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     assert (done.returncode, lines[-1]["level"]) == (1, "error")
     assert "another program listens on it" in lines[-1]["event"]

@@ -154,8 +154,8 @@ class ApiEndpoints:
         )
         organization_id = line.organization_id = decoded.envelope.organization_id
         if proven.identity is not None and operation.name == "stamp_login":
-            token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
-            await self.auth_proxy.link_google(proven.identity, token, organization_id, line)
+            stamp = read_attested_stamp(stamps[ATTESTED_STAMP])
+            await self.auth_proxy.link_google(proven.identity, stamp, organization_id, line)
         submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
         caller, organization_id = submission.caller, submission.organization_id
         line.user_id = caller.user.user_id

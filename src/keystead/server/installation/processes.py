@@ -76,7 +76,7 @@ async def announce(store: DatabaseStore, process: ServingProcess) -> None:
 
 
 async def try_to_write(store: DatabaseStore, process: ServingProcess, size: int) -> None:
-    """Write the row of a process with `size` more bytes: a full disk may have room for a few. Raises Unavailable."""
+    """Write the row of a process with `size` more bytes: a full disk may have room for few. Raises Unavailable."""
     row = encode(process) + b" " * size
     await store.installation.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, row)
 
