@@ -27,7 +27,6 @@ import jsonschema
 import pytest
 import typer
 import yaml  # type: ignore[import-untyped]
-from click import Context
 
 from keystead.cli.main import app
 from keystead.server.metrics.measurements import Measurements
@@ -296,11 +295,12 @@ def test_the_manifests_belong_together() -> None:
 
 
 def test_the_commands_of_manifests_exist() -> None:
-    group = typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("keystead", [], resilient_parsing=True)
     for pod in pods():
         for container in (*pod.get("initContainers", ()), *pod["containers"]):
             name, *options = container["args"]
-            command = group.get_command(Context(group), name)  # type: ignore[attr-defined]
+            command = group.get_command(context, name)
             assert command is not None, name
             known = {word for parameter in command.params for word in parameter.opts}
             assert {option.partition("=")[0] for option in options} <= known

@@ -169,15 +169,9 @@ async def a_control(error: Exception) -> None:
         raise error
 
     unused: Any = None
-    settings = AllSettings(database_url="sqlite:///none.db", log_requests=False)
+    inner = Application(Service(AllSettings(database_url="sqlite:///none.db", log_requests=False)))
     application = DevelopmentApplication(
-        Application(Service(settings)),
-        {"broken": Control(name="broken", read=read)},
-        unused,
-        unused,
-        unused,
-        unused,
-        settings,
+        inner, {"broken": Control(name="broken", read=read)}, unused, unused, unused, unused
     )
     request = HttpRequest(
         method="GET",

@@ -84,21 +84,23 @@ class DatabaseLog:
     """One line when the database fails a request, one when it works again: after something was written. A database
     with a full disk answers every read.
 
-    `transactions`: how many transactions this process has committed."""
+    `has_failed`: it does not work since. `transactions`: how many transactions this process has committed."""
 
     def __init__(self) -> None:
-        self._failed_after: int | None = None
+        self.has_failed = False
+        self._failed_after = 0
 
     def failed(self, message: str, transactions: int) -> None:
         """A request failed because of the database."""
-        if self._failed_after is None:
+        if not self.has_failed:
+            self.has_failed = True
             logger.error("the database failed a request: %s", message)
         self._failed_after = transactions
 
     def answered(self, transactions: int) -> None:
         """A request was answered."""
-        if self._failed_after is not None and transactions > self._failed_after:
-            self._failed_after = None
+        if self.has_failed and transactions > self._failed_after:
+            self.has_failed = False
             logger.warning("the database works again")
 
 

@@ -29,9 +29,8 @@ from keystead.server.http.loopback import (
 from keystead.server.http.messages import HttpRequest
 
 PREFIX = "/dev/v1"
-_BELOW = f"{PREFIX}/"
-
 API = "/public/"
+_BELOW = f"{PREFIX}/"
 
 CHANGE_HEADER = b"x-keystead-dev"
 """The header that every change must have, with the value 1."""
@@ -49,6 +48,8 @@ def check_access(path: str, request: HttpRequest, origins: Container[bytes] = ()
             "header Host: a development server answers only at its own address, such as http://localhost:PORT; "
             "another name may be that of a foreign page"
         )
+    if path.startswith(API):
+        return
     if is_control(path):
         check_may_read(request)
     elif is_console(path) and not is_of_own_page(request):

@@ -20,6 +20,7 @@ from keystead.server.development.seeding import KeySource, random_source
 from keystead.server.development.snapshots import Snapshots
 from keystead.server.development.webhooks import WebhooksSeen
 from keystead.server.http.connection import AnswerRequest
+from keystead.server.http.cors import CorsPolicy
 from keystead.server.service import Service
 from keystead.server.settings.settings import Settings
 from keystead.server.sources import Sources
@@ -43,7 +44,7 @@ class Development:
         self._outcomes = ChosenOutcomes()
         self._faults = ChosenFaults()
         self._rate_limit = ChosenRateLimit()
-        self._seen = RequestsSeen()
+        self._seen = RequestsSeen(settings.answer_form)
         self._webhooks = WebhooksSeen()
         self._source = source or random_source()
         self._sources = Sources(
@@ -93,7 +94,7 @@ class Development:
             self._rate_limit,
             self._seen,
             self.clock,
-            service.settings,
+            CorsPolicy.of(service.settings.cors_origins).origins or frozenset(),
         ).answer
 
     def _forget(self) -> None:
