@@ -141,14 +141,16 @@ $(BIN)/pip:
 	@$(PYTHON) -m venv .venv
 
 .venv/.installed: requirements.lock requirements-build.lock pyproject.toml | $(BIN)/pip
-	@echo "installing Keystead into .venv"
-	@$(PIP) install --require-hashes --requirement requirements.lock --requirement requirements-build.lock
+	@echo "installing the packages that Keystead uses into .venv"
+	@$(BIN)/python tools/install.py --require-hashes --requirement requirements.lock --requirement requirements-build.lock
+	@echo "installing Keystead itself"
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # Python does this when it first imports a module, unless PYTHONDONTWRITEBYTECODE is set or the folder cannot be
 # written. Then every start would compile every module again, and take half as long again.
 .venv/.compiled: .venv/.installed $(shell find src -name "*.py")
+	@echo "compiling"
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
