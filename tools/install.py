@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 
 _COLLECTING = re.compile(r"Collecting (?P<name>[A-Za-z0-9._-]+)")
 _PINNED = re.compile(r"^[A-Za-z0-9._-]+(?:\[.*\])?==", re.MULTILINE)
@@ -16,7 +17,7 @@ _ERRORS_SHOWN = 30
 
 def pinned(arguments: list[str]) -> int:
     """How many packages the requirement files among these arguments pin."""
-    files = [value for option, value in zip(arguments, arguments[1:], strict=False) if option == "--requirement"]
+    files = [value for option, value in pairwise(arguments) if option == "--requirement"]
     texts = []
     for file in files:
         with open(file) as opened:  # noqa: PTH123 - a module without imports starts faster
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
     """The exit code of pip. If it fails, its last lines are printed."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--progress-bar", "off"]
     is_terminal, said = sys.stdout.isatty(), list[str]()
-    with subprocess.Popen(  # noqa: S603 - pip of this environment
+    with subprocess.Popen(
         [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as pip:
         assert pip.stdout is not None

@@ -56,8 +56,8 @@ Replace the identifiers of the example by those of your records: `keystead reque
 neighbours show them. A command with `body.json` reads the members from that file: copy the `parameters` of the
 example into it. `--curl` prints the request as a `curl` line. In a clone, `keystead` is `.venv/bin/keystead`.
 
-The [console](../console.md) of the server has a form for every submission. The links to the forms lead to a server at
-port 8080."""
+The [console](../console.md) of the server has a form for every submission. The links to the forms lead to a server
+at port 8080."""
 
 
 REFUSALS = """\

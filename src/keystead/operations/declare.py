@@ -217,8 +217,8 @@ def _add(operation: Operation) -> None:
     of the public API that is."""
     if not operation.is_own and operation.path not in PATHS:
         raise ValueError(
-            f"the public API has no {operation.path}: correct the name of the function, or declare it with own=True "
-            "and name it in docs/divergences.md"
+            f"the public API has no {operation.path}: correct the name of the function, or declare it with own=True"
+            " and name it in docs/divergences.md"
         )
     if operation.is_own and operation.path in PATHS:
         raise ValueError(f"{operation.path} is an operation of the public API: declare it without own=True")
