@@ -137,8 +137,8 @@ ENDS = {
 IN_A_WORKER = """
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-const source = `import("keystead").then(({ start }) => start()).then(({ baseUrl }) =>
-  require("node:worker_threads").parentPort.postMessage(baseUrl));
+const source = `Promise.all([import("keystead"), import("node:worker_threads")]).then(
+  async ([{ start }, { parentPort }]) => parentPort.postMessage((await start()).baseUrl));
   setInterval(() => {}, 1000);`;
 for (let run = 0; run < 2; run += 1) {
   const worker = new Worker(source, { eval: true });
