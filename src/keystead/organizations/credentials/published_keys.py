@@ -23,13 +23,11 @@ class PublishedKeys(msgspec.Struct, frozen=True):
         """Raise InvalidRequest if one of these new look-ups is of a published key. Every credential that proves a
         user by a key has a look-up, so this one check sees them all."""
         for lookup in added:
-            match lookup.kind:
-                case LookupKind.PUBLIC_KEY:
-                    is_published = lookup.value in self.public_keys
-                case LookupKind.WALLET:
-                    is_published = lookup.value.split(" ")[1].lower() in self.addresses
-                case _:
-                    is_published = False
+            is_published = (
+                lookup.value in self.public_keys
+                if lookup.kind is LookupKind.PUBLIC_KEY
+                else lookup.kind is LookupKind.WALLET and lookup.value.split(" ")[1].lower() in self.addresses
+            )
             if is_published:
                 raise InvalidRequest(
                     f"invalid public key: {lookup.value}: the private key of a development server, which is "

@@ -2,7 +2,7 @@
 
 A link works once, on this machine. Here: POST /dev/v1/console-login, the request of the page behind a link: its
 answer is a stamped `stamp_login` of the development user, which the console then submits; and POST
-/dev/v1/console-link, which makes another link for whoever has the user's key. Not here: printing a link
+/dev/v1/console-link, which makes another link for a caller with the user's key. Not here: printing a link
 (`cli.development`), the console's files (`keystead.console`).
 """
 
