@@ -55,7 +55,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateApiKeysIntentV2
     owner=named_user,
     load_context=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_API_KEYS", _from_v1),),
-    adds=lambda intent: adding.api_keys(intent.api_keys, intent.user_id),
+    adds=lambda _, intent: adding.api_keys(intent.api_keys, intent.user_id),
 )
 def create_api_keys(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiKeysIntentV2

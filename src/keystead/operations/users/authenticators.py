@@ -67,7 +67,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateAuthenticatorsI
     owner=named_user,
     load_context=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
-    adds=lambda intent: adding.authenticators(intent.authenticators, intent.user_id),
+    adds=lambda _, intent: adding.authenticators(intent.authenticators, intent.user_id),
 )
 def create_authenticators(
     execution: ExecutionWith[HeldBySiblings], intent: CreateAuthenticatorsIntentV2

@@ -6,6 +6,7 @@ Here: the kinds of credentials and their removal. Not here: adding credentials (
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -21,18 +22,24 @@ class CredentialKind(msgspec.Struct, frozen=True):
     """A kind of credential of users.
 
     `field`: the field of a user with the list of them. `id_field`: the field of a credential with its id. `called`:
-    the name of such a credential in errors.
+    the name of such a credential in errors. `text_field`: the field of a credential by which people know it.
     """
 
     field: str
     id_field: str
     called: str
+    text_field: str
 
 
-API_KEYS = CredentialKind("api_keys", "api_key_id", "API key")
-AUTHENTICATORS = CredentialKind("authenticators", "authenticator_id", "authenticator")
-OAUTH_PROVIDERS = CredentialKind("oauth_providers", "provider_id", "OAuth provider")
-WALLET_AUTHENTICATORS = CredentialKind("wallet_authenticators", "wallet_authenticator_id", "wallet authenticator")
+API_KEYS = CredentialKind("api_keys", "api_key_id", "API key", "api_key_name")
+AUTHENTICATORS = CredentialKind("authenticators", "authenticator_id", "authenticator", "authenticator_name")
+OAUTH_PROVIDERS = CredentialKind("oauth_providers", "provider_id", "OAuth provider", "provider_name")
+WALLET_AUTHENTICATORS = CredentialKind(
+    "wallet_authenticators", "wallet_authenticator_id", "wallet authenticator", "address"
+)
+
+CREDENTIAL_KINDS: Final = (API_KEYS, AUTHENTICATORS, OAUTH_PROVIDERS, WALLET_AUTHENTICATORS)
+"""All kinds. A test compares them with the fields of a user."""
 
 
 def without_credentials(
