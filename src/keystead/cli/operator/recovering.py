@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, assert_never
 
 import msgspec
 import typer
 
 from keystead.api.enums import ApiKeyCurve
 from keystead.api.parameters import ApiKeyParamsV2
-from keystead.api.records import ApiKey, User
+from keystead.api.records import ApiKey, Authenticator, OauthProvider, User, WalletAuthenticator
 from keystead.cli.asking import Yes, confirm, is_yes
 from keystead.cli.credentials import (
     BaseUrl,
@@ -41,7 +41,7 @@ from keystead.cli.texts import counted, moment, printable
 from keystead.client.credentials import Credentials
 from keystead.operations.organizations.operator_recovery import RecoverOrganizationIntent, ReplacedRootCredential
 from keystead.operations.organizations.organization_settings import UpdateRootQuorumIntent
-from keystead.organizations.credentials.removal import CREDENTIAL_KINDS, CredentialKind
+from keystead.organizations.credentials.credentials import UserCredential, credentials_by_id
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.organization import Organization
@@ -286,14 +286,27 @@ class _HeldCredential(NamedTuple):
 
 def _credentials_of(user: User) -> list[_HeldCredential]:
     """Every credential of a user, keys of sessions included."""
+    return [
+        _HeldCredential(
+            id_, f"{_called(credential)}, of {moment(msgspec.to_builtins(credential.created_at))}, id {id_}"
+        )
+        for id_, credential in credentials_by_id(user).items()
+    ]
 
-    def shown(kind: CredentialKind, each: Any) -> _HeldCredential:
-        expires = isinstance(each, ApiKey) and each.expiration_seconds is not None
-        called = f"expiring {kind.called}" if expires else kind.called
-        since, id_ = moment(msgspec.to_builtins(each.created_at)), getattr(each, kind.id_field)
-        return _HeldCredential(id_, f"{called} {printable(getattr(each, kind.text_field))!r}, of {since}, id {id_}")
 
-    return [shown(kind, each) for kind in CREDENTIAL_KINDS for each in getattr(user, kind.field)]
+def _called(credential: UserCredential) -> str:
+    match credential:
+        case ApiKey():
+            kind = "API key" if credential.expiration_seconds is None else "expiring API key"
+            return f"{kind} {printable(credential.api_key_name)!r}"
+        case Authenticator():
+            return f"passkey {printable(credential.authenticator_name)!r}"
+        case OauthProvider():
+            return f"OAuth provider {printable(credential.provider_name)!r}"
+        case WalletAuthenticator():
+            return f"wallet {printable(credential.address)!r} at {printable(credential.domain)!r}"
+        case _:
+            assert_never(credential)
 
 
 def _user_text(user: User) -> str:

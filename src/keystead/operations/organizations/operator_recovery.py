@@ -20,8 +20,11 @@ from keystead.operations.organizations.organization_settings import UpdateRootQu
 from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import CREDENTIAL_KINDS
+from keystead.organizations.credentials.credentials import (
+    CREDENTIAL_KINDS,
+    check_not_held_by_siblings,
+    credentials_by_id,
+)
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
@@ -127,14 +130,11 @@ def _with_new_key(
 
 def _without_lost(user: User, lost: frozenset[str]) -> User:
     """The user without these credentials. Raises NotFound if the user does not have one of them."""
-    kept: dict[str, object] = {}
-    held: set[str] = set()
-    for kind in CREDENTIAL_KINDS:
-        credentials = getattr(user, kind.field)
-        ids = [getattr(credential, kind.id_field) for credential in credentials]
-        held.update(ids)
-        kept[kind.field] = tuple(each for each, id_ in zip(credentials, ids, strict=True) if id_ not in lost)
-    check_held(sorted(lost), held, "credential", user)
+    check_held(sorted(lost), credentials_by_id(user), "credential", user)
+    kept = {
+        kind.field: tuple(credential for id_, credential in kind.by_id(user).items() if id_ not in lost)
+        for kind in CREDENTIAL_KINDS
+    }
     return replace(user, **kept)
 
 

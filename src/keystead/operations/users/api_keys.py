@@ -16,8 +16,8 @@ from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.owners import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import API_KEYS, without_credentials
+from keystead.organizations.credentials.credentials import API_KEYS, check_not_held_by_siblings
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users

@@ -26,8 +26,8 @@ from keystead.organizations.credentials.authenticators import (
     check_room_for_authenticators,
     new_authenticator,
 )
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import AUTHENTICATORS, without_credentials
+from keystead.organizations.credentials.credentials import AUTHENTICATORS, check_not_held_by_siblings
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove

@@ -23,6 +23,7 @@ from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.owners import named_user
 from keystead.organizations.contacts.account_contacts import contact_changes
 from keystead.organizations.contacts.contact_evidence import ContactEvidence, of_google
+from keystead.organizations.credentials.credentials import OAUTH_PROVIDERS
 from keystead.organizations.credentials.google_accounts import client_ids_of, proves_email_of
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.credentials.oauth_providers import (
@@ -31,7 +32,7 @@ from keystead.organizations.credentials.oauth_providers import (
     tokens_of,
     with_oauth_providers,
 )
-from keystead.organizations.credentials.removal import OAUTH_PROVIDERS, without_credentials
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.users import requested_users

@@ -19,8 +19,8 @@ from keystead.operations.logins.wallet_tokens import UsedIds, proven_wallets, us
 from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.owners import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import WALLET_AUTHENTICATORS, without_credentials
+from keystead.organizations.credentials.credentials import WALLET_AUTHENTICATORS, check_not_held_by_siblings
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.credentials.wallet_authenticators import (
     check_wallets_free,
     new_wallet_authenticators,

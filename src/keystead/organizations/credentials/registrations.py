@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.records import ApiKey, Authenticator, OauthProvider, User, WalletAuthenticator
-from keystead.organizations.credentials.credentials import is_session_key
+from keystead.organizations.credentials.credentials import CREDENTIAL_KINDS, credentials_by_id, is_session_key
 from keystead.organizations.kinds.account_contacts import AccountContacts, AccountContactsMap
 from keystead.organizations.kinds.credential_registrations import (
     CredentialRegistrations,
@@ -107,12 +107,7 @@ class _Holder(msgspec.Struct, frozen=True):
     def fields(self) -> tuple[object, ...]:
         """What `by_id` depends on, for a quick comparison."""
         user, contacts = self.user, self.contacts
-        return contacts, user and (
-            user.api_keys,
-            user.authenticators,
-            user.oauth_providers,
-            user.wallet_authenticators,
-        )
+        return contacts, user and [kind.held_by(user) for kind in CREDENTIAL_KINDS]
 
     def by_id(self) -> dict[str, _CredentialOrContact]:
         """Each credential by the id under which it stamps."""
@@ -121,10 +116,7 @@ class _Holder(msgspec.Struct, frozen=True):
             return {}
         texts = () if contacts is None else ((OtpType.EMAIL, contacts.email), (OtpType.SMS, contacts.phone_number))
         return {
-            **{key.api_key_id: key for key in user.api_keys},
-            **{authenticator.authenticator_id: authenticator for authenticator in user.authenticators},
-            **{provider.provider_id: provider for provider in user.oauth_providers},
-            **{wallet.wallet_authenticator_id: wallet for wallet in user.wallet_authenticators},
+            **credentials_by_id(user),
             **{
                 contact_id(user.user_id, otp_type): _Contact(otp_type, text.lower())
                 for otp_type, text in texts
