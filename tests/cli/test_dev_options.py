@@ -102,7 +102,7 @@ def own_keys(started: Started) -> tuple[str, ...]:
     with Client.from_credentials(started.credentials) as client:
         (proxy,) = client.list_auth_proxy_configs().auth_proxy_configs
         assert proxy.config_id == credentials.auth_proxy_id
-        (wallet,) = client.list_wallets().wallets
+        wallet = client.list_wallets().wallets[0]
     return (
         credentials.organization_id,
         credentials.user_id,

@@ -94,7 +94,7 @@ def generate(copy: Path) -> None:
 def document(copy: Path) -> None:
     insert(
         copy / "docs/divergences.md",
-        "- `list_policy_warnings`, ",
+        "- `list_policy_warnings`",
         "- `create_memo` and `list_memos` are Keystead's own.\n",
     )
 

@@ -49,8 +49,8 @@ def check_access(path: str, request: HttpRequest, origins: Container[bytes] = ()
             "another name may be that of a foreign page"
         )
     if path.startswith(API):
-        return
-    if is_control(path):
+        _check_may_call(request, origins)
+    elif is_control(path):
         check_may_read(request)
     elif is_console(path) and not is_of_own_page(request):
         raise PermissionDenied(f"header Origin: {path[:200]} accepts requests only of pages of this server")
@@ -59,7 +59,10 @@ def check_access(path: str, request: HttpRequest, origins: Container[bytes] = ()
             "header Origin: the authentication proxy of a development server accepts only pages of this machine, "
             "such as http://localhost:3000, whatever its configuration allows; use keystead serve for others"
         )
-    elif path.startswith(API) and not is_of_local_page(request) and origin_of(request) not in origins:
+
+
+def _check_may_call(request: HttpRequest, origins: Container[bytes]) -> None:
+    if not is_of_local_page(request) and origin_of(request) not in origins:
         raise PermissionDenied(
             "header Origin: a development server accepts only pages of this machine, such as "
             "http://localhost:3000; name other origins in KEYSTEAD_CORS_ORIGINS"
