@@ -66,6 +66,8 @@ def tell_policies(copy: Path) -> None:
         '    "AUTH_PROXY": {\n',
         '    "MEMO": {"CREATE": "CREATE_MEMO"},\n',
     )
+    tests = copy / "tests/policies/test_resources.py"
+    tests.write_text(tests.read_text().replace("set(RESOURCES.split())", '{"MEMO", *RESOURCES.split()}'))
 
 
 def add_examples(copy: Path) -> None:
