@@ -15,6 +15,7 @@ from typing import Final
 import uuid_utils
 
 from keystead.api.alternatives import not_implemented
+from keystead.api.developer_controls import OUTBOX
 from keystead.api.errors import (
     DatabaseUnavailable,
     Denied,
@@ -39,7 +40,6 @@ from keystead.server.console.link import PATH as CONSOLE_LOGIN
 from keystead.server.console.link import ConsoleLink
 from keystead.server.console.logins import console_logins
 from keystead.server.development.access import is_control
-from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
 from keystead.server.http.cors import CorsPolicy
 from keystead.server.http.messages import JSON, Header, HttpAnswer, HttpRequest, one_slash
@@ -205,7 +205,7 @@ class Application:
             if request.method != "POST":
                 raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
             return self._console_link.answer(request, self._service.clock.now_ms())
-        kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
+        kept = self._service.kept_messages if path == OUTBOX.path else None
         page = self._pages.get(path)
         if page is None and kept is None:
             raise NotFound(f"no such path: {path[:200]}{self._suggestion(path, request)}")

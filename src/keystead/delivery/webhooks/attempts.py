@@ -27,20 +27,6 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     defect: Exception | None = None
 
 
-class SeenWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An attempt, for developers. `status` and `reason`: see DeliveryAttempt. `body`: the JSON that was sent."""
-
-    sent_at_ms: int
-    endpoint_id: str
-    organization_id: str
-    url: str
-    headers: dict[str, str]
-    body: str
-    verdict: str
-    status: int
-    reason: str
-
-
 def result_of_status(status: int) -> AttemptResult:
     """The documented rule: 2xx is accepted, 5xx may be attempted again, every other status is final, redirects
     too."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from keystead.api.developer_controls import PREFIX
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.console.files import is_console
@@ -26,7 +27,6 @@ from keystead.server.http.loopback import (
 )
 from keystead.server.http.messages import HttpRequest
 
-PREFIX = "/dev/v1"
 _BELOW = f"{PREFIX}/"
 
 CHANGE_HEADER = b"x-keystead-dev"

@@ -7,40 +7,14 @@ if the status is not final, an approval executes it later. Not here: how this is
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Annotated
-
-from msgspec import Meta
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.developer_controls import OUTCOMES, ChosenOutcome, Outcomes, OutcomeUpdate
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation
-from keystead.server.development.control import ENTRIES_MAX, Control, ControlAnswer, ControlRequest
-
-
-class ChosenOutcome(ControlAnswer, frozen=True):
-    """`count`: how many more activities of this type get this status."""
-
-    type: str
-    status: ActivityStatus
-    count: int
-
-
-class Outcomes(ControlAnswer, frozen=True):
-    """In the order in which they are used."""
-
-    outcomes: tuple[ChosenOutcome, ...]
-
-
-class OutcomeUpdate(ControlRequest, frozen=True):
-    """type: an activity type in any of its versions, such as ACTIVITY_TYPE_CREATE_WALLET. clear: first remove all
-    outcomes; then type and status may be absent."""
-
-    type: str = ""
-    status: ActivityStatus | None = None
-    count: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
-    clear: bool = False
+from keystead.server.development.control import ENTRIES_MAX, ServedControl
 
 
 class ChosenOutcomes:
@@ -97,5 +71,5 @@ class ChosenOutcomes:
             raise InvalidRequest(f"field `status` is missing: expected one of {statuses}")
         return self.state()
 
-    def control(self) -> Control:
-        return Control(name="outcomes", read=self.state, change=self.change, change_type=OutcomeUpdate)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=OUTCOMES, read=self.state, change=self.change)

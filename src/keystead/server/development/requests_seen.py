@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
+from keystead.api.developer_controls import REQUESTS, RequestsAnswer, RequestSeen, RequestsUpdate, StampSeen
 from keystead.api.errors import ServiceError
 from keystead.api.rendering import Form
 from keystead.operations import CATALOGUE
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
-from keystead.server.development.control import Control, ControlAnswer, ControlRequest
+from keystead.server.development.control import ServedControl
 from keystead.server.http.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
@@ -26,57 +27,6 @@ REQUESTS_MAX = 200
 poll do not displace refusals."""
 TEXT_MAX = 16_384
 """Bytes of a body, and of an answer, that are kept."""
-
-
-class SeenStamp(ControlAnswer, frozen=True, omit_defaults=True):
-    """`header`: its name. `problem`: why the stamp cannot be read; then the other members are absent.
-
-    `public_key`: lower-case hex. `credential_id`, of a passkey: base64url. `client_data`, of a passkey: the JSON
-    text that it signed.
-    """
-
-    header: str
-    problem: str = ""
-    scheme: str = ""
-    public_key: str = ""
-    signature: str = ""
-    credential_id: str = ""
-    client_data: str = ""
-
-
-class SeenRequest(ControlAnswer, frozen=True):
-    """`at_ms`: milliseconds since the epoch, by the server's clock. `operation`: such as create_wallet; "" if
-    the path has no operation. `reason`: the message of a refusal. `status` 0: the connection was cut. `fault`: a
-    developer chose this answer (/dev/v1/faults, /dev/v1/rate-limit). `form`: `sdk` or `documented`; "" for a
-    refusal."""
-
-    number: int
-    at_ms: int
-    ms: float
-    request_id: str
-    method: str
-    path: str
-    operation: str
-    organization_id: str
-    stamps: tuple[SeenStamp, ...]
-    body: str
-    status: int
-    reason: str
-    answer: str
-    fault: bool
-    form: str = ""
-
-
-class SeenRequests(ControlAnswer, frozen=True):
-    """Oldest first."""
-
-    requests: tuple[SeenRequest, ...]
-
-
-class RequestsUpdate(ControlRequest, frozen=True):
-    """clear: forget the requests that came so far."""
-
-    clear: bool
 
 
 class _RequestOrganization(msgspec.Struct):
@@ -103,13 +53,13 @@ class _Kept(msgspec.Struct, frozen=True):
     fault: bool
     form: Form
 
-    def seen(self) -> SeenRequest:
+    def seen(self) -> RequestSeen:
         request, status = self.request, self.status
         operation = CATALOGUE.at(one_slash(request.path))
         organization_id = self.organization_id
         if organization_id is None:
             organization_id = _decoded(self.body, _RequestOrganization()).organization_id
-        return SeenRequest(
+        return RequestSeen(
             number=self.number,
             at_ms=self.at_ms,
             ms=self.ms,
@@ -169,32 +119,32 @@ class RequestsSeen:
         )
         (self._answered if 0 < status < 400 else self._refused).append(kept)
 
-    def state(self) -> SeenRequests:
+    def state(self) -> RequestsAnswer:
         kept = sorted((*self._answered, *self._refused), key=attrgetter("number"))
-        return SeenRequests(requests=tuple([one.seen() for one in kept]))
+        return RequestsAnswer(requests=tuple([one.seen() for one in kept]))
 
-    async def change(self, change: RequestsUpdate) -> SeenRequests:
+    async def change(self, change: RequestsUpdate) -> RequestsAnswer:
         if change.clear:
             self.clear()
         return self.state()
 
-    def control(self) -> Control:
-        return Control(name="requests", read=self.state, change=self.change, change_type=RequestsUpdate)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=REQUESTS, read=self.state, change=self.change)
 
 
-def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:
+def _decoded_stamp(name: bytes, value: bytes) -> StampSeen:
     header = name.decode()
     try:
         if name == API_KEY_STAMP:
             stamp = read_stamp(value)
-            return SeenStamp(
+            return StampSeen(
                 header=header, scheme=stamp.scheme, public_key=stamp.public_key, signature=stamp.signature
             )
         if name == WEBAUTHN_STAMP:
             from keystead.stamps.webauthn import SCHEME, read_assertion  # slow to import
 
             assertion = read_assertion(value)
-            return SeenStamp(
+            return StampSeen(
                 header=header,
                 scheme=SCHEME,
                 credential_id=assertion.credential_id,
@@ -203,15 +153,15 @@ def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:
             )
         if name == ATTESTED_STAMP:
             attested = read_attested_stamp(value)
-            return SeenStamp(
+            return StampSeen(
                 header=header,
                 scheme=attested.scheme,
                 public_key=attested.public_key,
                 signature=attested.signature,
             )
     except ServiceError as refused:
-        return SeenStamp(header=header, problem=refused.message)
-    return SeenStamp(header=header)  # a read-only session: its text is a secret, and has no parts to show
+        return StampSeen(header=header, problem=refused.message)
+    return StampSeen(header=header)  # a read-only session: its text is a secret, and has no parts to show
 
 
 def _decoded(body: bytes, default: Any) -> Any:

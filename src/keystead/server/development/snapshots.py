@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated
 
-from msgspec import Meta
-
+from keystead.api.developer_controls import (
+    RESET,
+    RESTORE,
+    SNAPSHOTS,
+    ResetUpdate,
+    RestoreUpdate,
+    SnapshotNames,
+    SnapshotUpdate,
+)
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
-from keystead.api.identifiers import Uuid
-from keystead.server.development.control import Control, ControlAnswer, ControlRequest
+from keystead.server.development.control import ServedControl
 from keystead.storage.sqlite.snapshots import Snapshot, restore_organization, restore_snapshot, take_snapshot
 from keystead.storage.store import DatabaseStore
 
@@ -22,34 +27,6 @@ START = "start"
 SNAPSHOTS_MAX = 20
 BYTES_MAX = 1024 * 1024 * 1024
 """The most bytes of all snapshots together."""
-
-SnapshotName = Annotated[str, Meta(min_length=1, max_length=64)]
-
-
-class SnapshotNames(ControlAnswer, frozen=True):
-    """In the order in which they were taken."""
-
-    snapshots: tuple[str, ...]
-
-
-class SnapshotUpdate(ControlRequest, frozen=True):
-    """name: the name of the new snapshot. It replaces a snapshot of that name."""
-
-    name: SnapshotName
-
-
-class RestoreUpdate(ControlRequest, frozen=True):
-    """name: the snapshot to restore. It is kept."""
-
-    name: SnapshotName
-
-
-class ResetUpdate(ControlRequest, frozen=True):
-    """organization_id: the organization to reset to its state at the start, with its sub-organizations. An
-    organization that was made later is removed. Without it, everything is reset: the database, messages, requests
-    seen, faults, outcomes, rate limit and clock."""
-
-    organization_id: Uuid | None = None
 
 
 class Snapshots:
@@ -113,9 +90,9 @@ class Snapshots:
                 raise NotFound(f"field `organizationId`: there is no organization {change.organization_id}")
             return self.state()
 
-    def controls(self) -> tuple[Control, ...]:
+    def controls(self) -> tuple[ServedControl, ...]:
         return (
-            Control(name="snapshots", read=self.state, change=self.take, change_type=SnapshotUpdate),
-            Control(name="restore", change=self.restore, change_type=RestoreUpdate),
-            Control(name="reset", change=self.reset, change_type=ResetUpdate),
+            ServedControl(declared=SNAPSHOTS, read=self.state, change=self.take),
+            ServedControl(declared=RESTORE, change=self.restore),
+            ServedControl(declared=RESET, change=self.reset),
         )
