@@ -18,6 +18,7 @@ from keystead.api.records import Evaluation, Status, Timestamp
 from keystead.organizations.ip_allowlists import check_source
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown_key_error
+from keystead.pipeline import parent_users
 from keystead.pipeline.activity import Event, RecordedActivity, chosen_by_developer
 from keystead.pipeline.authorization import authorize_activity, evaluation_of, event_of
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, basis_of_submission, operation_of
@@ -25,12 +26,6 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
 from keystead.pipeline.execution import ComputedOutput
 from keystead.pipeline.organization_writer import Decided, MustBeFirst
-from keystead.pipeline.parent_users import (
-    check_chosen_waits_for_nobody,
-    check_rules_of_users,
-    check_user_is_proven,
-    check_waits_for_nobody,
-)
 from keystead.pipeline.proofs import vote_of
 from keystead.pipeline.store import Commit, Store
 from keystead.pipeline.submission import Submission, SubmissionBody
@@ -152,7 +147,7 @@ async def decide_submission(
     """
     is_by_parent = basis.authorized_by is not None
     if is_by_parent:
-        check_user_is_proven(basis)
+        parent_users.check_user_is_proven(basis)
     activity = _new_activity(submission, caller, basis, environment)
     decision = await environment.share.run(basis.authority.id, Work.DECISION, partial(authorize_activity, basis))
     event = event_of(decision, basis.submitter_id)
@@ -165,8 +160,8 @@ async def decide_submission(
         return commit_of_refusal(refusal, activity, basis, evaluation)
     check = None
     if is_by_parent:
-        check_waits_for_nobody(event, basis)
-        check = partial(check_rules_of_users, basis, environment)
+        parent_users.check_waits_for_nobody(event, basis)
+        check = partial(parent_users.check_rules_of_users, basis, environment)
     if event is not Event.EXECUTED:
         return commit_of(activity, event, basis, evaluation, new_votes=activity.votes)
     return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
@@ -211,11 +206,11 @@ async def commit_in_chosen_status(
     Raises ServiceError if the execution is refused, and for what a user of the parent may not do.
     """
     if basis.authorized_by is not None:
-        check_chosen_waits_for_nobody(chosen, basis)
+        parent_users.check_chosen_waits_for_nobody(chosen, basis)
     if chosen is ActivityStatus.COMPLETED:
         check = None
         if basis.authorized_by is not None:
-            check = partial(check_rules_of_users, basis, environment)
+            check = partial(parent_users.check_rules_of_users, basis, environment)
         return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
     failure = None
     if chosen is ActivityStatus.FAILED:

@@ -9,14 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from keystead.policies.language import syntax
 from keystead.policies.language.field_paths import path_of, scoped_parts
 from keystead.policies.language.grammar import parse
-from keystead.policies.language.syntax import (
-    Comparison,
-    Contains,
-    ExpressionRefused,
-    Node,
-)
 from keystead.primitives.unreadable import Unreadable
 
 SHOWN_MAX: Final = 20
@@ -31,17 +26,17 @@ def compared_values(condition: str, values: Mapping[str, Any]) -> dict[str, tupl
     """
     try:
         tree = parse(condition)
-    except ExpressionRefused:
+    except syntax.ExpressionRefused:
         return {}
     paths = dict.fromkeys(_paths(tree, {}))
     return {path: tuple(_values(values, path.split("."))) for path in paths}
 
 
-def _paths(node: Node, scope: Mapping[str, str]) -> Iterator[str]:
-    compared: tuple[Node, ...] = ()
-    if isinstance(node, Comparison):
+def _paths(node: syntax.Node, scope: Mapping[str, str]) -> Iterator[str]:
+    compared: tuple[syntax.Node, ...] = ()
+    if isinstance(node, syntax.Comparison):
         compared = (node.left, node.right)
-    elif isinstance(node, Contains):
+    elif isinstance(node, syntax.Contains):
         compared = (node.of, node.value)
     yield from filter(None, (path_of(operand, scope) for operand in compared))
     for part, inner in scoped_parts(node, scope):

@@ -24,17 +24,10 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.submission import Submission, SubmissionBody, read_submission
 from keystead.primitives.share import Work
+from keystead.server import authentication
 from keystead.server.activity_warnings import log_activity_warnings
 from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import AuthProxyEndpoints
-from keystead.server.authentication import (
-    API_KEY_STAMP,
-    ATTESTED_STAMP,
-    STAMP_HEADERS,
-    authenticate,
-    the_stamp,
-    verify_api_key_stamp,
-)
 from keystead.server.callers import reader, submitter
 from keystead.server.http.messages import HttpRequest
 from keystead.server.large_answers import is_large, large_answer
@@ -125,14 +118,14 @@ class ApiEndpoints:
     ) -> tuple[ProvenKey, T]:
         """Verify the stamp, then read the body. `limit_key`: of the sender's address, whose share is used."""
         service = self._service
-        header, value = the_stamp(stamps)
-        if header == API_KEY_STAMP:
+        header, value = authentication.the_stamp(stamps)
+        if header == authentication.API_KEY_STAMP:
 
             def verified_and_read() -> tuple[ProvenKey, T]:
-                return verify_api_key_stamp(value, body, operation), read(body)
+                return authentication.verify_api_key_stamp(value, body, operation), read(body)
 
             return await service.share.run(limit_key, Work.BODY, verified_and_read, len(body))
-        proven = await authenticate(header, value, body, operation, service.verifiers)
+        proven = await authentication.authenticate(header, value, body, operation, service.verifiers)
         return proven, await service.share.run(limit_key, Work.BODY, partial(read, body), len(body))
 
     async def _submit(
@@ -154,7 +147,7 @@ class ApiEndpoints:
         )
         organization_id = line.organization_id = decoded.envelope.organization_id
         if proven.identity is not None and operation.name == "stamp_login":
-            token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
+            token = read_attested_stamp(stamps[authentication.ATTESTED_STAMP]).public_key_attestation
             await self.auth_proxy.link_google(proven.identity, token, organization_id, line)
         submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
         caller, organization_id = submission.caller, submission.organization_id
@@ -202,7 +195,7 @@ def _stamps(request: HttpRequest) -> dict[bytes, bytes]:
     """The stamp headers. Raises InvalidRequest if one is repeated."""
     stamps: dict[bytes, bytes] = {}
     for name, value in request.headers:
-        if name in STAMP_HEADERS:
+        if name in authentication.STAMP_HEADERS:
             if name in stamps:
                 raise InvalidRequest(f"a request has exactly one stamp header; this one repeats {name.decode()}")
             stamps[name] = value

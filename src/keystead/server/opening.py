@@ -24,15 +24,8 @@ from keystead.server.oauth2_providers import oauth2_of
 from keystead.server.senders import Senders, senders_of
 from keystead.server.settings.settings import Settings, SettingsError
 from keystead.server.sources import SYSTEM_SOURCES, Sources
+from keystead.signer import installation_keys
 from keystead.signer.client import Channel, remote_signer
-from keystead.signer.installation_keys import (
-    IDENTITY_KEY,
-    MADE_AT_START,
-    MASTER_KEY_CHECK,
-    SEALED_VALUES,
-    SealedInstallationKeys,
-    WrongMasterKey,
-)
 from keystead.signer.local import open_signer
 from keystead.signer.master_keys import MasterKeyError, MasterKeyMissing, SealBroken, open_master_keys
 from keystead.storage.cache import CacheLimits
@@ -135,18 +128,22 @@ async def _open_signer(
 
 async def _with_own_issuer(identities: KnownIssuers, settings: Settings, signer: Signer) -> Identities:
     """The accepted issuers, with this server as the issuer of tokens for people of OAuth 2.0 providers."""
-    (key,) = [key for key in await signer.installation_keys() if key.name == IDENTITY_KEY.name]
+    (key,) = [key for key in await signer.installation_keys() if key.name == installation_keys.IDENTITY_KEY.name]
     return identities.with_own(settings.oauth2_issuer, bytes.fromhex(key.public_key))
 
 
-async def _sealed_keys(store: DatabaseStore, mode: str | None) -> SealedInstallationKeys:
+async def _sealed_keys(store: DatabaseStore, mode: str | None) -> installation_keys.SealedInstallationKeys:
     """The installation's sealed values. Raises NotReady if they are missing, or if a command other than `mode` made
     it; None for any."""
     if not await is_usable(store):
         raise NotReady("the database is not migrated to this version: run keystead migrate")
     made_by = await store.installation.value(MODE)
-    stored = {name: await store.installation.value(name) for name in SEALED_VALUES}
-    stored = {name: value for name, value in stored.items() if value is not None or name not in MADE_AT_START}
+    stored = {name: await store.installation.value(name) for name in installation_keys.SEALED_VALUES}
+    stored = {
+        name: value
+        for name, value in stored.items()
+        if value is not None or name not in installation_keys.MADE_AT_START
+    }
     if made_by is None or None in stored.values():
         raise NotReady("the database holds no organization yet: run keystead init")
     if mode is not None and made_by.decode() != mode:
@@ -155,7 +152,7 @@ async def _sealed_keys(store: DatabaseStore, mode: str | None) -> SealedInstalla
             "production keys are kept apart"
         )
     sealed = {name: msgspec.json.decode(value or b"", type=Sealed) for name, value in stored.items()}
-    return SealedInstallationKeys(sealed.pop(MASTER_KEY_CHECK), sealed)
+    return installation_keys.SealedInstallationKeys(sealed.pop(installation_keys.MASTER_KEY_CHECK), sealed)
 
 
 @contextlib.contextmanager
@@ -165,7 +162,7 @@ def _as_not_ready() -> Iterator[None]:
         yield
     except (SettingsError, MasterKeyError) as refused:
         raise NotReady(str(refused)) from None
-    except WrongMasterKey as wrong:
+    except installation_keys.WrongMasterKey as wrong:
         raise NotReady(
             "the master key does not open the stored data: it belongs to another installation, is not in use yet, "
             f"or is no longer in use ({wrong})"

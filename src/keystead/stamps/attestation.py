@@ -48,15 +48,9 @@ from webauthn.registration.formats.packed import verify_packed
 from webauthn.registration.formats.tpm import verify_tpm
 
 from keystead.api.errors import InvalidRequest
+from keystead.stamps import ceremony
 from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.cbor import plain_item_end
-from keystead.stamps.ceremony import (
-    CREDENTIAL_ID_BYTES_MAX,
-    ClientData,
-    read_authenticator_data,
-    read_client_data,
-    reason,
-)
 from keystead.stamps.cose import load_cose_key
 
 CHALLENGE_CHARS_MAX = 256
@@ -151,18 +145,20 @@ def _register(
     if not 0 < len(challenge) <= CHALLENGE_CHARS_MAX:
         raise ValueError(f"challenge must have 1 to {CHALLENGE_CHARS_MAX} characters")
     raw_id = _decode("credentialId", credential_id, ATTESTATION_OBJECT_CHARS_MAX)
-    if len(raw_id) > CREDENTIAL_ID_BYTES_MAX:
-        raise ValueError(f"credentialId has {len(raw_id)} bytes; at most {CREDENTIAL_ID_BYTES_MAX} are possible")
+    if len(raw_id) > ceremony.CREDENTIAL_ID_BYTES_MAX:
+        raise ValueError(
+            f"credentialId has {len(raw_id)} bytes; at most {ceremony.CREDENTIAL_ID_BYTES_MAX} are possible"
+        )
     raw_client_data = _decode("clientDataJson", client_data_json, CLIENT_DATA_CHARS_MAX)
     raw_object = _decode("attestationObject", attestation_object, ATTESTATION_OBJECT_CHARS_MAX)
 
     # 1. The client data: this ceremony, this challenge.
-    client_data = read_client_data(raw_client_data)
+    client_data = ceremony.read_client_data(raw_client_data)
     _check_client_data(client_data, challenge)
 
     # 2. The authenticator data: a new credential, for a relying party that the origin is entitled to.
     attestation = _read_attestation_object(raw_object)
-    authenticator_data = read_authenticator_data(attestation.auth_data)
+    authenticator_data = ceremony.read_authenticator_data(attestation.auth_data)
     credential = authenticator_data.attested_credential_data
     if credential is None:
         raise ValueError("the authenticator data holds no attested credential")
@@ -203,7 +199,7 @@ def _decode(name: str, text: str, chars_max: int) -> bytes:
         raise ValueError(f"{name} is not base64url") from exc
 
 
-def _check_client_data(client_data: ClientData, challenge: str) -> None:
+def _check_client_data(client_data: ceremony.ClientData, challenge: str) -> None:
     if client_data.type != "webauthn.create":
         raise ValueError(f"clientDataJson.type must be webauthn.create, got {client_data.type!r}")
     given = challenge.rstrip("=")
@@ -282,7 +278,7 @@ def _check_statement(
             **{name: arguments[name] for name in names},
         )
     except (WebAuthnException, ValueError) as exc:
-        raise ValueError(f"{attestation.fmt} statement: {reason(exc)}") from exc
+        raise ValueError(f"{attestation.fmt} statement: {ceremony.reason(exc)}") from exc
     except _PARSER_ERRORS as exc:
         raise ValueError(f"{attestation.fmt} statement: a part of it cannot be read") from exc
     if not verified:

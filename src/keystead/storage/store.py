@@ -20,7 +20,7 @@ from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.store import Commit, CommitResult, results_of
 from keystead.primitives.share import Share
-from keystead.storage import row_decoding
+from keystead.storage import row_decoding, row_encoding
 from keystead.storage.account_reads import AccountTables
 from keystead.storage.activity_reads import ActivityTables
 from keystead.storage.attached_reads import AttachedTables
@@ -32,12 +32,6 @@ from keystead.storage.group_commit import CommitQueues, Waiting
 from keystead.storage.installation_rows import InstallationRows
 from keystead.storage.integrity import IntegrityReads
 from keystead.storage.purger import Purger
-from keystead.storage.row_encoding import (
-    PURGED_TOMBSTONES,
-    UNFINISHED_DELETION,
-    rows_of,
-    rows_of_new_organization,
-)
 from keystead.storage.rows import Rows
 from keystead.storage.suborganization_reads import SuborganizationTables
 from keystead.storage.tables import merged_key_lengths, tables_of
@@ -133,7 +127,7 @@ class DatabaseStore:
 
     async def _changed_since(self, organization_id: str, selected: Selected) -> ChangedSince | None:
         """`selected`: the rows of the statement `changed_since`."""
-        if any(kind == PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
+        if any(kind == row_encoding.PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
             return await self.changed_since(organization_id, None)
         return await self._read_changes(organization_id, selected, is_whole=False)
 
@@ -171,7 +165,7 @@ class DatabaseStore:
     def _rows_of(self, commit: Commit) -> Rows:
         for evaluation in commit.evaluations:
             self.decisions[evaluation.verdict, evaluation.rule] += 1
-        return rows_of(commit)
+        return row_encoding.rows_of(commit)
 
     @contextlib.asynccontextmanager
     async def locked(self, organization_id: str) -> AsyncIterator[OrganizationUnderLock]:
@@ -211,7 +205,7 @@ class DatabaseStore:
         Returns False and changes nothing if the instance exists already, made by this or another process.
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
-        rows = rows_of_new_organization(organization, attachments, lookups, named)
+        rows = row_encoding.rows_of_new_organization(organization, attachments, lookups, named)
         return await self._commit_rows(organization.id, rows) is CommitResult.COMMITTED
 
     async def add_organization(
@@ -221,7 +215,7 @@ class DatabaseStore:
 
         For development servers: everywhere else an activity of the parent makes an organization.
         """
-        rows = rows_of_new_organization(organization, attachments, lookups, {})
+        rows = row_encoding.rows_of_new_organization(organization, attachments, lookups, {})
         return await self._commit_rows(organization.id, rows) is CommitResult.COMMITTED
 
     def _commit_rows(self, organization_id: str, rows: Rows) -> asyncio.Future[CommitResult]:
@@ -249,7 +243,7 @@ class DatabaseStore:
             for organization in rows.organizations:
                 newest[organization.id] = organization
             if rows.removes_records:
-                begins_deletion = any(table == UNFINISHED_DELETION for table, _ in rows.inserted)
+                begins_deletion = any(table == row_encoding.UNFINISHED_DELETION for table, _ in rows.inserted)
                 self._records_removed(waiting.organization_id, begins_deletion)
             if rows.attached:
                 for kind, call in self._rows_written.items():

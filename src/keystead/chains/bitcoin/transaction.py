@@ -14,13 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.addresses.bitcoin import (
-    AddressPrefixes,
-    ScriptKind,
-    hash160,
-    network_of,
-    single_key_script,
-)
+from keystead.chains.addresses import bitcoin
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
 from keystead.chains.bitcoin.facts import BitcoinTransaction
 from keystead.chains.bitcoin.movements import movements
@@ -77,12 +71,12 @@ class _InputRules(msgspec.Struct, frozen=True):
 
 _FINAL = (InputKeyType.FINAL_SCRIPTSIG, InputKeyType.FINAL_SCRIPTWITNESS)
 _SCRIPTS = (InputKeyType.REDEEM_SCRIPT, InputKeyType.WITNESS_SCRIPT)
-_RULES: Final[Mapping[ScriptKind, _InputRules]] = {
-    ScriptKind.P2PKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
-    ScriptKind.P2SH: _InputRules((InputKeyType.REDEEM_SCRIPT,), (InputKeyType.WITNESS_SCRIPT, *_FINAL)),
-    ScriptKind.P2WPKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
-    ScriptKind.P2WSH: _InputRules((InputKeyType.WITNESS_SCRIPT,), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
-    ScriptKind.P2TR: _InputRules(
+_RULES: Final[Mapping[bitcoin.ScriptKind, _InputRules]] = {
+    bitcoin.ScriptKind.P2PKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    bitcoin.ScriptKind.P2SH: _InputRules((InputKeyType.REDEEM_SCRIPT,), (InputKeyType.WITNESS_SCRIPT, *_FINAL)),
+    bitcoin.ScriptKind.P2WPKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    bitcoin.ScriptKind.P2WSH: _InputRules((InputKeyType.WITNESS_SCRIPT,), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
+    bitcoin.ScriptKind.P2TR: _InputRules(
         (),
         (
             InputKeyType.TAP_LEAF_SCRIPT,
@@ -100,8 +94,8 @@ class _SigningAccount(msgspec.Struct, frozen=True):
     """The account that signs. `script`: the script that its address pays to."""
 
     party: Party
-    kind: ScriptKind
-    network: AddressPrefixes
+    kind: bitcoin.ScriptKind
+    network: bitcoin.AddressPrefixes
     script: bytes
 
 
@@ -120,7 +114,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     for psbt_input in own:
         _check_own(account, psbt_input)
     if (
-        account.kind in (ScriptKind.P2PKH, ScriptKind.P2SH)
+        account.kind in (bitcoin.ScriptKind.P2PKH, bitcoin.ScriptKind.P2SH)
         and len(own) * psbt.transaction_bytes > LEGACY_BYTES_HASHED_MAX
     ):
         raise unparsable(
@@ -141,7 +135,9 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
         )
 
     return UnsignedTransaction(
-        scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind is ScriptKind.P2TR else SignatureScheme.ECDSA,
+        scheme=SignatureScheme.SCHNORR_KEY_PATH
+        if account.kind is bitcoin.ScriptKind.P2TR
+        else SignatureScheme.ECDSA,
         messages=tuple(_digest(account, psbt_input, psbt, digests) for psbt_input in own),
         movements=view.movements,
         describe=view.describe,
@@ -154,7 +150,7 @@ def view_bitcoin(unsigned: bytes, sign_with: str) -> TransactionView:
 
     Raises InvalidRequest as `parse_bitcoin` does.
     """
-    psbt, network = _read(unsigned), network_of(sign_with)
+    psbt, network = _read(unsigned), bitcoin.network_of(sign_with)
     scripts = (output.script for output in (*psbt.spent, *psbt.transaction.outputs))
     own = next((script for script in scripts if address_of(script, network) == sign_with), b"")
     return _view(psbt, own, {own}, network)
@@ -166,7 +162,7 @@ def _read(unsigned: bytes) -> Psbt:
     return read_psbt(unsigned)
 
 
-def _view(psbt: Psbt, own: bytes, signed: Collection[bytes], network: AddressPrefixes) -> TransactionView:
+def _view(psbt: Psbt, own: bytes, signed: Collection[bytes], network: bitcoin.AddressPrefixes) -> TransactionView:
     """`own`: the script that the address of the account pays to. `signed`: the scripts for which the account
     signs."""
     fee = sum(output.satoshis for output in psbt.spent) - sum(
@@ -196,7 +192,7 @@ def _are_amounts_proven(psbt: Psbt, signed: Collection[bytes]) -> bool:
     (`psbt`). It also is if the account signs for P2TR, because such a signature commits to the amounts of all
     inputs (BIP-341).
     """
-    return any(kind_of(script) is ScriptKind.P2TR for script in signed) or all(
+    return any(kind_of(script) is bitcoin.ScriptKind.P2TR for script in signed) or all(
         psbt_input.has(InputKeyType.NON_WITNESS_UTXO) for psbt_input in psbt.inputs
     )
 
@@ -212,12 +208,12 @@ def _account(party: Party) -> _SigningAccount:
     return _SigningAccount(party, kind, network, _SCRIPT_OF[kind](party.compressed))
 
 
-_SCRIPT_OF: Final[Mapping[ScriptKind, Callable[[bytes], bytes]]] = {
-    ScriptKind.P2PKH: lambda key: p2pkh(hash160(key)),
-    ScriptKind.P2SH: lambda key: p2sh(single_key_script(key)),
-    ScriptKind.P2WPKH: lambda key: p2wpkh(hash160(key)),
-    ScriptKind.P2WSH: lambda key: p2wsh(single_key_script(key)),
-    ScriptKind.P2TR: p2tr,
+_SCRIPT_OF: Final[Mapping[bitcoin.ScriptKind, Callable[[bytes], bytes]]] = {
+    bitcoin.ScriptKind.P2PKH: lambda key: p2pkh(bitcoin.hash160(key)),
+    bitcoin.ScriptKind.P2SH: lambda key: p2sh(bitcoin.single_key_script(key)),
+    bitcoin.ScriptKind.P2WPKH: lambda key: p2wpkh(bitcoin.hash160(key)),
+    bitcoin.ScriptKind.P2WSH: lambda key: p2wsh(bitcoin.single_key_script(key)),
+    bitcoin.ScriptKind.P2TR: p2tr,
 }
 
 
@@ -230,7 +226,7 @@ def _is_own(account: _SigningAccount, psbt_input: PsbtInput, psbt: Psbt) -> bool
     if spent == account.script:
         return True
     return (
-        account.kind in (ScriptKind.P2SH, ScriptKind.P2WSH)
+        account.kind in (bitcoin.ScriptKind.P2SH, bitcoin.ScriptKind.P2WSH)
         and kind_of(spent) is account.kind
         and _has_key(account, psbt_input, spent)
     )
@@ -242,9 +238,9 @@ def _has_key(account: _SigningAccount, psbt_input: PsbtInput, spent: bytes) -> b
         psbt_input.get(InputKeyType.REDEEM_SCRIPT),
         psbt_input.get(InputKeyType.WITNESS_SCRIPT),
     )
-    if account.kind is ScriptKind.P2WSH:
+    if account.kind is bitcoin.ScriptKind.P2WSH:
         return witness_script is not None and p2wsh(witness_script) == spent and key in witness_script
-    nested = p2wpkh(hash160(key))
+    nested = p2wpkh(bitcoin.hash160(key))
     if spent == p2sh(nested):
         return True
     if redeem_script is None or p2sh(redeem_script) != spent:
@@ -272,15 +268,15 @@ def _check_own(account: _SigningAccount, psbt_input: PsbtInput) -> None:
 def _digest(account: _SigningAccount, psbt_input: PsbtInput, psbt: Psbt, digests: Digests) -> bytes:
     spent = psbt.spent[psbt_input.number].script
     match account.kind:
-        case ScriptKind.P2PKH:
+        case bitcoin.ScriptKind.P2PKH:
             return digests.legacy(psbt_input.number, spent)
-        case ScriptKind.P2WPKH:
+        case bitcoin.ScriptKind.P2WPKH:
             return digests.segwit(psbt_input.number, p2pkh(spent[2:]))
-        case ScriptKind.P2SH:
+        case bitcoin.ScriptKind.P2SH:
             return digests.legacy(psbt_input.number, _script(psbt_input, InputKeyType.REDEEM_SCRIPT, spent))
-        case ScriptKind.P2WSH:
+        case bitcoin.ScriptKind.P2WSH:
             return digests.segwit(psbt_input.number, _script(psbt_input, InputKeyType.WITNESS_SCRIPT, spent))
-        case ScriptKind.P2TR:
+        case bitcoin.ScriptKind.P2TR:
             return digests.taproot(psbt_input.number)
         case _:
             assert_never(account.kind)
@@ -296,7 +292,7 @@ def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
         raise psbt_input.refusal(f"its {name} has {len(script)} bytes, at most {limit} are possible")
     if (p2sh if legacy else p2wsh)(script) != spent:
         raise psbt_input.refusal(f"its {name} is not the script that is paid to")
-    if legacy and kind_of(script) in (ScriptKind.P2WPKH, ScriptKind.P2WSH):
+    if legacy and kind_of(script) in (bitcoin.ScriptKind.P2WPKH, bitcoin.ScriptKind.P2WSH):
         raise psbt_input.refusal(f"SegWit nested in P2SH is not signed: its {name} is {kind_of(script)}")
     if OP_CODESEPARATOR in operations(script):
         raise psbt_input.refusal(f"its {name} has an OP_CODESEPARATOR, which is not signed")
@@ -305,7 +301,7 @@ def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
 
 def _record(account: _SigningAccount, signature: Signature) -> tuple[bytes, bytes]:
     """The key and the value of the record of a signature."""
-    if account.kind is ScriptKind.P2TR:
+    if account.kind is bitcoin.ScriptKind.P2TR:
         return bytes([InputKeyType.TAP_KEY_SIG]), signature.r + signature.s
     r, s = int.from_bytes(signature.r), int.from_bytes(signature.s)
     # Nodes relay only the lower of the two possible s (BIP-146).
@@ -318,7 +314,7 @@ _NO_KIND: Final = Unreadable("the script of the output is of no kind that has a 
 
 
 def _facts(
-    psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement], fee: int | Unreadable
+    psbt: Psbt, network: bitcoin.AddressPrefixes, moved: Sequence[Movement], fee: int | Unreadable
 ) -> BitcoinTransaction:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM

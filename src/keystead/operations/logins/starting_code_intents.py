@@ -13,11 +13,7 @@ from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
-from keystead.operations.logins.message_origins import (
-    EmailCustomizationParams,
-    EmailCustomizationParamsV2,
-    SmsCustomizationParams,
-)
+from keystead.operations.logins import message_origins
 
 CodeLength = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Seconds = Annotated[str, Meta(max_length=10)]
@@ -30,8 +26,8 @@ class InitOtpIntentV3(RequestStruct, frozen=True, kw_only=True):
     contact: ShortText
     app_name: ShortText
     otp_length: CodeLength | None = None
-    email_customization: EmailCustomizationParamsV2 | None = None
-    sms_customization: SmsCustomizationParams | None = None
+    email_customization: message_origins.EmailCustomizationParamsV2 | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
     user_identifier: ShortText | None = None
     send_from_email_address: ShortText | None = None
     alphanumeric: bool | None = None
@@ -48,8 +44,8 @@ class InitOtpIntent(RequestStruct, frozen=True, kw_only=True):
     otp_type: OtpType
     contact: ShortText
     otp_length: CodeLength | None = None
-    email_customization: EmailCustomizationParams | None = None
-    sms_customization: SmsCustomizationParams | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
     user_identifier: ShortText | None = None
     send_from_email_address: ShortText | None = None
     alphanumeric: bool | None = None
@@ -66,8 +62,8 @@ class InitOtpAuthIntentV2(RequestStruct, frozen=True, kw_only=True):
     otp_type: OtpType
     contact: ShortText
     otp_length: CodeLength | None = None
-    email_customization: EmailCustomizationParams | None = None
-    sms_customization: SmsCustomizationParams | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
     user_identifier: ShortText | None = None
     send_from_email_address: ShortText | None = None
     alphanumeric: bool | None = None
@@ -78,8 +74,8 @@ class InitOtpAuthIntentV2(RequestStruct, frozen=True, kw_only=True):
 class InitOtpAuthIntent(RequestStruct, frozen=True, kw_only=True):
     otp_type: OtpType
     contact: ShortText
-    email_customization: EmailCustomizationParams | None = None
-    sms_customization: SmsCustomizationParams | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
     user_identifier: ShortText | None = None
     send_from_email_address: ShortText | None = None
     send_from_email_sender_name: ShortText | None = None
@@ -126,7 +122,7 @@ def _members(intent: RequestStruct) -> dict[str, Any]:
     return {name: getattr(intent, name) for name in intent.__struct_fields__}
 
 
-def _app_name(customization: EmailCustomizationParams | None) -> str:
+def _app_name(customization: message_origins.EmailCustomizationParams | None) -> str:
     """The application's name in an older request; "" stands for the name of the organization, or of its parent."""
     return (customization.app_name or "") if customization else ""
 

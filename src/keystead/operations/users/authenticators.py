@@ -7,15 +7,9 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
+from keystead.api import parameters
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import (
-    AuthenticatorParams,
-    AuthenticatorParamsV2,
-    QueryRequest,
-    RequestStruct,
-    upgraded_authenticator,
-)
 from keystead.api.records import Authenticator, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.users import added_credentials as adding
@@ -38,13 +32,13 @@ AT_ONCE = 10
 """Most authenticators that one request may add or delete."""
 
 
-class CreateAuthenticatorsIntentV2(RequestStruct, frozen=True):
-    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
+class CreateAuthenticatorsIntentV2(parameters.RequestStruct, frozen=True):
+    authenticators: Annotated[tuple[parameters.AuthenticatorParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
 
-class CreateAuthenticatorsIntent(RequestStruct, frozen=True):
-    authenticators: Annotated[tuple[AuthenticatorParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
+class CreateAuthenticatorsIntent(parameters.RequestStruct, frozen=True):
+    authenticators: Annotated[tuple[parameters.AuthenticatorParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
 
@@ -54,7 +48,7 @@ class CreateAuthenticatorsResult(Wire, frozen=True):
 
 def _from_v1(intent: CreateAuthenticatorsIntent) -> CreateAuthenticatorsIntentV2:
     return CreateAuthenticatorsIntentV2(
-        authenticators=tuple(map(upgraded_authenticator, intent.authenticators)), user_id=intent.user_id
+        authenticators=tuple(map(parameters.upgraded_authenticator, intent.authenticators)), user_id=intent.user_id
     )
 
 
@@ -94,7 +88,7 @@ def create_authenticators(
     )
 
 
-class GetAuthenticatorRequest(QueryRequest, frozen=True):
+class GetAuthenticatorRequest(parameters.QueryRequest, frozen=True):
     authenticator_id: Uuid
 
 
@@ -113,7 +107,7 @@ def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> Get
     return GetAuthenticatorResponse(authenticator=authenticator)
 
 
-class DeleteAuthenticatorsIntent(RequestStruct, frozen=True):
+class DeleteAuthenticatorsIntent(parameters.RequestStruct, frozen=True):
     user_id: Uuid
     authenticator_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
@@ -136,7 +130,7 @@ def delete_authenticators(
     )
 
 
-class GetAuthenticatorsRequest(QueryRequest, frozen=True):
+class GetAuthenticatorsRequest(parameters.QueryRequest, frozen=True):
     user_id: Uuid
 
 

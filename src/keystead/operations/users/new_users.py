@@ -16,6 +16,7 @@ from keystead.operations.users.user_intents import UserParamsV4
 from keystead.organizations.contacts.account_contacts import account_contacts_of, contact_changes
 from keystead.organizations.contacts.contact_evidence import ContactEvidence
 from keystead.organizations.contacts.contacts import check_email, check_phone_number
+from keystead.organizations.credentials import oauth_providers, wallet_authenticators
 from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
 from keystead.organizations.credentials.authenticators import (
     check_credential_ids_free,
@@ -23,17 +24,6 @@ from keystead.organizations.credentials.authenticators import (
     new_authenticator,
 )
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.oauth_providers import (
-    check_identities_free,
-    new_oauth_providers,
-    tokens_of,
-    with_oauth_providers,
-)
-from keystead.organizations.credentials.wallet_authenticators import (
-    check_wallets_free,
-    new_wallet_authenticators,
-    with_wallet_authenticators,
-)
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.lookups import wallet_lookup_value
 from keystead.organizations.organization import Change, Put
@@ -51,7 +41,7 @@ def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field:
     return {
         token_field: token
         for index, of_user in enumerate(providers)
-        for token_field, token in tokens_of(of_user, f"{field}[{index}].oauthProviders").items()
+        for token_field, token in oauth_providers.tokens_of(of_user, f"{field}[{index}].oauthProviders").items()
     }
 
 
@@ -93,8 +83,12 @@ async def added_users(
     check_credential_ids_free(organization, authenticators)
     check_not_held_by_siblings(held_by_siblings, [key.credential.public_key for key in keys])
     check_not_held_by_siblings(held_by_siblings, [authenticator.credential_id for authenticator in authenticators])
-    check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
-    check_wallets_free(organization, [wallet for user in users for wallet in user.wallet_authenticators])
+    oauth_providers.check_identities_free(
+        organization, [provider for user in users for provider in user.oauth_providers]
+    )
+    wallet_authenticators.check_wallets_free(
+        organization, [wallet for user in users for wallet in user.wallet_authenticators]
+    )
     check_not_held_by_siblings(held_by_siblings, [wallet_lookup_value(claim) for held in wallets for claim in held])
     passkeys = [passkey for _, held in added for passkey in held]
     return users, (*map(Put, users), *map(Put, passkeys), *contacts)
@@ -110,7 +104,7 @@ def _new_user(
         new_authenticator(passkey, new_id(), now, f"{field}.authenticators[{i}]")
         for i, passkey in enumerate(params.authenticators)
     ]
-    providers = new_oauth_providers(
+    providers = oauth_providers.new_oauth_providers(
         params.oauth_providers,
         execution.identities,
         new_id,
@@ -124,10 +118,10 @@ def _new_user(
         authenticators=tuple(authenticator for authenticator, _ in registered),
         api_keys=with_api_keys((), keys, limits, execution.now_ms),
         user_tags=tuple(dict.fromkeys(params.user_tags)),
-        oauth_providers=with_oauth_providers((), providers, limits),
+        oauth_providers=oauth_providers.with_oauth_providers((), providers, limits),
         mfa_policies=(),
-        wallet_authenticators=with_wallet_authenticators(
-            (), new_wallet_authenticators(wallets, new_id, now), limits
+        wallet_authenticators=wallet_authenticators.with_wallet_authenticators(
+            (), wallet_authenticators.new_wallet_authenticators(wallets, new_id, now), limits
         ),
         created_at=now,
         updated_at=now,

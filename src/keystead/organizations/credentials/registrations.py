@@ -14,21 +14,19 @@ import msgspec
 from keystead.api.enums import OtpType
 from keystead.api.records import ApiKey, User
 from keystead.organizations.credentials.credentials import is_session_key
+from keystead.organizations.kinds import credential_registrations
 from keystead.organizations.kinds.account_contacts import AccountContacts, AccountContactsMap
-from keystead.organizations.kinds.credential_registrations import (
-    CredentialRegistrations,
-    CredentialRegistrationsMap,
-    Registration,
-)
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.principals import contact_id
 
-_UNRECORDED: Final = Registration(0)
+_UNRECORDED: Final = credential_registrations.Registration(0)
 
 
-def registration_of(organization: Organization, user_id: str, record_id: str) -> Registration:
+def registration_of(
+    organization: Organization, user_id: str, record_id: str
+) -> credential_registrations.Registration:
     """The registration of a user's credential or contact; in version 0 if none is recorded."""
-    recorded = organization.of(CredentialRegistrationsMap).get(user_id)
+    recorded = organization.of(credential_registrations.CredentialRegistrationsMap).get(user_id)
     return _UNRECORDED if recorded is None else recorded.by_id.get(record_id, _UNRECORDED)
 
 
@@ -38,7 +36,7 @@ def registered_after(organization: Organization, version: int) -> frozenset[str]
         return frozenset()
     return frozenset(
         id_
-        for recorded in organization.of(CredentialRegistrationsMap).values()
+        for recorded in organization.of(credential_registrations.CredentialRegistrationsMap).values()
         for id_, registration in recorded.by_id.items()
         if registration.version > version
     )
@@ -88,7 +86,7 @@ class _Holder(msgspec.Struct, frozen=True):
 
 
 def _changes(organization: Organization, changes: Iterable[Change], begun_by: str) -> Iterator[Change]:
-    recorded = organization.of(CredentialRegistrationsMap)
+    recorded = organization.of(credential_registrations.CredentialRegistrationsMap)
     for user_id, (before, after) in _changed_holders(organization, changes).items():
         if before.fields == after.fields:
             continue
@@ -100,17 +98,19 @@ def _changes(organization: Organization, changes: Iterable[Change], begun_by: st
             if held.get(id_) != credential or id_ in earlier
         }
         if by_id:
-            yield Put(CredentialRegistrations(user_id=user_id, by_id=by_id))
+            yield Put(credential_registrations.CredentialRegistrations(user_id=user_id, by_id=by_id))
         elif known is not None:
-            yield Remove(CredentialRegistrations, user_id)
+            yield Remove(credential_registrations.CredentialRegistrations, user_id)
 
 
-def _registration(organization: Organization, credential: object, begun_by: str) -> Registration:
+def _registration(
+    organization: Organization, credential: object, begun_by: str
+) -> credential_registrations.Registration:
     version = organization.version.number + 1
     if not (isinstance(credential, ApiKey) and is_session_key(credential)):
-        return Registration(version)
+        return credential_registrations.Registration(version)
     assert begun_by, "an operation that begins a session says in its output which credential began it"
-    return Registration(version, begun_by)
+    return credential_registrations.Registration(version, begun_by)
 
 
 def _changed_holders(organization: Organization, changes: Iterable[Change]) -> dict[str, tuple[_Holder, _Holder]]:

@@ -19,12 +19,7 @@ from keystead.api.developer_controls import PREFIX
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.console.files import is_console
-from keystead.server.http.loopback import (
-    is_from_this_machine,
-    is_of_local_page,
-    is_of_own_page,
-    names_this_server,
-)
+from keystead.server.http import loopback
 from keystead.server.http.messages import HttpRequest
 
 _BELOW = f"{PREFIX}/"
@@ -39,16 +34,16 @@ def is_control(path: str) -> bool:
 
 def check_access(path: str, request: HttpRequest) -> None:
     """Raise PermissionDenied for a request that may not come in. `path`: of the request, with single slashes."""
-    if not names_this_server(request):
+    if not loopback.names_this_server(request):
         raise PermissionDenied(
             "header Host: a development server answers only at its own address, such as http://localhost:PORT; "
             "another name may be that of a foreign page"
         )
     if is_control(path):
         check_may_read(request)
-    elif is_console(path) and not is_of_own_page(request):
+    elif is_console(path) and not loopback.is_of_own_page(request):
         raise PermissionDenied(f"header Origin: {path[:200]} accepts requests only of pages of this server")
-    elif path.startswith(AUTH_PROXY) and not is_of_local_page(request):
+    elif path.startswith(AUTH_PROXY) and not loopback.is_of_local_page(request):
         raise PermissionDenied(
             "header Origin: the authentication proxy of a development server accepts only pages of this machine, "
             "such as http://localhost:3000, whatever its configuration allows; use keystead serve for others"
@@ -58,7 +53,11 @@ def check_access(path: str, request: HttpRequest) -> None:
 def check_may_read(request: HttpRequest) -> None:
     """Raise PermissionDenied unless the caller is a program on this machine, or a page of this server."""
     site = dict(request.headers).get(b"sec-fetch-site", b"none").lower()
-    if not (is_of_own_page(request) and site in (b"none", b"same-origin") and is_from_this_machine(request)):
+    if not (
+        loopback.is_of_own_page(request)
+        and site in (b"none", b"same-origin")
+        and loopback.is_from_this_machine(request)
+    ):
         raise PermissionDenied(
             f"{request.path[:200]} accepts requests only from this machine, at "
             f"http://localhost:PORT{request.path[:200]}"

@@ -9,15 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from keystead.api.developer_controls import (
-    RESET,
-    RESTORE,
-    SNAPSHOTS,
-    ResetUpdate,
-    RestoreUpdate,
-    SnapshotNames,
-    SnapshotUpdate,
-)
+from keystead.api import developer_controls
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.server.development.control import ServedControl
 from keystead.storage.sqlite.snapshots import Snapshot, restore_organization, restore_snapshot, take_snapshot
@@ -45,10 +37,10 @@ class Snapshots:
         """Take the snapshot "start"."""
         self._taken[START] = await take_snapshot(self._store)
 
-    def state(self) -> SnapshotNames:
-        return SnapshotNames(snapshots=tuple(self._taken))
+    def state(self) -> developer_controls.SnapshotNames:
+        return developer_controls.SnapshotNames(snapshots=tuple(self._taken))
 
-    async def take(self, change: SnapshotUpdate) -> SnapshotNames:
+    async def take(self, change: developer_controls.SnapshotUpdate) -> developer_controls.SnapshotNames:
         """Raises InvalidRequest for the name "start", LimitReached for too many or too large ones."""
         if change.name == START:
             raise InvalidRequest(f"field `name`: {START!r} is the snapshot of the start; choose another name")
@@ -68,7 +60,7 @@ class Snapshots:
             self._taken[change.name] = taken
             return self.state()
 
-    async def restore(self, change: RestoreUpdate) -> SnapshotNames:
+    async def restore(self, change: developer_controls.RestoreUpdate) -> developer_controls.SnapshotNames:
         """Raises NotFound."""
         async with self._changing:
             snapshot = self._taken.get(change.name)
@@ -79,7 +71,7 @@ class Snapshots:
             await restore_snapshot(self._store, snapshot)
             return self.state()
 
-    async def reset(self, change: ResetUpdate) -> SnapshotNames:
+    async def reset(self, change: developer_controls.ResetUpdate) -> developer_controls.SnapshotNames:
         """Raises NotFound for an organization that does not exist and did not exist at the start."""
         async with self._changing:
             start = self._taken[START]
@@ -92,7 +84,7 @@ class Snapshots:
 
     def controls(self) -> tuple[ServedControl, ...]:
         return (
-            ServedControl(declared=SNAPSHOTS, read=self.state, change=self.take),
-            ServedControl(declared=RESTORE, change=self.restore),
-            ServedControl(declared=RESET, change=self.reset),
+            ServedControl(declared=developer_controls.SNAPSHOTS, read=self.state, change=self.take),
+            ServedControl(declared=developer_controls.RESTORE, change=self.restore),
+            ServedControl(declared=developer_controls.RESET, change=self.reset),
         )
