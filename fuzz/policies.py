@@ -15,8 +15,7 @@ from typing import Any
 
 from fuzz.findings import Findings
 from keystead.policies.authorize import Verdict, authorize
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Value
+from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext, Value
 from keystead.policies.request import RequestedActivity, condition_values
 from tests.support.fact_conditions import FactWriter
 from tests.support.policy_fixtures import allow, compiled, deny, request

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from keystead.identities.key_sets import KEYS_MAX, BadKeySet, KeySet
-from keystead.identities.pinned import pinned_key_sets
+from keystead.identities.key_sets import KEYS_MAX, BadKeySet, KeySet, pinned_key_sets
 from keystead.identities.tokens import BadToken, read_unverified
 from tests.support.issuers import Issuer, base64url, integer, rsa_key, write_keys_file
 

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from keystead import generate_api_key
-from keystead.operations.activity_descriptions import DESCRIBED_AT_ONCE
-from keystead.operations.missing_approvals import WAYS_MAX
-from keystead.operations.own_addresses import LOOKED_UP_MAX
+from keystead.operations.activity_descriptions import DESCRIBED_AT_ONCE, LOOKED_UP_MAX, WAYS_MAX
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, answered, refusal, unique, user_params
 from tests.support.servers import Server

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
+from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext, Unknown
 from tests.support.hanging import not_hanging
 from tests.support.policy_fixtures import compiled, value_of
 

@@ -9,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.policies.authorize import Verdict, authorize
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
+from keystead.policies.language.evaluation_context import (
+    STEPS_MAX,
+    Budget,
+    EvaluationContext,
+    NotApplicable,
+    Unknown,
+)
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.resources import OWN_RIGHTS

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from keystead.policies.explanation import PARTS_MAX, Part, explain
-from keystead.policies.language.budget import Budget
 from keystead.policies.language.evaluation_context import (
     STEPS_MAX,
+    Budget,
     EvaluationContext,
     NotApplicable,
     Unknown,

@@ -11,8 +11,7 @@ from random import Random
 
 import pytest
 
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext
 from keystead.policies.language.grammar import LENGTH_MAX
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.language.syntax import ExpressionRefused

@@ -20,8 +20,7 @@ from keystead.chains.solana.facts import SolanaTransaction
 from keystead.chains.tron.facts import TronTransaction
 from keystead.pipeline.mfa import MfaConditions
 from keystead.policies.authorize import Rule, Verdict, authorize
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
+from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext, Unknown
 from keystead.policies.language.expression import Expression, compile_stored
 from keystead.policies.language.namespaces import KEYWORDS, Clause
 from keystead.policies.language.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type

@@ -15,8 +15,13 @@ from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation, alternatives
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
+from keystead.policies.language.evaluation_context import (
+    STEPS_MAX,
+    Budget,
+    EvaluationContext,
+    NotApplicable,
+    Unknown,
+)
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type

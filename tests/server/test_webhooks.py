@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from keystead.delivery.webhooks.leases import LEASE_MS
+from keystead.delivery.webhooks.dispatcher import LEASE_MS
 from keystead.pipeline.webhook_events import EVENT_BYTES_MAX
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import StartServer

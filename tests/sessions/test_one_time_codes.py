@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keystead.sessions.key_binding import is_bound, nonce_of
 from keystead.sessions.one_time_codes import CodeForm, canonical_code, is_sandbox, new_code
+from keystead.sessions.session_tokens import is_bound, nonce_of
 
 FORMS = st.builds(CodeForm, length=st.integers(6, 9), alphanumeric=st.booleans())
 

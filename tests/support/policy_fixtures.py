@@ -16,8 +16,7 @@ from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.authorize import Authorizer
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Value
+from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext, Value
 from keystead.policies.language.expression import Expression, ExpressionSource, compile_stored
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy_set import PolicySet, policy_set

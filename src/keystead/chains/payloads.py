@@ -18,7 +18,7 @@ from keystead.api.decoding import refuse_ambiguous
 from keystead.api.enums import Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum import rlp
-from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
+from keystead.chains.ethereum.envelope import authorization_facts, authorization_movement
 from keystead.chains.ethereum.facts import TypedDataDomain, TypedDataFacts
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
 from keystead.chains.ethereum.typed_movements import typed_data_movements

@@ -2,8 +2,8 @@
 
 A message is written in the transaction of its activity. The lease ensures that two processes do not send the same
 message at the same time. If a process dies after it has sent a message and before it has recorded that, the
-message is sent again. A message is sent at least once, and never again after its success was recorded. Not here:
-the rows (`storage`).
+message is sent again. A message is sent at least once, and never again after its success was recorded. Pauses
+between attempts are here. Not here: the rows (`storage`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,26 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from keystead.delivery.message import Message
-from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
 from keystead.delivery.stopping import FINISH_S, finish
 from keystead.failures.defects import log_failure
-from keystead.failures.rounds import Rounds
+from keystead.failures.rounds import Rounds, pause_after
 from keystead.organizations.contacts import outgoing_messages
+
+FIRST_PAUSE_MS = 10_000
+PAUSE_MAX_MS = 30 * 60_000
+
+
+def next_attempt_ms(now_ms: int, failures: int, random_fraction: Callable[[], float]) -> int:
+    """When to try again after this many failures (1 or more), in milliseconds since the epoch.
+
+    The pause doubles from ten seconds to half an hour. Up to half of it is random, to spread messages that failed
+    together. `random_fraction()` returns a number from 0 to 1.
+    """
+    pause = pause_after(failures, FIRST_PAUSE_MS, PAUSE_MAX_MS)
+    spread = int(pause / 2 * random_fraction())
+    return now_ms + pause // 2 + spread
+
 
 logger = logging.getLogger("keystead.delivery")
 

@@ -1,11 +1,12 @@
 """An issuer's public keys (RFC 7517), and the verification of a token's signature. Pure.
 
-Here: reading a JWK Set, the choice of the key, the signature. Not here: claims (`tokens`), fetching a set
-(`discovery`). Slow to import, so only servers that accept an issuer import it.
+Here: reading a JWK Set, the operator's file of pinned sets, the choice of the key, the signature. Not here: claims
+(`tokens`), fetching a set (`discovery`). Slow to import, so only servers that accept an issuer import it.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -138,3 +139,18 @@ def _read_key(raw: msgspec.Raw) -> _JsonWebKey | None:
         if isinstance(key.key, RSAPublicKey) and not RSA_BITS_MIN <= key.key.key_size <= RSA_BITS_MAX:
             return None
     return _JsonWebKey(jwk.kid, by_algorithm) if by_algorithm else None
+
+
+def pinned_key_sets(file: Path) -> dict[str, KeySet]:
+    """The keys of each issuer in the file. Raises ValueError, naming the issuer, or OSError."""
+    try:
+        by_issuer = msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ValueError("expected a JSON object with a JWK Set by issuer") from None
+    key_sets = {}
+    for issuer, jwks in by_issuer.items():
+        try:
+            key_sets[issuer] = KeySet(jwks)
+        except BadKeySet as bad:
+            raise ValueError(f"issuer {issuer[:200]!r}: {bad}") from None
+    return key_sets

@@ -20,8 +20,7 @@ from keystead.pipeline.operation import NewUser
 from keystead.pipeline.proofs import approvals_of
 from keystead.policies import request
 from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext
 from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
 

@@ -32,8 +32,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.added_credentials import could_be_approved, policies_without_approval
 from keystead.policies.evaluator import PolicyEvaluator
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import Approval, AuthorizationRequest, condition_values

@@ -12,7 +12,7 @@ from typing import Final
 
 from keystead.api.enums import Effect
 from keystead.policies.language import evaluation_context
-from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy

@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from keystead.policies.language import evaluation_context, syntax
-from keystead.policies.language.budget import Budget
 from keystead.policies.language.compiler import Compiler
+from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.source_text import text_of

@@ -1,7 +1,7 @@
 """Opens an installation: its database and its signer, if these settings may run it.
 
-Here: the conditions for the start of a server. Not here: the running server (`service`), the first organization
-(`bootstrap`).
+Here: the conditions for the start of a server; the issuers and OAuth 2.0 providers that its settings name. Not
+here: the running server (`service`), the first organization (`bootstrap`).
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from keystead.api.enums import Oauth2Provider
 from keystead.api.errors import Unavailable
 from keystead.api.rendering import encode
 from keystead.identities.issuers import KnownIssuers
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.pipeline.ports import Identities, OAuth2
+from keystead.pipeline.ports import AuthorizationCode, Clock, Identities, OAuth2, OAuth2Person
 from keystead.pipeline.signer_port import Signer
-from keystead.server.installation.master_keys import master_key_sources
-from keystead.server.issuers import identities_of
-from keystead.server.oauth2_providers import oauth2_of
+from keystead.server.installation.rotation import master_key_sources
 from keystead.server.senders import Senders, senders_of
 from keystead.server.settings.settings import Settings, SettingsError
 from keystead.server.sources import SYSTEM_SOURCES, Sources
@@ -33,6 +34,78 @@ from keystead.storage.migrations import is_usable
 from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.operator_messages import operator_message
 from keystead.storage.store import DatabaseStore
+
+if TYPE_CHECKING:  # slow to import, and few servers need it
+    from keystead.identities.oauth2 import OAuth2Providers
+
+
+class SettingsProviders:
+    """Implements `pipeline.ports.OAuth2`. Providers are loaded when the first person logs in."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.own_issuer = settings.oauth2_issuer
+        self._settings = settings
+        self._providers: OAuth2Providers | None = None
+
+    async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
+        return await self.load().person(provider, code)
+
+    def load(self) -> OAuth2Providers:
+        """The providers. Raises SettingsError for an address that is not allowed."""
+        if self._providers is None:
+            from keystead.identities.oauth2 import OAuth2Providers, ProviderAddresses
+
+            settings = self._settings
+            try:
+                self._providers = OAuth2Providers(
+                    self.own_issuer,
+                    {
+                        Oauth2Provider.X: ProviderAddresses(
+                            settings.oauth2_x_exchange_url, settings.oauth2_x_user_url
+                        ),
+                        Oauth2Provider.DISCORD: ProviderAddresses(
+                            settings.oauth2_discord_exchange_url, settings.oauth2_discord_user_url
+                        ),
+                    },
+                )
+            except ValueError as refused:
+                raise SettingsError(f"settings KEYSTEAD_OAUTH2_…_URL: {refused}") from None
+        return self._providers
+
+
+def oauth2_of(settings: Settings) -> OAuth2:
+    """The providers of these settings. Raises SettingsError for an address that is not allowed."""
+    providers = SettingsProviders(settings)
+    if any(
+        getattr(settings, field.name) != field.default
+        for field in msgspec.structs.fields(Settings)
+        if field.name.startswith("oauth2_") and field.name.endswith("_url")
+    ):
+        providers.load()
+    return providers
+
+
+def identities_of(settings: Settings, clock: Clock) -> KnownIssuers:
+    """The issuers whose tokens are accepted. Raises SettingsError for a malformed or unreadable list of issuers."""
+    pinned, discovery = None, None
+    if settings.oidc_keys_file:
+        from keystead.identities.key_sets import pinned_key_sets  # slow to import, and few servers need it
+
+        try:
+            pinned = pinned_key_sets(Path(settings.oidc_keys_file))
+        except OSError as refused:
+            raise SettingsError(f"setting KEYSTEAD_OIDC_KEYS_FILE: cannot read it: {refused.strerror}") from None
+        except ValueError as refused:
+            raise SettingsError(f"setting KEYSTEAD_OIDC_KEYS_FILE: {refused}") from None
+    if issuers := [name.strip() for name in settings.oidc_issuers.split(",") if name.strip()]:
+        from keystead.identities.discovery import Discovery  # as above
+
+        try:
+            discovery = Discovery(issuers)
+        except ValueError as refused:
+            raise SettingsError(f"setting KEYSTEAD_OIDC_ISSUERS: {refused}") from None
+    return KnownIssuers(clock, pinned, discovery)
+
 
 MODE = "mode"
 """The name of the instance value with the command that made the installation: dev or serve. The other instance

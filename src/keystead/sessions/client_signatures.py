@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from keystead.sessions.p256_signatures import is_signed_by
+from keystead.sessions.compact_jwt import is_signed_by
 from keystead.sessions.verification_tokens import VerificationToken
 
 SCHEME = "CLIENT_SIGNATURE_SCHEME_API_P256"

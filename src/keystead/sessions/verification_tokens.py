@@ -14,8 +14,7 @@ from msgspec import Meta
 
 from keystead.api.enums import OtpType
 from keystead.sessions import compact_jwt
-from keystead.sessions.compact_jwt import MalformedToken, read_compact
-from keystead.sessions.p256_signatures import is_signed_by
+from keystead.sessions.compact_jwt import MalformedToken, is_signed_by, read_compact
 
 TOKEN_CHARACTERS_MAX = 4096
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
 from keystead.keys import importing, material
-from keystead.keys.bundles import new_credential
-from keystead.keys.exporting import wallet_text
+from keystead.keys.bundles import new_credential, wallet_text
 from keystead.keys.steps import Steps
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget

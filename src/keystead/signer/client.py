@@ -19,9 +19,18 @@ import msgspec
 from keystead.api.errors import Unavailable
 from keystead.pipeline.signer_port import Signer
 from keystead.signer.connector import connect
-from keystead.signer.frame_batch import FrameBatch
 from keystead.signer.installation_keys import SealedInstallationKeys
-from keystead.signer.rpc import BadFrame, Call, CallAnswer, Frames, calls, read_answer, refusal_of, request_frame
+from keystead.signer.rpc import (
+    BadFrame,
+    Call,
+    CallAnswer,
+    FrameBatch,
+    Frames,
+    calls,
+    read_answer,
+    refusal_of,
+    request_frame,
+)
 
 CALL_TIMEOUT_S: Final = 20.0
 """How long one call may take, including the restart of a signer that died."""

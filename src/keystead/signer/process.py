@@ -26,14 +26,14 @@ from keystead.failures.defects import TRACEBACK, traceback_of
 from keystead.keys.master_key_source import open_master_keys
 from keystead.keys.sealing import Master, SealBroken
 from keystead.keys.secret_files import MasterKeyError
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKeyName
 from keystead.keys.word_lists import word_list
 from keystead.primitives import hpke
 from keystead.signer import confinement, rpc
 from keystead.signer.connector import accept, inherited
-from keystead.signer.frame_batch import FrameBatch
 from keystead.signer.local import LocalSigner, open_signer
 from keystead.signer.long_calls import LongCalls
+from keystead.signer.rpc import FrameBatch
 from keystead.signer.startup import StartReply, StartRequest
 
 IN_FLIGHT_MAX: Final = 1_024

@@ -2,14 +2,15 @@
 
 A frame is four bytes of length (big endian) and MessagePack of that length. The calls are the methods of the
 signer's protocol. Its types define how arguments and results are encoded and how long each may be, so a new method
-needs no code here. Not here: sockets (`client`, `process`).
+needs no code here. Several frames are written together. Not here: sockets (`client`, `process`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, get_type_hints
 
 import msgspec
@@ -202,3 +203,20 @@ class Frames:
             body = bytes(buffer[LENGTH_BYTES:end])
             del buffer[:end]
             yield body
+
+
+class FrameBatch:
+    """Writes the frames of one iteration of the event loop at once."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+        self._frames: list[bytes] = []
+
+    def add(self, frame: bytes) -> None:
+        if not self._frames:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._frames.append(frame)
+
+    def _flush(self) -> None:
+        frames, self._frames = self._frames, []
+        self._write(b"".join(frames))

@@ -19,7 +19,7 @@ from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
 from keystead.api.secret_fields import repr_without_secrets
 from keystead.stamps.base64url import decode_base64url
-from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
+from keystead.stamps.cose import read_ecdsa_signature, write_ecdsa_signature
 
 STAMP_CHARACTERS_MAX = 24_576
 """An ID token may have 16,384 characters, and base64url adds a third."""

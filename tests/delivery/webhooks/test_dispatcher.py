@@ -13,9 +13,14 @@ from msgspec.structs import replace
 from keystead.api.errors import Unavailable
 from keystead.api.records import Timestamp, WebhookEndpointData, WebhookSubscriptionParams
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, result_of_status
-from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, SLOTS, WINDOW, WebhookDispatcher
-from keystead.delivery.webhooks.leases import LEASE_MS
-from keystead.delivery.webhooks.pacing import PROBE_EVERY_MS
+from keystead.delivery.webhooks.dispatcher import (
+    AT_ONCE_MAX,
+    LEASE_MS,
+    PROBE_EVERY_MS,
+    SLOTS,
+    WINDOW,
+    WebhookDispatcher,
+)
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records

@@ -17,7 +17,7 @@ from keystead.delivery.webhooks import sending
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.connecting import Resolve, SystemResolver
 from keystead.delivery.webhooks.sending import WebhookSender
-from keystead.keys.webhook_key import WebhookKey
+from keystead.keys.proof_key import WebhookKey
 from keystead.organizations.webhooks.addresses import read_networks
 from keystead.organizations.webhooks.targets import WebhookTarget
 from keystead.organizations.webhooks.webhooks import WebhookDelivery

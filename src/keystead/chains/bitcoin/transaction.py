@@ -1,7 +1,7 @@
 """Bitcoin: the inputs of a PSBT that one account signs, and what policies see of its transaction.
 
-Here: which inputs are the account's own, the rules for them, where signatures go. The PSBT is not finalized.
-Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`scripts`).
+Here: which inputs are the account's own, the rules for them, where signatures go, what it moves. The PSBT is not
+finalized. Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`scripts`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
 from keystead.chains.addresses import bitcoin
+from keystead.chains.addresses.bitcoin import AddressPrefixes
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
+from keystead.chains.bitcoin.encoding import TxOutput
 from keystead.chains.bitcoin.facts import BitcoinTransaction
-from keystead.chains.bitcoin.movements import movements
 from keystead.chains.bitcoin.psbt import InputKeyType, Psbt, PsbtInput, read_psbt
 from keystead.chains.bitcoin.scripts import (
     OP_CODESEPARATOR,
@@ -33,7 +34,7 @@ from keystead.chains.bitcoin.scripts import (
 )
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.curves import GROUP_ORDERS
-from keystead.chains.movements import Movement, movement_facts
+from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -342,3 +343,33 @@ def _facts(
 def _address_type(script: bytes) -> str | Unreadable:
     kind = kind_of(script)
     return _NO_KIND if kind is None else kind.lower()
+
+
+def movements(psbt: Psbt, own: bytes, network: AddressPrefixes, fee: int | Unreadable) -> Sequence[Movement]:
+    """`own`: the script that the address of the account pays to. What pays back to it is change.
+
+    What pays to another script that the account can spend is a payment, also where an input spends that script:
+    somebody else may have made it, and be able to spend from it as well.
+    """
+    foreign = any(spent.script != own for spent in psbt.spent)
+    sender = Unreadable("inputs of other scripts are spent, too") if foreign else address_of(own, network)
+    paid = [output for output in psbt.transaction.outputs if output.satoshis and output.script != own]
+    return (
+        *(
+            Movement(
+                kind=MovementKind.TRANSFER,
+                name="output",
+                asset=NATIVE,
+                from_=sender,
+                to=recipient(output, network),
+                amount=output.satoshis,
+            )
+            for output in paid
+        ),
+        Movement(kind=MovementKind.FEE, name="fee", asset=NATIVE, from_=sender, to=NOBODY, amount=fee),
+    )
+
+
+def recipient(output: TxOutput, network: AddressPrefixes) -> str:
+    """The address that an output pays to; its script in hex if no address is paid."""
+    return address_of(output.script, network) or output.script.hex()

@@ -1,4 +1,5 @@
-"""The items of transactions of Ethereum and compatible networks: integers, addresses, access lists.
+"""The items of transactions of Ethereum and compatible networks: integers, addresses, access lists,
+authorizations (EIP-7702).
 
 Here: strict readers, which name the field that they refuse. Not here: which fields a transaction has.
 """
@@ -12,8 +13,9 @@ from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.formats import address as address_of
 from keystead.chains.curves import PublicKey
 from keystead.chains.ethereum import rlp
-from keystead.chains.ethereum.facts import CREATES_A_CONTRACT
+from keystead.chains.ethereum.facts import CREATES_A_CONTRACT, AuthorizationFacts
 from keystead.chains.ethereum.rlp import Item
+from keystead.chains.movements import UNLIMITED, Movement, MovementKind
 from keystead.chains.transaction import Party, unparsable
 from keystead.primitives.unreadable import Unreadable
 
@@ -176,3 +178,23 @@ def address_text(value: bytes) -> str:
 def recipient(value: bytes) -> str | Unreadable:
     """The recipient of a transaction or call, as policies see it. b"" creates a contract."""
     return hex_text(value) if value else CREATES_A_CONTRACT
+
+
+_EVERY_CHAIN: Final = Unreadable("an authorization for chain 0 holds on every chain", literal=0)
+
+
+def authorization_facts(address: str, chain_id: int, nonce: int) -> AuthorizationFacts:
+    """`address`: as 0x and hex digits in lower case. `chain_id`: 0 for every chain, which is equal to no other."""
+    return {"address": address, "chain_id": chain_id or _EVERY_CHAIN, "nonce": nonce}
+
+
+def authorization_movement(address: str) -> Movement:
+    """The code of this address controls the account that signed the authorization."""
+    return Movement(
+        kind=MovementKind.AUTHORITY,
+        name="authorization",
+        asset=Unreadable("all that the account has"),
+        from_=Unreadable("the account that signed the authorization"),
+        to=address,
+        amount=UNLIMITED,
+    )

@@ -16,7 +16,7 @@ from keystead.api.enums import Curve
 from keystead.chains import transaction
 from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
 from keystead.chains.ethereum import envelope, rlp
-from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
+from keystead.chains.ethereum.envelope import authorization_facts, authorization_movement
 from keystead.chains.ethereum.facts import ContractCall, EthereumTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi, unreadable_call
 from keystead.chains.ethereum.movements import call_movements, created_address, creation_movements

@@ -27,8 +27,7 @@ from keystead.cli.credentials import (
     write_credentials,
 )
 from keystead.cli.failure import Failure
-from keystead.cli.operator.database_failure import database_failures
-from keystead.cli.operator.database_url import DatabaseUrl
+from keystead.cli.operator.database_url import DatabaseUrl, database_failures
 from keystead.cli.texts import printable
 from keystead.client.credentials import Credentials
 from keystead.server.installation.bootstrap import bootstrap

@@ -30,7 +30,7 @@ from keystead.cli.credentials import (
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
 from keystead.cli.operator import chosen_installation
-from keystead.cli.operator.database_failure import database_failures
+from keystead.cli.operator.database_url import database_failures
 from keystead.cli.texts import counted, moment, printable
 from keystead.client.credentials import Credentials
 from keystead.operations.organizations.operator_recovery import RecoverOrganizationIntent, ReplacedRootCredential

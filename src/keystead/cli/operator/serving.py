@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from keystead.cli.failure import Failure
-from keystead.server.installation.master_keys import master_key_sources
+from keystead.server.installation.rotation import master_key_sources
 from keystead.server.settings.settings import (
     PREFIX,
     SECRET_NAMES,

@@ -20,7 +20,7 @@ from keystead.operations.logins import message_origins
 from keystead.operations.logins.bundle_emails import BundleKind, bundle_context, emailed_bundle
 from keystead.operations.logins.message_context import MessageContext
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials import authenticators
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings

@@ -17,14 +17,14 @@ from keystead.identities.tokens import claimed_identity
 from keystead.operations.declare import activity
 from keystead.operations.logins import session_keys
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import submitting_user
+from keystead.operations.users.new_users import submitting_user
 from keystead.organizations.credentials.oauth_providers import user_with_identity
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output
 from keystead.pipeline.operation import THE_SUBMITTER, ByParent, UserProof
-from keystead.sessions.key_binding import is_bound
+from keystead.sessions.session_tokens import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
 

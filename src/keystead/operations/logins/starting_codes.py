@@ -1,19 +1,24 @@
 """init_otp and init_otp_auth: they make a one-time code, count its message, and send it to a contact.
 
-These operations do not look up whether a user has the contact, so the answer cannot reveal it. Not here: verifying
-codes (`verifying_codes`), their rows (`organizations.contacts.one_time_codes`).
+Here: their parameters and results, and how older versions become the newest. These operations do not look up
+whether a user has the contact, so the answer cannot reveal it. Not here: verifying codes (`verifying_codes`),
+their rows (`organizations.contacts.one_time_codes`).
 """
 
 from __future__ import annotations
 
 import secrets
-from typing import Any, Literal, assert_never
+from typing import Annotated, Any, Literal, assert_never
+
+from msgspec import Meta
 
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
+from keystead.api.parameters import RequestStruct, ShortText
+from keystead.api.records import Wire
 from keystead.delivery.templates import code_email, code_sms
 from keystead.operations.declare import activity, older
-from keystead.operations.logins import starting_code_intents
+from keystead.operations.logins import message_origins
 from keystead.operations.logins.message_context import (
     CountedMessage,
     MessageContext,
@@ -33,38 +38,168 @@ from keystead.pipeline.execution import ExecutionWith, OutputWithoutChanges
 from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions import one_time_codes
 
+CodeLength = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Seconds = Annotated[str, Meta(max_length=10)]
+
+
+class InitOtpIntentV3(RequestStruct, frozen=True, kw_only=True):
+    """`otp_length`: 6 to 9; 9 if absent. `expiration_seconds`: decimal text, at most 600; 300 if absent."""
+
+    otp_type: OtpType
+    contact: ShortText
+    app_name: ShortText
+    otp_length: CodeLength | None = None
+    email_customization: message_origins.EmailCustomizationParamsV2 | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
+    user_identifier: ShortText | None = None
+    send_from_email_address: ShortText | None = None
+    alphanumeric: bool | None = None
+    send_from_email_sender_name: ShortText | None = None
+    expiration_seconds: Seconds | None = None
+    reply_to_email_address: ShortText | None = None
+
+
+class InitOtpIntentV2(InitOtpIntentV3, frozen=True, kw_only=True):
+    """For codes that are verified in plaintext."""
+
+
+class InitOtpIntent(RequestStruct, frozen=True, kw_only=True):
+    otp_type: OtpType
+    contact: ShortText
+    otp_length: CodeLength | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
+    user_identifier: ShortText | None = None
+    send_from_email_address: ShortText | None = None
+    alphanumeric: bool | None = None
+    send_from_email_sender_name: ShortText | None = None
+    expiration_seconds: Seconds | None = None
+    reply_to_email_address: ShortText | None = None
+
+
+class InitOtpAuthIntentV3(InitOtpIntentV3, frozen=True, kw_only=True):
+    """See InitOtpIntentV3. The code is for otp_auth."""
+
+
+class InitOtpAuthIntentV2(RequestStruct, frozen=True, kw_only=True):
+    otp_type: OtpType
+    contact: ShortText
+    otp_length: CodeLength | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
+    user_identifier: ShortText | None = None
+    send_from_email_address: ShortText | None = None
+    alphanumeric: bool | None = None
+    send_from_email_sender_name: ShortText | None = None
+    reply_to_email_address: ShortText | None = None
+
+
+class InitOtpAuthIntent(RequestStruct, frozen=True, kw_only=True):
+    otp_type: OtpType
+    contact: ShortText
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
+    user_identifier: ShortText | None = None
+    send_from_email_address: ShortText | None = None
+    send_from_email_sender_name: ShortText | None = None
+    reply_to_email_address: ShortText | None = None
+
+
+class InitOtpResultV2(Wire, frozen=True):
+    """`otp_encryption_target_bundle`: JSON text, signed by the server, with the key to which the code is
+    encrypted."""
+
+    otp_id: str
+    otp_encryption_target_bundle: str
+
+
+class InitOtpResult(Wire, frozen=True):
+    otp_id: str
+
+
+class InitOtpAuthResultV2(Wire, frozen=True):
+    otp_id: str
+
+
+class InitOtpAuthResult(Wire, frozen=True):
+    otp_id: str
+
+
+def from_v2(intent: InitOtpIntentV2) -> InitOtpIntentV3:
+    return intent
+
+
+def from_v1(intent: InitOtpIntent) -> InitOtpIntentV3:
+    return InitOtpIntentV2(**_members(intent), app_name=_app_name(intent.email_customization))
+
+
+def auth_from_v2(intent: InitOtpAuthIntentV2) -> InitOtpAuthIntentV3:
+    return InitOtpAuthIntentV3(**_members(intent), app_name=_app_name(intent.email_customization))
+
+
+def auth_from_v1(intent: InitOtpAuthIntent) -> InitOtpAuthIntentV3:
+    return InitOtpAuthIntentV3(**_members(intent), app_name=_app_name(intent.email_customization))
+
+
+def _members(intent: RequestStruct) -> dict[str, Any]:
+    return {name: getattr(intent, name) for name in intent.__struct_fields__}
+
+
+def _app_name(customization: message_origins.EmailCustomizationParams | None) -> str:
+    """The application's name in an older request; "" stands for the name of the organization, or of its parent."""
+    return (customization.app_name or "") if customization else ""
+
+
+def without_bundle(result: InitOtpResultV2) -> InitOtpResult:
+    return InitOtpResult(otp_id=result.otp_id)
+
+
+def older_auth_result(result: InitOtpAuthResultV2) -> InitOtpAuthResult:
+    return InitOtpAuthResult(otp_id=result.otp_id)
+
+
+def checked_seconds(text: str | None, expiring: str, default_s: int, max_s: int) -> int:
+    """The request's `expirationSeconds`. `expiring`: what expires, for the error. Raises InvalidRequest."""
+    if not text:
+        return default_s
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= max_s):
+        raise InvalidRequest(
+            f"invalid {expiring} expiration: field `parameters.expirationSeconds`: {text!r}: expected 1 to {max_s} "
+            "seconds as decimal text"
+        )
+    return int(text)
+
+
 Flow = Literal["encrypted", "plain", "auth"]
 
 
-async def _context(source: ContextSource, intent: starting_code_intents.InitOtpIntentV3) -> MessageContext:
+async def _context(source: ContextSource, intent: InitOtpIntentV3) -> MessageContext:
     return await message_context(source, intent.otp_type, intent.contact, intent.user_identifier)
 
 
-async def _auth_context(source: ContextSource, intent: starting_code_intents.InitOtpAuthIntentV3) -> MessageContext:
+async def _auth_context(source: ContextSource, intent: InitOtpAuthIntentV3) -> MessageContext:
     return await _context(source, intent)
 
 
 @activity(
     "ACTIVITY_TYPE_INIT_OTP_V3",
     accepts=(
-        older(
-            "ACTIVITY_TYPE_INIT_OTP_V2", starting_code_intents.from_v2, result=starting_code_intents.without_bundle
-        ),
-        older("ACTIVITY_TYPE_INIT_OTP", starting_code_intents.from_v1, result=starting_code_intents.without_bundle),
+        older("ACTIVITY_TYPE_INIT_OTP_V2", from_v2, result=without_bundle),
+        older("ACTIVITY_TYPE_INIT_OTP", from_v1, result=without_bundle),
     ),
     load_context=_context,
     also_does=("INIT_OTP_AUTH",),
 )
 async def init_otp(
-    execution: ExecutionWith[MessageContext], intent: starting_code_intents.InitOtpIntentV3
-) -> OutputWithoutChanges[starting_code_intents.InitOtpResultV2]:
+    execution: ExecutionWith[MessageContext], intent: InitOtpIntentV3
+) -> OutputWithoutChanges[InitOtpResultV2]:
     """Send a one-time code to an e-mail address or a phone number."""
     if execution.organization.profile.parent_id is not None:
         check_logins_by_code(execution.organization, intent.otp_type)
-    flow: Flow = "plain" if isinstance(intent, starting_code_intents.InitOtpIntentV2) else "encrypted"
+    flow: Flow = "plain" if isinstance(intent, InitOtpIntentV2) else "encrypted"
     otp_id, bundle, rows = await _start_code(execution, intent, flow)
     return OutputWithoutChanges(
-        result=starting_code_intents.InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle),
+        result=InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle),
         attachments=rows,
     )
 
@@ -72,11 +207,11 @@ async def init_otp(
 @activity(
     "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
     accepts=(
-        older("ACTIVITY_TYPE_INIT_OTP_AUTH_V2", starting_code_intents.auth_from_v2),
+        older("ACTIVITY_TYPE_INIT_OTP_AUTH_V2", auth_from_v2),
         older(
             "ACTIVITY_TYPE_INIT_OTP_AUTH",
-            starting_code_intents.auth_from_v1,
-            result=starting_code_intents.older_auth_result,
+            auth_from_v1,
+            result=older_auth_result,
         ),
     ),
     load_context=_auth_context,
@@ -84,22 +219,22 @@ async def init_otp(
     also_does=("INIT_OTP",),
 )
 async def init_otp_auth(
-    execution: ExecutionWith[MessageContext], intent: starting_code_intents.InitOtpAuthIntentV3
-) -> OutputWithoutChanges[starting_code_intents.InitOtpAuthResultV2]:
+    execution: ExecutionWith[MessageContext], intent: InitOtpAuthIntentV3
+) -> OutputWithoutChanges[InitOtpAuthResultV2]:
     """Send a one-time code for otp_auth to a contact of a user of this organization."""
     check_logins_by_code(execution.organization, intent.otp_type)
     otp_id, _, rows = await _start_code(execution, intent, "auth")
-    return OutputWithoutChanges(result=starting_code_intents.InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
+    return OutputWithoutChanges(result=InitOtpAuthResultV2(otp_id=otp_id), attachments=rows)
 
 
 async def _start_code(
-    execution: ExecutionWith[MessageContext], intent: starting_code_intents.InitOtpIntentV3, flow: Flow
+    execution: ExecutionWith[MessageContext], intent: InitOtpIntentV3, flow: Flow
 ) -> tuple[str, str, tuple[VersionedRow, ...]]:
     """Make a code. Returns its id, the bundle with the key that it is encrypted to ("" in older flows), and the
     rows."""
     organization, signer, now_ms = execution.organization, execution.signer, execution.now_ms
     contact, form = _checked_contact(intent), _checked_form(intent)
-    lasts_ms = 1000 * starting_code_intents.checked_seconds(
+    lasts_ms = 1000 * checked_seconds(
         intent.expiration_seconds, "otp", one_time_codes.LIFE_DEFAULT_S, one_time_codes.LIFE_MAX_S
     )
     origin = message_origin(_choices(intent), execution.context)
@@ -153,7 +288,7 @@ async def _message(
     return await email_to(execution, row.contact, content, code, origin, counted, lasts_ms)
 
 
-def _choices(intent: starting_code_intents.InitOtpIntentV3) -> MessageChoices:
+def _choices(intent: InitOtpIntentV3) -> MessageChoices:
     return MessageChoices(
         app_name=intent.app_name,
         email=intent.email_customization,
@@ -164,7 +299,7 @@ def _choices(intent: starting_code_intents.InitOtpIntentV3) -> MessageChoices:
     )
 
 
-def _checked_contact(intent: starting_code_intents.InitOtpIntentV3) -> str:
+def _checked_contact(intent: InitOtpIntentV3) -> str:
     match intent.otp_type:
         case OtpType.EMAIL:
             return check_email(intent.contact, "parameters.contact").lower()
@@ -174,7 +309,7 @@ def _checked_contact(intent: starting_code_intents.InitOtpIntentV3) -> str:
             assert_never(intent.otp_type)
 
 
-def _checked_form(intent: starting_code_intents.InitOtpIntentV3) -> one_time_codes.CodeForm:
+def _checked_form(intent: InitOtpIntentV3) -> one_time_codes.CodeForm:
     length = one_time_codes.LENGTH_DEFAULT if intent.otp_length is None else intent.otp_length
     if not one_time_codes.LENGTH_MIN <= length <= one_time_codes.LENGTH_MAX:
         raise InvalidRequest(

@@ -20,8 +20,7 @@ from keystead.api.records import Wire
 from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, compress_point, read_message, read_target
 from keystead.operations.declare import activity, older
 from keystead.operations.logins.message_context import stored_window
-from keystead.operations.logins.starting_code_intents import Seconds, checked_seconds
-from keystead.operations.logins.starting_codes import Flow
+from keystead.operations.logins.starting_codes import Flow, Seconds, checked_seconds
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts.contacts import normalized_contact
 from keystead.organizations.contacts.one_time_codes import OneTimeCode

@@ -17,7 +17,7 @@ from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
 from keystead.chains.login_messages import MESSAGE_BYTES_MAX, InvalidLogin, verified_login
 from keystead.operations.declare import activity
-from keystead.operations.logins.starting_code_intents import Seconds, checked_seconds
+from keystead.operations.logins.starting_codes import Seconds, checked_seconds
 from keystead.operations.logins.verifying_codes import TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
 from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.pipeline.context import ContextSource

@@ -22,8 +22,7 @@ from keystead.organizations.credentials.api_keys import check_public_keys_free, 
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
 from keystead.organizations.credentials.removal import API_KEYS, AUTHENTICATORS, OAUTH_PROVIDERS
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
-from keystead.organizations.kinds.passkeys import Passkey
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkey, Users
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.users import check_held
 from keystead.pipeline.context import ForeignSource

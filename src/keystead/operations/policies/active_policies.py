@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext
 from keystead.policies.policy import CompiledPolicy
 from keystead.policies.request import time_values
 

@@ -13,7 +13,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.records import Authenticator, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.authenticators import (
     check_credential_ids_free,
@@ -22,8 +22,7 @@ from keystead.organizations.credentials.authenticators import (
 )
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
 from keystead.organizations.credentials.removal import AUTHENTICATORS, without_credentials
-from keystead.organizations.kinds.passkeys import Passkey
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkey, Users
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output

@@ -1,12 +1,14 @@
 """The records of users that a request adds, to an organization or to a new sub-organization.
 
-Not here: the operations (`users`, `sub_organizations`), the rules of each credential (`organizations`).
+Here too: the owner of an organization's credentials. Not here: the operations (`users`, `sub_organizations`), the
+rules of each credential (`organizations`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from keystead.api.enums import TagType
 from keystead.api.parameters import OauthProviderParamsV2
@@ -24,14 +26,31 @@ from keystead.organizations.credentials.authenticators import (
     new_authenticator,
 )
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.users import Passkey
 from keystead.organizations.lookups import wallet_lookup_value
 from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_can_authenticate
 from keystead.pipeline.execution import Execution
+from keystead.pipeline.operation import THE_SUBMITTER
 from keystead.primitives.share import Work
 from keystead.sessions.wallet_tokens import WalletClaim
+
+
+class _OfUser(Protocol):
+    @property
+    def user_id(self) -> str: ...
+
+
+def named_user(intent: _OfUser) -> str:
+    """The user whom the intent names as `userId`."""
+    return intent.user_id
+
+
+def submitting_user(_: object) -> str:
+    """The user who submits the activity."""
+    return THE_SUBMITTER
+
 
 EvidenceOf = Callable[[int, User], Sequence[ContactEvidence]]
 

@@ -13,7 +13,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.records import OauthProvider, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.organizations.contacts.account_contacts import contact_changes
 from keystead.organizations.contacts.contact_evidence import of_google
 from keystead.organizations.credentials.google_accounts import client_ids_of, proves_email_of

@@ -16,17 +16,15 @@ from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
 from keystead.operations.logins.verification_tokens import check_own_contact, is_used_up, used_token_rows
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import account_contacts
 from keystead.organizations.contacts.contact_evidence import ContactEvidence, of_token, of_writing
 from keystead.organizations.contacts.contacts import check_email, check_phone_number
-from keystead.organizations.kinds.passkeys import Passkey
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkey, Users
 from keystead.organizations.organization import Change, Put, Remove
-from keystead.organizations.root_quorum import check_not_in_quorum
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import check_can_authenticate
+from keystead.organizations.users import check_can_authenticate, check_not_in_quorum
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output
 

@@ -16,7 +16,7 @@ from keystead.api.parameters import QueryRequest, RequestStruct, WalletAuthentic
 from keystead.api.records import Timestamp, WalletAuthenticator, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.logins.wallet_tokens import UsedIds, proven_wallets, used_ids
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
 from keystead.organizations.credentials.removal import WALLET_AUTHENTICATORS, without_credentials

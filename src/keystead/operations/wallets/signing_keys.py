@@ -18,8 +18,13 @@ from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.chains.curves import decode_public_key
 from keystead.chains.transaction import Party
-from keystead.operations.wallets.key_keywords import private_key_keywords, wallet_account_keywords, wallet_keywords
-from keystead.operations.wallets.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
+from keystead.operations.wallets.derived_accounts import (
+    account_key,
+    sealed_mnemonic,
+    sealed_private_key,
+    standalone_key,
+)
+from keystead.operations.wallets.private_keys import private_key_keywords, wallet_account_keywords, wallet_keywords
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization

@@ -18,7 +18,7 @@ from keystead.chains.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.operations.wallets import derived_accounts
-from keystead.operations.wallets.sealed_keys import sealed_mnemonic
+from keystead.operations.wallets.derived_accounts import sealed_mnemonic
 from keystead.organizations.attachments import ChangedAccount, NewAccount, StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.wallets import Wallets

@@ -16,7 +16,7 @@ from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
 from keystead.chains.mnemonic_lengths import check_mnemonic_length
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.wallets import derived_accounts
-from keystead.operations.wallets.key_keywords import wallet_keywords
+from keystead.operations.wallets.private_keys import wallet_keywords
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,

@@ -13,7 +13,7 @@ from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.parameters import AuthenticatorParamsV2
 from keystead.api.records import Authenticator, Credential, Timestamp
 from keystead.organizations.kinds import users
-from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.users import Passkey
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.stamps.base64url import decode_base64url, encode_base64url

@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from keystead.policies.language import evaluation_context, syntax
-from keystead.policies.language.budget import Budget
 from keystead.policies.language.compiler import Compiler
 from keystead.policies.language.consensus import Counter, counters_of
 from keystead.policies.language.credential_predicates import CredentialPredicate, credential_predicates
+from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.namespaces import TRANSACTION_KEYWORDS, Clause
 from keystead.policies.language.type_checker import check_types, unknown_function_error

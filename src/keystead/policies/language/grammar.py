@@ -14,7 +14,7 @@ Not here: whether the names exist and the types fit (`type_checker`).
 
 from __future__ import annotations
 
-from keystead.api.spelling import did_you_mean
+from keystead.api.choices import did_you_mean
 from keystead.policies.language import syntax
 from keystead.policies.language.hints import hint
 from keystead.policies.language.tokens import WITH_PREDICATE, Token, arguments_of, tokens_of

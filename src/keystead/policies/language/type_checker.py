@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn, assert_never
 
-from keystead.api.spelling import did_you_mean
+from keystead.api.choices import did_you_mean
 from keystead.policies.language import syntax, types
 from keystead.policies.language.hints import quotes_hint
 from keystead.policies.language.namespaces import KEYWORDS, Clause

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
+from keystead.api.choices import did_you_mean
 from keystead.api.identifiers import UUID_PATTERN
-from keystead.api.spelling import did_you_mean
 from keystead.chains.movements import NATIVE, NOBODY
 from keystead.policies.closed_sets import WORDS
 from keystead.policies.language import syntax

@@ -15,9 +15,9 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.choices import did_you_mean
 from keystead.api.errors import InvalidRequest
 from keystead.api.public_schema import ACTIVITY_TYPES
-from keystead.api.spelling import did_you_mean
 from keystead.policies.authorize import Authorizer, Decision, Verdict
 from keystead.policies.language.expression import CompiledExpression, compile_stored
 from keystead.policies.policy import check_scope, scope_source

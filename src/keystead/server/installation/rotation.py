@@ -1,8 +1,9 @@
 """Rotates the master key of an installation while its servers run.
 
 Here: every value that the master key seals is replaced by the same value sealed under the new key: the data key of
-each organization, and the sealed values of the installation. Values that data keys seal do not change. Not here:
-the cryptography (`signer.resealing`), the command (`cli`), the order of restarts (docs/security.md).
+each organization, and the sealed values of the installation; the master keys that the settings name. Values that
+data keys seal do not change. Not here: the cryptography (`signer.resealing`), the command (`cli`), the order of
+restarts (docs/security.md).
 
 The rotation does not use the pipeline: no user asks for it, no policy applies to it, and no content of an
 organization changes. Each value is replaced in its own commit, which succeeds only if the value has not changed
@@ -30,10 +31,39 @@ from keystead.pipeline.organization_writer import commit_alone
 from keystead.pipeline.store import Changes, Commit, Page
 from keystead.server.installation.dates import record_master_key
 from keystead.server.installation.processes import GONE_AFTER_MS, serving_processes
+from keystead.server.settings.settings import Settings, SettingsError
 from keystead.signer.installation_keys import INSTALLATION_KEYS, MADE_AT_START, MASTER_KEY_CHECK, PROOF_KEY
-from keystead.signer.master_keys import Master, SealBroken
+from keystead.signer.master_keys import (
+    KeyText,
+    Master,
+    MasterKeyError,
+    MasterKeySource,
+    MasterKeySources,
+    SealBroken,
+    parse_source,
+)
 from keystead.signer.resealing import Resealer
 from keystead.storage.store import DatabaseStore
+
+
+def master_key_sources(settings: Settings) -> MasterKeySources:
+    """The master keys of these settings. Raises SettingsError if they name none, or one in an unknown form."""
+    if settings.master_key:
+        sealing: MasterKeySource = KeyText("KEYSTEAD_MASTER_KEY", settings.master_key)
+    elif settings.master_key_file:
+        sealing = _source(settings.master_key_file, settings)
+    else:
+        raise SettingsError("no master key: set --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
+    other = settings.other_master_key_file
+    return MasterKeySources(sealing, (_source(other, settings),) if other else ())
+
+
+def _source(place: str, settings: Settings) -> MasterKeySource:
+    try:
+        return parse_source(place, settings.pkcs11_pin)
+    except MasterKeyError as refused:
+        raise SettingsError(str(refused)) from None
+
 
 _PAGE = 500
 _AT_ONCE: Final = 32
