@@ -16,10 +16,8 @@ from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import LimitReached
 from keystead.client.errors import ApiError, KeysteadError, NotFound, Unauthenticated
 from keystead.client.shapes import WalletAccountParams
-from keystead.server.development.snapshots import (
-    SNAPSHOTS_MAX,
-    Snapshots,
-)
+from keystead.server.bounds import SNAPSHOTS_MAX
+from keystead.server.development.snapshots import Snapshots
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
 from keystead.testing import DevelopmentServer, TestOrganization

@@ -13,9 +13,10 @@ import pytest
 
 from keystead.api.errors import InvalidRequest, ServiceError, Unavailable
 from keystead.identities import discovery
+from keystead.identities.bounds import ANSWER_BYTES_MAX
 from keystead.identities.discovery import CACHED_DEFAULT_S, CACHED_MAX_S, CACHED_MIN_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
-from keystead.identities.web_answers import ANSWER_BYTES_MAX, check_address
+from keystead.identities.web_answers import check_address
 from keystead.organizations.credentials.identities import ProvenIdentity
 from tests.support.issuers import Issuer
 

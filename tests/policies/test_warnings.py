@@ -15,25 +15,14 @@ from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation, alternatives
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
-from keystead.policies.language.evaluation_context import (
-    STEPS_MAX,
-    Budget,
-    EvaluationContext,
-    NotApplicable,
-    Unknown,
-)
+from keystead.policies.bounds import ANALYZED_MFA_CHARACTERS_MAX, EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, NotApplicable, Unknown
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
 from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.linting.literals import KnownIds
-from keystead.policies.linting.warnings import (
-    DENY_RAW_PAYLOADS,
-    MFA_CHARACTERS_MAX,
-    ServerSettings,
-    WarningCode,
-    policy_warnings,
-)
+from keystead.policies.linting.warnings import DENY_RAW_PAYLOADS, ServerSettings, WarningCode, policy_warnings
 from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY
 from tests.support.policy_fixtures import compiled
 
@@ -244,7 +233,7 @@ def test_the_analysis_agrees_with_evaluation(condition: str) -> None:
     result = ConditionAnalysis(ACTIVITY_SHAPES).of(parse(condition))
     expression = compiled(condition)
     for bit, request in REQUESTS:
-        value = expression.evaluate(EvaluationContext(request), Budget(STEPS_MAX))
+        value = expression.evaluate(EvaluationContext(request), Budget(EXPRESSION_STEPS_MAX))
         assert isinstance(value, NotApplicable) == bool(result.lacking & bit), request
         assert not result.true & ~result.lacking & bit or value is True, request
         assert not result.false & ~result.lacking & bit or value is False, request
@@ -482,7 +471,7 @@ def test_of_some_policies_alone() -> None:
 
 def test_mfa_policies_beyond_a_number_of_characters_are_left_out() -> None:
     """The policies of a user are looked at together, so none of a user's is left out alone."""
-    condition = "false".ljust(MFA_CHARACTERS_MAX // 20)
+    condition = "false".ljust(ANALYZED_MFA_CHARACTERS_MAX // 20)
 
     def of_user(user: int, count: int) -> list[MfaPolicy]:
         return [mfa_policy(f"{user} {number}", condition) for number in range(count)]

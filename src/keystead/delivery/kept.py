@@ -10,12 +10,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from keystead.api.developer_controls import OutboxEntry
+from keystead.delivery.bounds import KEPT_MESSAGES_MAX
 from keystead.delivery.message import Message
 from keystead.delivery.sender import SendFailed
 from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
-
-KEPT_MAX = 1_000
-"""The most messages that are shown, the newest ones. The rows of all messages are deleted when they expire."""
 
 
 class KeepingSender:
@@ -55,7 +53,7 @@ class KeptMessages:
 
     async def all(self) -> list[OutboxEntry]:
         """The kept messages, oldest first. Each is opened once."""
-        finished = await self._rows.finished_messages(self._now_ms(), KEPT_MAX)
+        finished = await self._rows.finished_messages(self._now_ms(), KEPT_MESSAGES_MAX)
         organization_ids = {message_id: organization_id for organization_id, message_id in finished}
         self._opened = {id_: message for id_, message in self._opened.items() if id_ in organization_ids}
         for message_id in organization_ids.keys() - self._opened.keys():

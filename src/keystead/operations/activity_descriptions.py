@@ -24,6 +24,7 @@ from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.describe.activity import describe_activity, intent_of, mentioned_ids, transaction_of
 from keystead.describe.description import ActivityDescription, Fact, Names
+from keystead.operations import bounds
 from keystead.operations.activities import recorded_bytes, shown_activity
 from keystead.operations.declare import Reading, query
 from keystead.operations.wallets.signing import interfaces_of
@@ -43,12 +44,6 @@ from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import AuthorizationRequest
 from keystead.policies.resources import ROOT_ONLY
 from keystead.primitives.share import Work
-
-NAMED_MAX: Final = 100
-"""Most users in one MissingApprovals."""
-
-WAYS_MAX: Final = 10
-"""Most policies in one answer."""
 
 
 class MissingApprovals(Wire, frozen=True):
@@ -89,7 +84,7 @@ def _by_policies(
             waiting.setdefault(policy_id, evaluator)
     ways: list[MissingApprovals] = []
     for policy in policy_set.policies:
-        if len(ways) == WAYS_MAX:
+        if len(ways) == bounds.MISSING_POLICIES_MAX:
             break
         if policy.id not in waiting:
             continue
@@ -102,7 +97,11 @@ def _by_policies(
 def _by_root_quorum(quorum: RootQuorum, approving: Collection[str]) -> list[MissingApprovals]:
     members = tuple(user_id for user_id in quorum.user_ids if user_id not in approving)
     count = quorum.threshold - (len(quorum.user_ids) - len(members))
-    return [MissingApprovals(user_ids=members[:NAMED_MAX], count=count)] if 0 < count <= len(members) else []
+    return (
+        [MissingApprovals(user_ids=members[: bounds.MISSING_USERS_MAX], count=count)]
+        if 0 < count <= len(members)
+        else []
+    )
 
 
 def _counted_users(
@@ -118,7 +117,7 @@ def _counted_users(
     proxies = organization.of(AuthProxies)
     counted: list[str] = []
     for user_id in organization.users:
-        if evaluator.has_no_counting_steps_left or len(counted) == NAMED_MAX:
+        if evaluator.has_no_counting_steps_left or len(counted) == bounds.MISSING_USERS_MAX:
             break
         if user_id not in approving and user_id not in proxies and evaluator.counts(consensus, user_id):
             counted.append(user_id)
@@ -127,9 +126,6 @@ def _counted_users(
 
 _ADDRESS: Final = re.compile(r"[\w:-]{26,120}")
 
-LOOKED_UP_MAX: Final = 8
-"""Most addresses of one activity that are looked up."""
-
 
 async def with_holders(reading: Reading, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
     """The facts. After each fact that is an address of the organization, a fact names its wallet or private key."""
@@ -137,7 +133,7 @@ async def with_holders(reading: Reading, facts: tuple[Fact, ...]) -> tuple[Fact,
     looked_up = 0
     for fact in facts:
         extended.append(fact)
-        if looked_up < LOOKED_UP_MAX and _ADDRESS.fullmatch(fact.text):
+        if looked_up < bounds.OWN_ADDRESSES_MAX and _ADDRESS.fullmatch(fact.text):
             looked_up += 1
             extended.extend(await _holder_facts(reading, fact))
     return tuple(extended)
@@ -156,12 +152,6 @@ async def _holder_facts(reading: Reading, fact: Fact) -> list[Fact]:
 
 DESCRIBED_AT_ONCE: Final = 50
 """Most activities of one request."""
-
-DESCRIBED_BYTES_MAX: Final = 1_048_576
-"""Activities beyond this many bytes of requests, votes and results are left out of the answer."""
-
-FACT_CHARACTERS_MAX: Final = 10_000
-"""A longer text of a fact is cut."""
 
 
 class DescribeActivitiesRequest(QueryRequest, frozen=True):
@@ -211,7 +201,7 @@ async def describe_activities(reading: Reading, request: DescribeActivitiesReque
         if activity is None:
             continue
         size += recorded_bytes(activity)
-        if described and size > DESCRIBED_BYTES_MAX:
+        if described and size > bounds.DESCRIBED_BYTES_MAX:
             break
         described.append(await _describe(reading, activity))
     return DescribeActivitiesResponse(activity_descriptions=tuple(described))
@@ -255,7 +245,7 @@ def _described_activity(activity_id: str, description: ActivityDescription) -> D
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= FACT_CHARACTERS_MAX else f"{text[:FACT_CHARACTERS_MAX]}…"
+    return text if len(text) <= bounds.FACT_CHARACTERS_MAX else f"{text[: bounds.FACT_CHARACTERS_MAX]}…"
 
 
 def _names(organization: Organization, ids: set[str]) -> dict[str, str]:

@@ -14,12 +14,10 @@ import msgspec
 
 from keystead.api.enums import OnEvaluationError
 from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.organizations.bounds import IP_RULES_MAX
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.organization import Organization
 from keystead.primitives.ip_addresses import IpAddress, IpNetwork
-
-RULES_MAX: Final = 10
-"""The most rules of a list for each version of IP."""
 
 _PREFIX_LENGTH_MIN: Final = {4: 20, 6: 48}
 """The least length of a rule's prefix in bits, by the version of IP."""
@@ -58,10 +56,10 @@ def networks_of_rules(cidrs: Iterable[str], field: str) -> dict[IpNetwork, int]:
         networks.setdefault(_network(cidr, f"{field}[{at}].cidr"), at)
     for version in _PREFIX_LENGTH_MIN:
         count = sum(network.version == version for network in networks)
-        if count > RULES_MAX:
+        if count > IP_RULES_MAX:
             raise InvalidRequest(
                 f"invalid request: field `{field}`: {count} networks of IPv{version}; an allow-list has at most "
-                f"{RULES_MAX} of them"
+                f"{IP_RULES_MAX} of them"
             )
     return networks
 

@@ -20,7 +20,8 @@ from keystead.pipeline.operation import NewUser
 from keystead.pipeline.proofs import approvals_of
 from keystead.policies import request
 from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
-from keystead.policies.language.evaluation_context import STEPS_MAX, Budget, EvaluationContext
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext
 from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
 
@@ -157,7 +158,9 @@ def _request(basis: DecisionBasis, approvals: Sequence[request.Approval]) -> req
 def _is_in_scope(basis: DecisionBasis, scope: CompiledExpression) -> bool:
     """Whether the scope of a session is true for each item of the activity."""
     return all(
-        scope.evaluate(EvaluationContext(request.condition_values(basis.requested, item)), Budget(STEPS_MAX))
+        scope.evaluate(
+            EvaluationContext(request.condition_values(basis.requested, item)), Budget(EXPRESSION_STEPS_MAX)
+        )
         is True
         for item in basis.resources.items
     )

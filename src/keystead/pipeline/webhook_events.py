@@ -18,13 +18,10 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.webhooks import webhooks
 from keystead.organizations.webhooks.filters import filters_of
 from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.bounds import EVENT_BYTES_MAX
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.store import Commit
 from keystead.pipeline.submission import view
-
-EVENT_BYTES_MAX = 3_000_000
-"""The most bytes of an event, less than the signer accepts. In a longer event, the signed texts of votes are left
-out."""
 
 _READ_AFTER_MS = 600_000
 """How long an event is kept after its deliveries were given up: an attempt may be in progress."""

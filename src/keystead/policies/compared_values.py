@@ -7,15 +7,13 @@ comparison (`evaluator`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
+from keystead.policies.bounds import COMPARED_VALUES_SHOWN_MAX
 from keystead.policies.language import syntax
 from keystead.policies.language.field_paths import path_of, scoped_parts
 from keystead.policies.language.grammar import parse
 from keystead.primitives.unreadable import Unreadable
-
-SHOWN_MAX: Final = 20
-"""The most values of one field that are shown. A list may have more."""
 
 
 def compared_values(condition: str, values: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
@@ -48,7 +46,7 @@ def _values(value: Any, steps: list[str]) -> Iterator[Any]:
         yield value
         return
     if not steps:
-        yield from value[:SHOWN_MAX] if isinstance(value, list | tuple) else (value,)
+        yield from value[:COMPARED_VALUES_SHOWN_MAX] if isinstance(value, list | tuple) else (value,)
         return
     name, items = steps[0].removesuffix("[]"), steps[0].endswith("[]")
     if not isinstance(value, Mapping) or name not in value:
@@ -57,5 +55,5 @@ def _values(value: Any, steps: list[str]) -> Iterator[Any]:
     if not items:
         yield from _values(inside, steps[1:])
     elif isinstance(inside, list | tuple):
-        for item in inside[:SHOWN_MAX]:
+        for item in inside[:COMPARED_VALUES_SHOWN_MAX]:
             yield from _values(item, steps[1:])

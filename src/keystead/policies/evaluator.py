@@ -11,6 +11,7 @@ import copy
 from typing import Final
 
 from keystead.api.enums import Effect
+from keystead.policies.bounds import DECISION_STEPS_MAX, EXPRESSION_STEPS_MAX
 from keystead.policies.language import evaluation_context
 from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.expression import CompiledExpression
@@ -28,9 +29,6 @@ from keystead.policies.request import (
     user_value,
 )
 
-DECISION_STEPS_MAX: Final = 300_000
-"""The most steps of all policies of an organization in one decision. If they take more, only the root quorum can
-allow the activity, because a policy that was not evaluated might deny it. One step takes some 0.2 µs."""
 _STEPS_PER_USER: Final = 20
 """Further steps of one consensus for each user, when it is evaluated as if all users had approved."""
 _COUNTING_STEPS_PER_USER: Final = 30
@@ -173,7 +171,7 @@ class PolicyEvaluator:
     def _is_attainable(self, consensus: CompiledExpression) -> bool:
         """Whether a consensus is true once all users have approved."""
         if consensus not in self._attainable:
-            steps_max = evaluation_context.STEPS_MAX + _STEPS_PER_USER * len(self._request.users)
+            steps_max = EXPRESSION_STEPS_MAX + _STEPS_PER_USER * len(self._request.users)
             value = consensus.evaluate(self._everybody, self._counting_budget, steps_max)
             self._attainable[consensus] = value is True
         return self._attainable[consensus]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from keystead.policies import bounds
 from keystead.policies.language import evaluation_context, syntax
 from keystead.policies.language.compiler import Compiler
 from keystead.policies.language.evaluation_context import Budget
@@ -24,14 +25,6 @@ from keystead.policies.language.type_checker import NodeTypes, check_types
 from keystead.policies.language.types import Scalar
 from keystead.primitives.unreadable import Unreadable
 
-PARTS_MAX: Final = 200
-"""The most parts of one explanation, with the whole expression."""
-DEPTH_MAX: Final = 8
-"""The parts at this depth are not divided further."""
-EXPLANATION_STEPS_MAX: Final = 300_000
-"""The most steps of one explanation. One step takes some 0.2 µs."""
-VALUE_CHARACTERS_MAX: Final = 200
-"""The most characters of a value. A longer text is cut."""
 _ITEMS_SHOWN: Final = 10
 _NO_VALUE: Final = (evaluation_context.Unknown, evaluation_context.NotApplicable)
 
@@ -74,11 +67,14 @@ def explain(source: ExpressionSource, values: Mapping[str, Any]) -> tuple[Part, 
     except syntax.ExpressionRefused as refused:
         return (Part(0, source.text, "", evaluation_context.Unknown(refused.reason, refused.place), ()),)
     evaluation = _PartEvaluator(node_types, Compiler(node_types), values)
-    return tuple(evaluation.part(depth, node) for depth, node in islice(_parts_with_depth(tree), PARTS_MAX))
+    return tuple(
+        evaluation.part(depth, node)
+        for depth, node in islice(_parts_with_depth(tree), bounds.EXPLANATION_PARTS_MAX)
+    )
 
 
 def _operands(node: syntax.Node, depth: int) -> tuple[syntax.Node, ...]:
-    if depth == DEPTH_MAX:
+    if depth == bounds.EXPLANATION_DEPTH_MAX:
         return ()
     if isinstance(node, syntax.Junction):
         return node.operands
@@ -98,7 +94,7 @@ class _PartEvaluator:
         self._node_types = node_types
         self._compiler = compiler
         self._context = evaluation_context.EvaluationContext(values)
-        self._budget = Budget(EXPLANATION_STEPS_MAX)
+        self._budget = Budget(bounds.EXPLANATION_STEPS_MAX)
 
     def part(self, depth: int, node: syntax.Node) -> Part:
         operator = ""
@@ -115,7 +111,7 @@ class _PartEvaluator:
         keywords.clear()
         run = self._compiler.condition(node, {}) if is_condition else self._compiler.value(node)
         self._budget.spend(1)
-        given = self._context.steps = min(evaluation_context.STEPS_MAX, self._budget.left)
+        given = self._context.steps = min(bounds.EXPRESSION_STEPS_MAX, self._budget.left)
         if not keywords.keys() <= self._context.keywords:
             return not_applicable(keywords, self._context)
         try:
@@ -161,4 +157,8 @@ def _value_text(value: Any) -> str:
             text = str(value.get("alias") or value.get("id") or f"{len(value)} fields")
         case _:
             text = str(value)
-    return text if len(text) <= VALUE_CHARACTERS_MAX else f"{text[:VALUE_CHARACTERS_MAX]}…"
+    return (
+        text
+        if len(text) <= bounds.EXPLANATION_VALUE_CHARACTERS_MAX
+        else f"{text[: bounds.EXPLANATION_VALUE_CHARACTERS_MAX]}…"
+    )

@@ -12,12 +12,8 @@ import msgspec
 
 LENGTH_MIN, LENGTH_MAX, LENGTH_DEFAULT = 6, 9, 9
 """The characters of a code: at least, at most, by default."""
-ATTEMPTS_MAX = 3
-"""The number of wrong attempts that locks a code."""
-COMBINATIONS_MIN = 10**9
-"""How many codes of a form there are at least, if a sub-organization chooses the form."""
 
-LIFE_DEFAULT_S, LIFE_MAX_S = 300, 600
+LIFE_DEFAULT_S = 300
 """Seconds for which a code is valid: by default, at most. It is valid for longer if its window lasts for longer
 (`organizations.contacts.sending_windows`)."""
 

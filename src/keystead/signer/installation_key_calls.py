@@ -12,13 +12,7 @@ from keystead.keys.auth_proxy_keys import auth_proxy_signature, new_auth_proxy_k
 from keystead.keys.bundles import bundle_of
 from keystead.keys.one_time_codes import code_digest, message_context, new_otp_key, open_attempt
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.pipeline.signer_values import (
-    AuthProxyKey,
-    ClientMessage,
-    NewOtpTarget,
-    OtpAttempt,
-    PublicInstallationKey,
-)
+from keystead.pipeline import signer_values
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
@@ -30,15 +24,25 @@ from keystead.signer.installation_keys import IDENTITY_KEY, SESSION_KEY, VERIFIC
 class LoginCalls(HeldKeys):
     """Part of `LocalSigner`."""
 
-    async def new_otp_target(self, *, organization_id: str, data_key: Sealed, otp_id: str) -> NewOtpTarget:
+    async def new_otp_target(
+        self, *, organization_id: str, data_key: Sealed, otp_id: str
+    ) -> signer_values.NewOtpTarget:
         """Raises SealBroken for the data key, Internal if the server has no verification key."""
         opened = self._open_data_key(data_key, organization_id)
         sealed, point = new_otp_key(opened, organization_id, otp_id)
-        return NewOtpTarget(sealed, self._token_key(VERIFICATION_KEY).otp_target(organization_id, point))
+        return signer_values.NewOtpTarget(
+            sealed, self._token_key(VERIFICATION_KEY).otp_target(organization_id, point)
+        )
 
     async def open_otp_attempt(
-        self, *, organization_id: str, data_key: Sealed, otp_id: str, sealed: Sealed, message: ClientMessage
-    ) -> OtpAttempt:
+        self,
+        *,
+        organization_id: str,
+        data_key: Sealed,
+        otp_id: str,
+        sealed: Sealed,
+        message: signer_values.ClientMessage,
+    ) -> signer_values.OtpAttempt:
         """Raises the errors of the protocol, and SealBroken for the data key and `sealed`."""
         opened = self._open_data_key(data_key, organization_id)
         return open_attempt(opened, organization_id, otp_id, sealed, message)
@@ -59,7 +63,9 @@ class LoginCalls(HeldKeys):
         opened = self._open_data_key(data_key, organization_id)
         return opened.open(sealed, message_context(organization_id, message_id))
 
-    async def new_auth_proxy_key(self, *, organization_id: str, data_key: Sealed, proxy_id: str) -> AuthProxyKey:
+    async def new_auth_proxy_key(
+        self, *, organization_id: str, data_key: Sealed, proxy_id: str
+    ) -> signer_values.AuthProxyKey:
         """Raises SealBroken for the data key."""
         opened = self._open_data_key(data_key, organization_id)
         return new_auth_proxy_key(opened, organization_id, proxy_id, self._private_key(Curve.P256))
@@ -75,7 +81,7 @@ class LoginCalls(HeldKeys):
 class InstallationKeyCalls(HeldKeys):
     """Part of `LocalSigner`."""
 
-    async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
+    async def installation_keys(self) -> tuple[signer_values.PublicInstallationKey, ...]:
         return self._published
 
     async def sign_webhook(self, *, timestamp_ms: int, event_id: str, body: bytes) -> bytes:

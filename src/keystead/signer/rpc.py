@@ -20,10 +20,8 @@ from keystead.api.errors import Internal, InvalidRequest, ServiceError, TooLarge
 from keystead.keys.sealing import MasterKeyMissing, SealBroken
 from keystead.pipeline.signer_port import Signer
 from keystead.pipeline.signer_values import Id
+from keystead.signer.bounds import FRAME_BYTES_MAX
 from keystead.signer.installation_keys import SealedInstallationKeys, WrongMasterKey
-
-FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
-"""More than the longest call: a message of the largest request body, or the digests of the largest transaction."""
 
 LENGTH_BYTES: Final = 4
 

@@ -16,13 +16,11 @@ import msgspec
 from keystead.chains.addresses.bitcoin import ScriptKind
 from keystead.chains.bitcoin import encoding
 from keystead.chains.bitcoin.scripts import is_witness_program, kind_of
+from keystead.chains.bounds import PSBT_TRANSACTION_BYTES_MAX
 from keystead.chains.transaction import unparsable
 
 _MAGIC: Final = b"psbt\xff"
 _GLOBAL_TRANSACTION, _GLOBAL_VERSION = b"\x00", b"\xfb"
-
-TRANSACTION_BYTES_MAX: Final = 100_000
-"""The most bytes of the unsigned transaction. Nodes relay at most 400,000 units of weight, four for each byte."""
 
 
 class InputKeyType(IntEnum):
@@ -133,9 +131,9 @@ def read_psbt(data: bytes) -> Psbt:
     unsigned = overall.values.get(_GLOBAL_TRANSACTION)
     if unsigned is None:
         raise unparsable("the global map has no unsigned transaction")
-    if len(unsigned) > TRANSACTION_BYTES_MAX:
+    if len(unsigned) > PSBT_TRANSACTION_BYTES_MAX:
         raise unparsable(
-            f"the unsigned transaction: {len(unsigned)} bytes, at most {TRANSACTION_BYTES_MAX} are allowed"
+            f"the unsigned transaction: {len(unsigned)} bytes, at most {PSBT_TRANSACTION_BYTES_MAX} are allowed"
         )
     transaction = encoding.read_unsigned(unsigned)
     inputs = tuple(

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
+from keystead.chains import bounds
 from keystead.chains.addresses import bitcoin
 from keystead.chains.addresses.bitcoin import AddressPrefixes
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
@@ -48,17 +49,6 @@ from keystead.primitives.unreadable import Unreadable
 
 _LOCKTIME_SECONDS_FROM: Final = 500_000_000
 """A locktime below this is a block height, else seconds since the epoch."""
-
-PSBT_BYTES_MAX: Final = 500_000
-"""The most bytes of a PSBT. Previous transactions make PSBTs large. In hex, this many bytes fit a request of one
-MiB."""
-
-LEGACY_BYTES_HASHED_MAX: Final = 32_000_000
-"""The most bytes that all digests of one transaction hash. Before SegWit, the digest of each input is over the
-whole transaction. The 675 inputs that nodes relay need 19 MB."""
-
-_REDEEM_SCRIPT_BYTES_MAX: Final = 520
-_WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
 
 
 class _InputRules(msgspec.Struct, frozen=True):
@@ -116,7 +106,7 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
         _check_own(account, psbt_input)
     if (
         account.kind in (bitcoin.ScriptKind.P2PKH, bitcoin.ScriptKind.P2SH)
-        and len(own) * psbt.transaction_bytes > LEGACY_BYTES_HASHED_MAX
+        and len(own) * psbt.transaction_bytes > bounds.LEGACY_BYTES_HASHED_MAX
     ):
         raise unparsable(
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
@@ -158,8 +148,8 @@ def view_bitcoin(unsigned: bytes, sign_with: str) -> TransactionView:
 
 
 def _read(unsigned: bytes) -> Psbt:
-    if len(unsigned) > PSBT_BYTES_MAX:
-        raise unparsable(f"it has {len(unsigned)} bytes; a PSBT has at most {PSBT_BYTES_MAX}")
+    if len(unsigned) > bounds.PSBT_BYTES_MAX:
+        raise unparsable(f"it has {len(unsigned)} bytes; a PSBT has at most {bounds.PSBT_BYTES_MAX}")
     return read_psbt(unsigned)
 
 
@@ -288,7 +278,7 @@ def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
     script, name = psbt_input.get(field), field.name.lower()
     assert script is not None  # as the rules say
     legacy = field is InputKeyType.REDEEM_SCRIPT
-    limit = _REDEEM_SCRIPT_BYTES_MAX if legacy else _WITNESS_SCRIPT_BYTES_MAX
+    limit = bounds.REDEEM_SCRIPT_BYTES_MAX if legacy else bounds.WITNESS_SCRIPT_BYTES_MAX
     if len(script) > limit:
         raise psbt_input.refusal(f"its {name} has {len(script)} bytes, at most {limit} are possible")
     if (p2sh if legacy else p2wsh)(script) != spent:

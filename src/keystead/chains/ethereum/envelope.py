@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.formats import address as address_of
+from keystead.chains.bounds import ETHEREUM_TRANSACTION_BYTES_MAX
 from keystead.chains.curves import PublicKey
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.facts import CREATES_A_CONTRACT, AuthorizationFacts
@@ -18,9 +19,6 @@ from keystead.chains.ethereum.rlp import Item
 from keystead.chains.movements import UNLIMITED, Movement, MovementKind
 from keystead.chains.transaction import Party, unparsable
 from keystead.primitives.unreadable import Unreadable
-
-TRANSACTION_BYTES_MAX: Final = 131_072
-"""Nodes accept at most 128 KiB for a transaction without its blobs."""
 
 ReadItem = Callable[[Item, str], Any]
 """From an item and the name of its field to the value. Raises InvalidRequest, naming the field."""
@@ -31,8 +29,8 @@ Fields = Sequence[tuple[str, ReadItem]]
 
 def read_list(payload: bytes, what: str) -> list[Item]:
     """The items of the payload, which is a list. Raises InvalidRequest."""
-    if len(payload) > TRANSACTION_BYTES_MAX:
-        raise unparsable(f"{what}: {len(payload)} bytes; at most {TRANSACTION_BYTES_MAX} are possible")
+    if len(payload) > ETHEREUM_TRANSACTION_BYTES_MAX:
+        raise unparsable(f"{what}: {len(payload)} bytes; at most {ETHEREUM_TRANSACTION_BYTES_MAX} are possible")
     try:
         items = rlp.decode(payload)
     except rlp.NotRlp as refused:

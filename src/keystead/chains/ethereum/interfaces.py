@@ -11,14 +11,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from keystead.chains.bounds import ABI_ENTRIES_MAX, ABI_NESTING_MAX
 from keystead.chains.ethereum import abi
 from keystead.chains.ethereum.facts import ContractCall
 from keystead.chains.interface_text import InterfaceName, first_repeated, invalid_interface, read_json
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
-
-ENTRIES_MAX: Final = 5_000
-"""The most entries (functions, events and so on) of one ABI. Compiled contracts have at most some hundreds."""
 
 SELECTOR_BYTES: Final = 4
 """The first four bytes of calldata name the function: keccak-256 of its signature."""
@@ -70,8 +68,8 @@ def _type(parameter: AbiParameter, known: dict[str, abi.AbiType], depth: int) ->
         return known[parameter.type]
     item, dimensions = abi.split_dimensions(parameter.type)
     depth += len(dimensions)
-    if depth > abi.NESTING_MAX:
-        raise abi.NotAbiType(f"tuples and arrays are nested more than {abi.NESTING_MAX} deep")
+    if depth > ABI_NESTING_MAX:
+        raise abi.NotAbiType(f"tuples and arrays are nested more than {ABI_NESTING_MAX} deep")
     if (item == "tuple") is not bool(parameter.components):
         raise abi.NotAbiType(f"type {parameter.type[:100]!r}: a tuple has `components`, and no other type has them")
     if item == "tuple":
@@ -107,8 +105,8 @@ class ContractAbi(msgspec.Struct, frozen=True):
         functions: dict[bytes, ContractFunction] = {}
         known: dict[str, abi.AbiType] = {}
         entries: tuple[AbiEntry, ...] = read_json(_ABI, text, _WHAT)
-        if len(entries) > ENTRIES_MAX:
-            raise invalid_interface(_WHAT, f"{len(entries)} entries; at most {ENTRIES_MAX} are allowed")
+        if len(entries) > ABI_ENTRIES_MAX:
+            raise invalid_interface(_WHAT, f"{len(entries)} entries; at most {ABI_ENTRIES_MAX} are allowed")
         for index, entry in enumerate(entries):
             where = f"entry {index} ({entry.name[:100]})"
             if not entry.name and entry.type in ("function", "event", "error"):

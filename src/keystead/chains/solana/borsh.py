@@ -13,11 +13,10 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from keystead.chains.addresses.text import base58
+from keystead.chains.bounds import SOLANA_VALUES_MAX
 from keystead.chains.solana import layouts
 from keystead.primitives.unreadable import Unreadable
 
-VALUES_MAX: Final = 8_192
-"""Values read from one transaction. Its size does not bound values without bytes, such as empty structs."""
 _NESTING_MAX: Final = 32
 
 
@@ -48,7 +47,7 @@ class ValueMeter:
     """Counts the values, members of structures and generic arguments that are read from one transaction."""
 
     def __init__(self) -> None:
-        self._left = VALUES_MAX
+        self._left = SOLANA_VALUES_MAX
 
     def count(self, values: int) -> None:
         self._left -= values

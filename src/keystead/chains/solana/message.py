@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from keystead.chains.addresses.text import base58
+from keystead.chains.bounds import SOLANA_V1_INSTRUCTIONS_MAX, SOLANA_V1_KEYS_MAX, SOLANA_V1_SIGNERS_MAX
 from keystead.chains.solana.facts import AccountKey
 from keystead.chains.solana.wire import (
     RawMessage,
@@ -29,7 +30,6 @@ LOOKED_UP: Final = Unreadable(
 literal."""
 
 _ACCOUNTS_MAX: Final = 256
-V1_SIGNERS_MAX, V1_KEYS_MAX, V1_INSTRUCTIONS_MAX = 12, 64, 64
 _HEAP_BYTES, _HEAP_BYTES_STEP = range(32 * 1024, 256 * 1024 + 1), 1024
 _UPGRADEABLE_LOADER: Final = "BPFLoaderUpgradeab1e11111111111111111111111"
 
@@ -144,9 +144,9 @@ def _check(wire: WireTransaction) -> None:
 def _check_v1(raw: RawMessage, config: TransactionConfig) -> None:
     """Raise InvalidRequest unless the message keeps the limits that SIMD-0385 adds for version 1."""
     for what, count, limit in (
-        ("required signers", raw.header.signers, V1_SIGNERS_MAX),
-        ("account keys", len(raw.keys), V1_KEYS_MAX),
-        ("instructions", len(raw.instructions), V1_INSTRUCTIONS_MAX),
+        ("required signers", raw.header.signers, SOLANA_V1_SIGNERS_MAX),
+        ("account keys", len(raw.keys), SOLANA_V1_KEYS_MAX),
+        ("instructions", len(raw.instructions), SOLANA_V1_INSTRUCTIONS_MAX),
     ):
         if count > limit:
             raise unparsable(f"{count} {what}; a transaction of version 1 has at most {limit}")

@@ -13,15 +13,13 @@ from typing import Final
 from keystead.api.enums import Curve
 from keystead.chains import transaction
 from keystead.chains.addresses.text import base58check
+from keystead.chains.bounds import TRON_RAW_DATA_BYTES_MAX
 from keystead.chains.movements import movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.tron.facts import ContractFields, TronContract, TronPermission, TronTransaction
 from keystead.chains.tron.messages import MessageFields, read, signed_transaction
 from keystead.chains.tron.movements import contract_movements, fee_movement
 from keystead.primitives.unreadable import Unreadable
-
-RAW_DATA_BYTES_MAX: Final = 500 * 1024 - 71
-"""The most bytes of `raw_data`. A node accepts 500 KiB of a transaction with its signature, which adds 71 bytes."""
 
 _CONTRACT_TYPES: Final = {
     1: "TransferContract",
@@ -56,9 +54,9 @@ def parse_tron(unsigned: bytes, party: transaction.Party) -> transaction.Unsigne
 
 def view_tron(unsigned: bytes) -> transaction.TransactionView:
     """What a `raw_data` says. Raises InvalidRequest as `parse_tron` does."""
-    if len(unsigned) > RAW_DATA_BYTES_MAX:
+    if len(unsigned) > TRON_RAW_DATA_BYTES_MAX:
         raise transaction.unparsable(
-            f"it has {len(unsigned)} bytes; a Tron transaction has at most {RAW_DATA_BYTES_MAX}"
+            f"it has {len(unsigned)} bytes; a Tron transaction has at most {TRON_RAW_DATA_BYTES_MAX}"
         )
     raw = read("raw", unsigned)
     if len(raw["contract"]) != 1:

@@ -37,6 +37,7 @@ from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import ExecutionWith, OutputWithoutChanges
 from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions import one_time_codes
+from keystead.sessions.bounds import CODE_COMBINATIONS_MIN, CODE_LIFE_MAX_S
 
 CodeLength = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Seconds = Annotated[str, Meta(max_length=10)]
@@ -235,7 +236,7 @@ async def _start_code(
     organization, signer, now_ms = execution.organization, execution.signer, execution.now_ms
     contact, form = _checked_contact(intent), _checked_form(intent)
     lasts_ms = 1000 * checked_seconds(
-        intent.expiration_seconds, "otp", one_time_codes.LIFE_DEFAULT_S, one_time_codes.LIFE_MAX_S
+        intent.expiration_seconds, "otp", one_time_codes.LIFE_DEFAULT_S, CODE_LIFE_MAX_S
     )
     origin = message_origin(_choices(intent), execution.context)
     sandbox = execution.messages.has_sandbox and one_time_codes.is_sandbox(contact, form)
@@ -322,7 +323,7 @@ def _checked_form(intent: InitOtpIntentV3) -> one_time_codes.CodeForm:
 def _check_strength(form: one_time_codes.CodeForm, room: Room) -> None:
     """Raise InvalidRequest for a form that a sub-organization may not choose: its users could guess codes that are
     sent to other people."""
-    if room == "tenants" and form.combinations < one_time_codes.COMBINATIONS_MIN:
+    if room == "tenants" and form.combinations < CODE_COMBINATIONS_MIN:
         raise InvalidRequest(
             "invalid otp form: fields `parameters.otpLength` and `parameters.alphanumeric`: a code that a "
             f"sub-organization sends has letters and digits, or {one_time_codes.LENGTH_MAX} digits"

@@ -15,7 +15,8 @@ from keystead.api.decoding import NO_CONTROLS
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
-from keystead.chains.login_messages import MESSAGE_BYTES_MAX, InvalidLogin, verified_login
+from keystead.chains.bounds import LOGIN_MESSAGE_BYTES_MAX
+from keystead.chains.login_messages import InvalidLogin, verified_login
 from keystead.operations.declare import activity
 from keystead.operations.logins.starting_codes import Seconds, checked_seconds
 from keystead.operations.logins.verifying_codes import TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
@@ -24,7 +25,7 @@ from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import ExecutionWith, OutputWithoutChanges
 from keystead.sessions.wallet_tokens import WalletToken
 
-LoginMessage = Annotated[str, Meta(min_length=1, max_length=MESSAGE_BYTES_MAX)]
+LoginMessage = Annotated[str, Meta(min_length=1, max_length=LOGIN_MESSAGE_BYTES_MAX)]
 LoginSignature = Annotated[str, Meta(max_length=16_384, pattern=NO_CONTROLS)]
 """So long that a contract wallet gets the reason why it is refused."""
 

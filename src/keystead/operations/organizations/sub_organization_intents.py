@@ -12,12 +12,10 @@ from msgspec.structs import asdict
 
 from keystead.api import parameters
 from keystead.api.decoding import Label
+from keystead.operations.bounds import ROOT_USERS_MAX
 from keystead.operations.logins.verification_tokens import ClientSignature
 from keystead.operations.wallets.private_keys import PrivateKeyParams, PrivateKeysParams
 from keystead.operations.wallets.wallets import CreateWalletIntent
-
-ROOT_USERS_MAX = 100
-"""Most root users of a new sub-organization."""
 
 
 class RootUserParamsV6(parameters.RequestStruct, frozen=True):

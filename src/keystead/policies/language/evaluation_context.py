@@ -40,12 +40,6 @@ class Budget:
         self.left -= given - left
 
 
-STEPS_MAX = 100_000
-"""The most steps that one expression may take. Evaluating a node takes one step, for each item of a list function
-again. Each item that `in` or `contains` compares or a slice copies takes one step, too, and so do every 64
-characters of a string that is compared or copied."""
-
-
 class NotApplicable(msgspec.Struct, frozen=True):
     """The expression names a keyword that the activity does not have, such as `eth.tx` for a Solana transaction."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
 from keystead.policies.language import evaluation_context, syntax
 from keystead.policies.language.compiler import Compiler
 from keystead.policies.language.consensus import Counter, counters_of
@@ -96,7 +97,7 @@ class Expression:
         self,
         context: evaluation_context.EvaluationContext,
         budget: Budget,
-        steps_max: int = evaluation_context.STEPS_MAX,
+        steps_max: int = EXPRESSION_STEPS_MAX,
     ) -> evaluation_context.Value:
         """The value in this context, in at most `steps_max` steps of the budget.
 
@@ -126,7 +127,7 @@ class Expression:
     ) -> bool:
         """Whether this consensus counts the user, who owns these credentials. In `everybody` all users are
         approvers."""
-        everybody.steps = given = min(evaluation_context.STEPS_MAX, budget.left)
+        everybody.steps = given = min(EXPRESSION_STEPS_MAX, budget.left)
         try:
             for counter in self._counters:
                 try:

@@ -15,15 +15,12 @@ Not here: whether the names exist and the types fit (`type_checker`).
 from __future__ import annotations
 
 from keystead.api.choices import did_you_mean
+from keystead.policies.bounds import EXPRESSION_CHARACTERS_MAX, EXPRESSION_DEPTH_MAX, INTEGER_DIGITS_MAX
 from keystead.policies.language import syntax
 from keystead.policies.language.hints import hint
 from keystead.policies.language.tokens import WITH_PREDICATE, Token, arguments_of, tokens_of
 
-LENGTH_MAX = 10_000
-DEPTH_MAX = 64
 INT_MAX = 2**256 - 1
-_INT_DIGITS_MAX = 1_000
-"""A literal of more digits is refused without a conversion, because Python refuses to convert very long ones."""
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _LIST_FUNCTIONS = ("all", "any", "filter", "contains", "count")
@@ -32,9 +29,10 @@ _FUNCTIONS = {"Timestamp": 1, "CronSpan": 3}
 
 def parse(text: str) -> syntax.Node:
     """The tree of an expression. Raises ExpressionRefused, naming the place and what was expected there."""
-    if len(text) > LENGTH_MAX:
+    if len(text) > EXPRESSION_CHARACTERS_MAX:
         raise syntax.ExpressionRefused(
-            f"the expression has {len(text)} characters: at most {LENGTH_MAX} are allowed", syntax.Place(1, 1)
+            f"the expression has {len(text)} characters: at most {EXPRESSION_CHARACTERS_MAX} are allowed",
+            syntax.Place(1, 1),
         )
     tree = _Parser(tokens_of(text)).whole()
     _check_depth(tree)
@@ -46,13 +44,13 @@ def _check_depth(tree: syntax.Node) -> None:
     waiting: list[tuple[syntax.Node, int]] = [(tree, 1)]
     while waiting:
         node, depth = waiting.pop()
-        if depth > DEPTH_MAX:
+        if depth > EXPRESSION_DEPTH_MAX:
             raise _too_deep(node.at)
         waiting.extend((part, depth + 1) for part in syntax.parts(node))
 
 
 def _too_deep(at: syntax.Place) -> syntax.ExpressionRefused:
-    return syntax.ExpressionRefused(f"the expression is nested more than {DEPTH_MAX} levels deep", at)
+    return syntax.ExpressionRefused(f"the expression is nested more than {EXPRESSION_DEPTH_MAX} levels deep", at)
 
 
 def _junction(operator: str, operands: list[syntax.Node]) -> syntax.Node:
@@ -100,7 +98,7 @@ class _Parser:
     def _expression(self) -> syntax.Node:
         """Disjunction and conjunction in one function, so that a level of nesting takes few frames of Python's
         stack."""
-        if self._depth >= DEPTH_MAX:
+        if self._depth >= EXPRESSION_DEPTH_MAX:
             raise _too_deep(self._token.at)
         self._depth += 1
         alternatives = []
@@ -118,7 +116,7 @@ class _Parser:
         negated: list[syntax.Place] = []
         while self._is_at("!"):
             negated.append(self._take().at)
-            if len(negated) > DEPTH_MAX:
+            if len(negated) > EXPRESSION_DEPTH_MAX:
                 raise _too_deep(negated[-1])
         node = self._comparison()
         for at in reversed(negated):
@@ -137,7 +135,7 @@ class _Parser:
 
     def _postfix(self) -> syntax.Node:
         node = self._primary()
-        for _ in range(DEPTH_MAX):
+        for _ in range(EXPRESSION_DEPTH_MAX):
             if self._accept("."):
                 node = self._member(node)
             elif self._is_at("["):
@@ -211,7 +209,7 @@ class _Parser:
 
     def _integer(self) -> int:
         token = self._take()
-        if len(token.text) > _INT_DIGITS_MAX or int(token.text) > INT_MAX:
+        if len(token.text) > INTEGER_DIGITS_MAX or int(token.text) > INT_MAX:
             raise syntax.ExpressionRefused(f"the number {token} is beyond the largest integer, {INT_MAX}", token.at)
         return int(token.text)
 

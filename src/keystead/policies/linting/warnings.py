@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShapes
+from keystead.policies.bounds import ANALYZED_MFA_CHARACTERS_MAX, WARNING_NAMES_MAX
 from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.expression import names_transaction
 from keystead.policies.language.grammar import parse
@@ -25,9 +26,6 @@ from keystead.policies.linting.condition_analysis import AnalysisResult, Conditi
 from keystead.policies.linting.literals import KnownIds, compared_literals, impossible_literals
 from keystead.policies.request import RAW_ENCODINGS, RAW_PAYLOAD_KINDS
 from keystead.policies.resources import GOVERNED_KINDS
-
-NAMED_MAX = 6
-"""How many kinds of activity, or paths, one warning names."""
 
 
 def lacking_activities(analysis: ConditionAnalysis, result: AnalysisResult) -> Iterator[str]:
@@ -44,8 +42,8 @@ def lacking_activities(analysis: ConditionAnalysis, result: AnalysisResult) -> I
 
 def _join(keywords: Iterable[str]) -> str:
     listed = list(keywords)
-    more = f" and {len(listed) - NAMED_MAX} more" if len(listed) > NAMED_MAX else ""
-    return ", ".join(listed[:NAMED_MAX]) + more
+    more = f" and {len(listed) - WARNING_NAMES_MAX} more" if len(listed) > WARNING_NAMES_MAX else ""
+    return ", ".join(listed[:WARNING_NAMES_MAX]) + more
 
 
 def _kinds_text(shapes: ActivityShapes, unsafe: int) -> str:
@@ -53,12 +51,12 @@ def _kinds_text(shapes: ActivityShapes, unsafe: int) -> str:
     whole, partly = shapes.kinds_in(unsafe)
     spared = GOVERNED_KINDS.keys() - whole - partly
     some = [f"some forms of {kind}" for kind in sorted(partly)]
-    if len(whole) > NAMED_MAX and len(spared) <= NAMED_MAX and len(some) <= NAMED_MAX:
+    if len(whole) > WARNING_NAMES_MAX and len(spared) <= WARNING_NAMES_MAX and len(some) <= WARNING_NAMES_MAX:
         but = f" but {', '.join(sorted(spared))}" if spared else ""
         return " and ".join([f"every kind of activity{but}", *([", ".join(some)] if some else [])])
     kinds = [*some, *sorted(whole)]
-    more = f" and {len(kinds) - NAMED_MAX} more kinds of activity" if len(kinds) > NAMED_MAX else ""
-    return ", ".join(kinds[:NAMED_MAX]) + more
+    more = f" and {len(kinds) - WARNING_NAMES_MAX} more kinds of activity" if len(kinds) > WARNING_NAMES_MAX else ""
+    return ", ".join(kinds[:WARNING_NAMES_MAX]) + more
 
 
 DENY_RAW_PAYLOADS: Final = (
@@ -66,8 +64,6 @@ DENY_RAW_PAYLOADS: Final = (
 )
 """The condition that denies payloads that may be transactions."""
 
-MFA_CHARACTERS_MAX: Final = 200_000
-"""The most characters of MFA conditions that are analyzed for all warnings of an organization: some 2 s of work."""
 
 Alternatives = Mapping[str, Sequence[str]]
 """For a kind of activity, the other kinds that can do the same (`pipeline.operation.alternatives`)."""
@@ -157,7 +153,7 @@ def policy_warnings(
                 yield [_unreadable(policy, refused)]
                 continue
             yield from warnings_of(analyzed, ())
-    budget = Budget(MFA_CHARACTERS_MAX)
+    budget = Budget(ANALYZED_MFA_CHARACTERS_MAX)
     for own in mfa_policies:
         if of_policies is not None and not any(policy.mfa_policy_id in of_policies for policy in own):
             continue

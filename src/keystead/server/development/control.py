@@ -13,9 +13,6 @@ import msgspec
 
 from keystead.api.developer_controls import Control
 
-ENTRIES_MAX = 1_000
-"""The most entries that a control keeps, such as faults that wait for a request."""
-
 
 class ServedControl(msgspec.Struct, frozen=True, kw_only=True):
     """`read` returns the answer to GET, `change` the answer to POST: each is there if the declaration has it.

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from keystead.api.developer_controls import FAULTS, Fault, Faults, FaultUpdate
 from keystead.api.errors import InvalidRequest
 from keystead.api.rendering import encode
-from keystead.server.development.control import ENTRIES_MAX, ServedControl
+from keystead.server.bounds import DEVELOPMENT_ENTRIES_MAX
+from keystead.server.development.control import ServedControl
 
 _GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 409: 10, 429: 8, 500: 13, 501: 12, 503: 14, 504: 4}
 _UNKNOWN_GRPC_CODE = 2
@@ -49,8 +50,8 @@ class ChosenFaults:
         has_fault = change.cut or change.status is not None or change.delay_ms > 0
         if not has_fault and not change.clear:
             raise InvalidRequest("a fault has at least one of the fields `status`, `delayMs` and `cut`")
-        if len(self._waiting) >= ENTRIES_MAX and not change.clear:
-            raise InvalidRequest(f"{ENTRIES_MAX} faults wait already; clear them first")
+        if len(self._waiting) >= DEVELOPMENT_ENTRIES_MAX and not change.clear:
+            raise InvalidRequest(f"{DEVELOPMENT_ENTRIES_MAX} faults wait already; clear them first")
         if change.clear:
             self.clear()
         if has_fault and change.count:

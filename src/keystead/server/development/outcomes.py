@@ -14,7 +14,8 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation
-from keystead.server.development.control import ENTRIES_MAX, ServedControl
+from keystead.server.bounds import DEVELOPMENT_ENTRIES_MAX
+from keystead.server.development.control import ServedControl
 
 
 class ChosenOutcomes:
@@ -43,7 +44,7 @@ class ChosenOutcomes:
                 remaining = ChosenOutcome(type=chosen.type, status=chosen.status, count=chosen.count - 1)
                 self._waiting[index : index + 1] = [remaining] if remaining.count else []
                 self._assigned[fingerprint] = chosen.status
-                if len(self._assigned) > ENTRIES_MAX:
+                if len(self._assigned) > DEVELOPMENT_ENTRIES_MAX:
                     self._assigned.popitem(last=False)
                 return chosen.status
         return None
@@ -63,8 +64,8 @@ class ChosenOutcomes:
                     f"field `type`: no submission makes an activity of type {change.type[:100]!r}; expected a name "
                     "such as ACTIVITY_TYPE_CREATE_WALLET"
                 )
-            if len(self._waiting) >= ENTRIES_MAX:
-                raise InvalidRequest(f"{ENTRIES_MAX} outcomes wait already; clear them first")
+            if len(self._waiting) >= DEVELOPMENT_ENTRIES_MAX:
+                raise InvalidRequest(f"{DEVELOPMENT_ENTRIES_MAX} outcomes wait already; clear them first")
             self._waiting.append(ChosenOutcome(type=change.type, status=change.status, count=change.count))
         elif change.type or not change.clear:
             statuses = ", ".join(ActivityStatus)

@@ -17,16 +17,11 @@ from keystead.api.errors import ServiceError
 from keystead.api.rendering import Form
 from keystead.operations import CATALOGUE
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
+from keystead.server.bounds import REQUEST_SEEN_BYTES_MAX, REQUESTS_SEEN_MAX
 from keystead.server.development.control import ServedControl
 from keystead.server.http.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
-
-REQUESTS_MAX = 200
-"""The most answered requests that are kept, and the most refused ones. They are counted apart, so that pages that
-poll do not displace refusals."""
-TEXT_MAX = 16_384
-"""Bytes of a body, and of an answer, that are kept."""
 
 
 class _RequestOrganization(msgspec.Struct):
@@ -80,8 +75,8 @@ class _Kept(msgspec.Struct, frozen=True):
 
 class RequestsSeen:
     def __init__(self) -> None:
-        self._answered: deque[_Kept] = deque(maxlen=REQUESTS_MAX)
-        self._refused: deque[_Kept] = deque(maxlen=REQUESTS_MAX)
+        self._answered: deque[_Kept] = deque(maxlen=REQUESTS_SEEN_MAX)
+        self._refused: deque[_Kept] = deque(maxlen=REQUESTS_SEEN_MAX)
         self._count = 0
 
     def clear(self) -> None:
@@ -102,18 +97,18 @@ class RequestsSeen:
         self._count += 1
         status = 0 if answer is None else answer.status
         organization_id = None
-        if len(request.body) > TEXT_MAX:
+        if len(request.body) > REQUEST_SEEN_BYTES_MAX:
             organization_id = _decoded(request.body, _RequestOrganization()).organization_id
         kept = _Kept(
             number=self._count,
             at_ms=at_ms,
             ms=ms,
             request=HttpRequest(method=request.method, path=request.path, headers=request.headers),
-            body=request.body[:TEXT_MAX],
+            body=request.body[:REQUEST_SEEN_BYTES_MAX],
             organization_id=organization_id,
             status=status,
             answer_headers=() if answer is None else answer.headers,
-            answer=b"" if answer is None else answer.body[:TEXT_MAX],
+            answer=b"" if answer is None else answer.body[:REQUEST_SEEN_BYTES_MAX],
             fault=fault,
             form=form,
         )
@@ -173,4 +168,4 @@ def _decoded(body: bytes, default: Any) -> Any:
 
 
 def _text(content: bytes) -> str:
-    return content[:TEXT_MAX].decode(errors="replace")
+    return content[:REQUEST_SEEN_BYTES_MAX].decode(errors="replace")

@@ -11,14 +11,12 @@ from collections.abc import Callable
 
 from keystead.api import developer_controls
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
+from keystead.server.bounds import SNAPSHOTS_BYTES_MAX, SNAPSHOTS_MAX
 from keystead.server.development.control import ServedControl
 from keystead.storage.sqlite.snapshots import Snapshot, restore_organization, restore_snapshot, take_snapshot
 from keystead.storage.store import DatabaseStore
 
 START = "start"
-SNAPSHOTS_MAX = 20
-BYTES_MAX = 1024 * 1024 * 1024
-"""The most bytes of all snapshots together."""
 
 
 class Snapshots:
@@ -51,9 +49,9 @@ class Snapshots:
                 )
             others = sum(snapshot.bytes for name, snapshot in self._taken.items() if name != change.name)
             taken = await take_snapshot(self._store)
-            if others + taken.bytes > BYTES_MAX:
+            if others + taken.bytes > SNAPSHOTS_BYTES_MAX:
                 taken.close()
-                raise LimitReached(f"the snapshots would take more than {BYTES_MAX} bytes of memory")
+                raise LimitReached(f"the snapshots would take more than {SNAPSHOTS_BYTES_MAX} bytes of memory")
             replaced = self._taken.pop(change.name, None)
             if replaced is not None:
                 replaced.close()

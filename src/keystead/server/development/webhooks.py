@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections import deque
 
 from keystead.api.developer_controls import WEBHOOKS, SentWebhook, SentWebhooks, WebhooksUpdate
+from keystead.server.bounds import WEBHOOKS_SEEN_BYTES_MAX, WEBHOOKS_SEEN_MAX
 from keystead.server.development.control import ServedControl
-
-WEBHOOKS_MAX = 1_000
-BYTES_MAX = 16_777_216
-"""The most bytes of the bodies that are kept. The newest webhook is always kept."""
 
 
 class WebhooksSeen:
@@ -23,7 +20,9 @@ class WebhooksSeen:
     def add(self, sent: SentWebhook) -> None:
         self._seen.append(sent)
         self._bytes += len(sent.body)
-        while len(self._seen) > WEBHOOKS_MAX or (self._bytes > BYTES_MAX and len(self._seen) > 1):
+        while len(self._seen) > WEBHOOKS_SEEN_MAX or (
+            self._bytes > WEBHOOKS_SEEN_BYTES_MAX and len(self._seen) > 1
+        ):
             self._bytes -= len(self._seen.popleft().body)
 
     def clear(self) -> None:

@@ -32,36 +32,28 @@ from keystead.pipeline.store import Changes, Commit, Page
 from keystead.server.installation.dates import record_master_key
 from keystead.server.installation.processes import GONE_AFTER_MS, serving_processes
 from keystead.server.settings.settings import Settings, SettingsError
+from keystead.signer import master_keys
 from keystead.signer.installation_keys import INSTALLATION_KEYS, MADE_AT_START, MASTER_KEY_CHECK, PROOF_KEY
-from keystead.signer.master_keys import (
-    KeyText,
-    Master,
-    MasterKeyError,
-    MasterKeySource,
-    MasterKeySources,
-    SealBroken,
-    parse_source,
-)
 from keystead.signer.resealing import Resealer
 from keystead.storage.store import DatabaseStore
 
 
-def master_key_sources(settings: Settings) -> MasterKeySources:
+def master_key_sources(settings: Settings) -> master_keys.MasterKeySources:
     """The master keys of these settings. Raises SettingsError if they name none, or one in an unknown form."""
     if settings.master_key:
-        sealing: MasterKeySource = KeyText("KEYSTEAD_MASTER_KEY", settings.master_key)
+        sealing: master_keys.MasterKeySource = master_keys.KeyText("KEYSTEAD_MASTER_KEY", settings.master_key)
     elif settings.master_key_file:
         sealing = _source(settings.master_key_file, settings)
     else:
         raise SettingsError("no master key: set --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
     other = settings.other_master_key_file
-    return MasterKeySources(sealing, (_source(other, settings),) if other else ())
+    return master_keys.MasterKeySources(sealing, (_source(other, settings),) if other else ())
 
 
-def _source(place: str, settings: Settings) -> MasterKeySource:
+def _source(place: str, settings: Settings) -> master_keys.MasterKeySource:
     try:
-        return parse_source(place, settings.pkcs11_pin)
-    except MasterKeyError as refused:
+        return master_keys.parse_source(place, settings.pkcs11_pin)
+    except master_keys.MasterKeyError as refused:
         raise SettingsError(str(refused)) from None
 
 
@@ -91,8 +83,8 @@ class Progress(msgspec.Struct):
 async def rotate_master(
     store: DatabaseStore,
     *,
-    old: Master,
-    new: Master,
+    old: master_keys.Master,
+    new: master_keys.Master,
     new_id: Callable[[], str],
     now_ms: int,
     report: Callable[[Progress], None],
@@ -161,7 +153,7 @@ class _Rotation:
         """Raise RotationRefused unless one of the keys is this installation's."""
         try:
             self._resealer.check(MASTER_KEY_CHECK, _sealed(await self._stored(MASTER_KEY_CHECK)))
-        except SealBroken as broken:
+        except master_keys.SealBroken as broken:
             raise RotationRefused(f"neither key is the master key of this installation: {broken}") from None
 
     async def replace_data_keys(self) -> int:
@@ -201,7 +193,7 @@ class _Rotation:
             await commit_alone(self._store, organization_id, decide)
         except _AlreadyReplacedError:
             return ""
-        except SealBroken as broken:
+        except master_keys.SealBroken as broken:
             return str(broken)
         except Conflict as refused:
             raise RotationRefused(refused.message) from None
@@ -230,7 +222,7 @@ class _Rotation:
         while not self._resealer.is_current(sealed := _sealed(stored := await self._stored(name))):
             try:
                 resealed = self._resealer.instance_value(name, sealed)
-            except SealBroken as broken:
+            except master_keys.SealBroken as broken:
                 raise RotationRefused(f"{broken}; the check value stays") from None
             if await self._store.installation.replace_value(name, stored, encode(resealed)):
                 self.progress.installation_values += 1

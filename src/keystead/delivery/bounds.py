@@ -1,0 +1,14 @@
+"""The bounds of `delivery` that a caller can meet, with unit and reason. docs/limits.md is made from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from keystead.primitives.bound import Bound
+
+KEPT_MESSAGES_MAX: Final[
+    Annotated[
+        int,
+        Bound("messages", "The newest ones are shown. The rows of all messages are deleted when they expire."),
+    ]
+] = 1_000
