@@ -171,15 +171,8 @@ async def a_control(error: Exception) -> None:
 
     unused: Any = None
     inner = Application(Service(AllSettings(database_url="sqlite:///none.db", log_requests=False)))
-    application = DevelopmentApplication(
-        inner,
-        [ServedControl(declared=Control("broken", ControlAnswer), read=read)],
-        unused,
-        unused,
-        unused,
-        unused,
-        "sdk",
-    )
+    broken = ServedControl(declared=Control("broken", ControlAnswer), read=read)
+    application = DevelopmentApplication(inner, [broken], unused, unused, unused, unused)
     request = HttpRequest(
         method="GET",
         path="/dev/v1/broken",

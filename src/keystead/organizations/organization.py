@@ -21,6 +21,7 @@ from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys, SealedDataKey
 from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
+from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
@@ -131,6 +132,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def contract_interfaces(self) -> ContractInterfaces:
         return self.of(ContractInterfaces)
+
+    @cached_property
+    def ip_allowlists(self) -> IpAllowlists:
+        return self.of(IpAllowlists)
 
     @cached_property
     def tags(self) -> Tags:

@@ -1,7 +1,7 @@
 """Opens an installation: its database and its signer, if these settings may run it.
 
-Here: the conditions for the start of a server; the issuers and OAuth 2.0 providers that its settings name. Not
-here: the running server (`service`), the first organization (`bootstrap`).
+Here: the conditions for the start of a server. Not here: the running server (`service`), the first organization
+(`installation.bootstrap`).
 """
 
 from __future__ import annotations

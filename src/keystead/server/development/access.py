@@ -8,7 +8,6 @@
   sends these only after a preflight, and this server answers no preflight for the controls.
 - The console: programs, and pages that this server itself serves.
 - The authentication proxy, which does what pages without a key ask for: programs, and pages of this machine.
-- The API follows its CORS setting, as on any server, because its requests are signed.
 """
 
 from __future__ import annotations
@@ -22,6 +21,8 @@ from keystead.server.console.files import is_console
 from keystead.server.http import loopback
 from keystead.server.http.messages import HttpRequest
 
+API = "/public/"
+"""The API follows its CORS setting, as on any server, because its requests are signed."""
 _BELOW = f"{PREFIX}/"
 
 CHANGE_HEADER = b"x-keystead-dev"
@@ -39,6 +40,8 @@ def check_access(path: str, request: HttpRequest) -> None:
             "header Host: a development server answers only at its own address, such as http://localhost:PORT; "
             "another name may be that of a foreign page"
         )
+    if path.startswith(API):
+        return
     if is_control(path):
         check_may_read(request)
     elif is_console(path) and not loopback.is_of_own_page(request):
