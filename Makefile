@@ -110,6 +110,7 @@ generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.operations.coverage
 	@$(BIN)/python -m keystead.server.settings.configuration
 	@$(BIN)/python -m tools.developer_controls
+	@$(BIN)/python -m tools.limits
 	@$(BIN)/python -m tools.reference
 	@$(BIN)/python -m tools.published_clients
 

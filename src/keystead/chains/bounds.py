@@ -173,3 +173,27 @@ PSBT_TRANSACTION_BYTES_MAX: Final[
         ),
     ]
 ] = 100_000
+
+DOMAIN_CHARACTERS_MAX: Final[Annotated[int, Bound("characters", "Names of hosts are shorter (RFC 1035).")]] = 255
+ADDRESS_CHARACTERS_MAX: Final[
+    Annotated[
+        int,
+        Bound("characters", "Public keys in hex are the longest addresses."),
+    ]
+] = 130
+BORSH_NESTING_MAX: Final[Annotated[int, Bound("levels", "It bounds the stack of every walk over a value.")]] = 32
+TYPED_DATA_NESTING_MAX: Final[
+    Annotated[
+        int,
+        Bound("levels", "It bounds the stack of every walk over a value."),
+    ]
+] = 32
+SOLANA_ACCOUNTS_MAX: Final[
+    Annotated[
+        int,
+        Bound("accounts", "A transaction names each account with one byte."),
+    ]
+] = 256
+NONCE_MAX: Final[Annotated[int, Bound("transactions", "EIP-2681.")]] = 2**64 - 2
+SATOSHIS_MAX: Final[Annotated[int, Bound("satoshis", "No more will exist.")]] = 21_000_000 * 100_000_000
+SEGWIT_LETTERS_MAX: Final[Annotated[int, Bound("letters", "BIP-173.")]] = 90

@@ -57,3 +57,10 @@ PAGE_BYTES_MAX: Final[
         ),
     ]
 ] = 1_048_576
+
+TRIED_SECONDS_MAX: Final[
+    Annotated[
+        int,
+        Bound("seconds of processor time", "Activities beyond it are left out of the answer."),
+    ]
+] = 2.0

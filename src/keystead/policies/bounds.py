@@ -78,3 +78,5 @@ ANALYZED_MFA_CHARACTERS_MAX: Final[
         ),
     ]
 ] = 200_000
+
+INTEGER_MAX: Final[Annotated[int, Bound("wei", "No amount of any network is larger.")]] = 2**256 - 1

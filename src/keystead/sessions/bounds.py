@@ -33,3 +33,6 @@ VERIFICATION_TOKEN_CHARACTERS_MAX: Final[
         Bound("characters", "The longest verification token that this server writes is shorter."),
     ]
 ] = 4096
+
+CODE_LENGTH_MIN: Final[Annotated[int, Bound("characters", "Shorter codes can be guessed.")]] = 6
+CODE_LENGTH_MAX: Final[Annotated[int, Bound("characters", "Users type a code.")]] = 9

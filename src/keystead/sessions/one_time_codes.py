@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-LENGTH_MIN, LENGTH_MAX, LENGTH_DEFAULT = 6, 9, 9
+LENGTH_DEFAULT = 9
 """The characters of a code: at least, at most, by default."""
 
 LIFE_DEFAULT_S = 300

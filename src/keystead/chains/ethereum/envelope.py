@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.formats import address as address_of
-from keystead.chains.bounds import ETHEREUM_TRANSACTION_BYTES_MAX
+from keystead.chains.bounds import ETHEREUM_TRANSACTION_BYTES_MAX, NONCE_MAX
 from keystead.chains.curves import PublicKey
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.facts import CREATES_A_CONTRACT, AuthorizationFacts
@@ -81,14 +81,10 @@ def positive(bits: int) -> ReadItem:
     return read
 
 
-_NONCE_MAX: Final = 2**64 - 2
-"""EIP-2681."""
-
-
 def nonce(item: Item, name: str) -> int:
     value: int = integer(64)(item, name)
-    if value > _NONCE_MAX:
-        raise unparsable(f"`{name}`: it is above {_NONCE_MAX}, and no node takes such a transaction")
+    if value > NONCE_MAX:
+        raise unparsable(f"`{name}`: it is above {NONCE_MAX}, and no node takes such a transaction")
     return value
 
 

@@ -17,10 +17,9 @@ import msgspec
 
 from keystead.api.errors import InvalidRequest
 from keystead.chains import bounds
+from keystead.chains.bounds import TYPED_DATA_NESTING_MAX
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
-
-NESTING_MAX = 32
 
 DOMAIN: Final = "EIP712Domain"
 _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
@@ -255,8 +254,8 @@ class _Types:
             kind, dimensions = member.type, 0
             while array := _ARRAY.match(kind):
                 kind, dimensions = array["item"], dimensions + 1
-                if dimensions > NESTING_MAX:
-                    raise _Malformed(f"arrays are nested more than {NESTING_MAX} deep")
+                if dimensions > TYPED_DATA_NESTING_MAX:
+                    raise _Malformed(f"arrays are nested more than {TYPED_DATA_NESTING_MAX} deep")
             if _elementary(kind) is None:
                 self._collect_structs(kind, structs)
 

@@ -13,11 +13,9 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from keystead.chains.addresses.text import base58
-from keystead.chains.bounds import SOLANA_VALUES_MAX
+from keystead.chains.bounds import BORSH_NESTING_MAX, SOLANA_VALUES_MAX
 from keystead.chains.solana import layouts
 from keystead.primitives.unreadable import Unreadable
-
-_NESTING_MAX: Final = 32
 
 
 class _Undecodable(Exception):
@@ -124,7 +122,7 @@ class _BorshReader:
 
     def read(self, layout: layouts.Layout, scope: _Scope, depth: int) -> Any:
         self._meter.count(1)
-        if depth > _NESTING_MAX:
+        if depth > BORSH_NESTING_MAX:
             raise _Undecodable
         match layout:
             case layouts.IntegerLayout():

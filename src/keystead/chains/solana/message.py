@@ -11,7 +11,12 @@ from typing import Final
 import msgspec
 
 from keystead.chains.addresses.text import base58
-from keystead.chains.bounds import SOLANA_V1_INSTRUCTIONS_MAX, SOLANA_V1_KEYS_MAX, SOLANA_V1_SIGNERS_MAX
+from keystead.chains.bounds import (
+    SOLANA_ACCOUNTS_MAX,
+    SOLANA_V1_INSTRUCTIONS_MAX,
+    SOLANA_V1_KEYS_MAX,
+    SOLANA_V1_SIGNERS_MAX,
+)
 from keystead.chains.solana.facts import AccountKey
 from keystead.chains.solana.wire import (
     RawMessage,
@@ -29,7 +34,6 @@ LOOKED_UP: Final = Unreadable(
 """Stands for the key of an account that an address lookup table names. The documentation writes it as this
 literal."""
 
-_ACCOUNTS_MAX: Final = 256
 _HEAP_BYTES, _HEAP_BYTES_STEP = range(32 * 1024, 256 * 1024 + 1), 1024
 _UPGRADEABLE_LOADER: Final = "BPFLoaderUpgradeab1e11111111111111111111111"
 
@@ -130,8 +134,8 @@ def _check(wire: WireTransaction) -> None:
         if not taken:
             raise unparsable(f"nothing is looked up in address table {base58(table.key)}")
         total += taken
-    if total > _ACCOUNTS_MAX:
-        raise unparsable(f"{total} addresses, at most {_ACCOUNTS_MAX} are possible")
+    if total > SOLANA_ACCOUNTS_MAX:
+        raise unparsable(f"{total} addresses, at most {SOLANA_ACCOUNTS_MAX} are possible")
     for number, call in enumerate(wire.message.instructions):
         if call.program >= len(keys):
             raise unparsable(f"instruction {number}: its program is not among the account keys of the transaction")

@@ -37,7 +37,7 @@ from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import ExecutionWith, OutputWithoutChanges
 from keystead.pipeline.operation import ByParent, UserProof
 from keystead.sessions import one_time_codes
-from keystead.sessions.bounds import CODE_COMBINATIONS_MIN, CODE_LIFE_MAX_S
+from keystead.sessions.bounds import CODE_COMBINATIONS_MIN, CODE_LENGTH_MAX, CODE_LENGTH_MIN, CODE_LIFE_MAX_S
 
 CodeLength = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Seconds = Annotated[str, Meta(max_length=10)]
@@ -312,10 +312,10 @@ def _checked_contact(intent: InitOtpIntentV3) -> str:
 
 def _checked_form(intent: InitOtpIntentV3) -> one_time_codes.CodeForm:
     length = one_time_codes.LENGTH_DEFAULT if intent.otp_length is None else intent.otp_length
-    if not one_time_codes.LENGTH_MIN <= length <= one_time_codes.LENGTH_MAX:
+    if not CODE_LENGTH_MIN <= length <= CODE_LENGTH_MAX:
         raise InvalidRequest(
             f"invalid otp length: field `parameters.otpLength`: {length}: expected "
-            f"{one_time_codes.LENGTH_MIN} to {one_time_codes.LENGTH_MAX}"
+            f"{CODE_LENGTH_MIN} to {CODE_LENGTH_MAX}"
         )
     return one_time_codes.CodeForm(length=length, alphanumeric=intent.alphanumeric is not False)
 
@@ -326,5 +326,5 @@ def _check_strength(form: one_time_codes.CodeForm, room: Room) -> None:
     if room == "tenants" and form.combinations < CODE_COMBINATIONS_MIN:
         raise InvalidRequest(
             "invalid otp form: fields `parameters.otpLength` and `parameters.alphanumeric`: a code that a "
-            f"sub-organization sends has letters and digits, or {one_time_codes.LENGTH_MAX} digits"
+            f"sub-organization sends has letters and digits, or {CODE_LENGTH_MAX} digits"
         )

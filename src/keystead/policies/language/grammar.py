@@ -15,12 +15,15 @@ Not here: whether the names exist and the types fit (`type_checker`).
 from __future__ import annotations
 
 from keystead.api.choices import did_you_mean
-from keystead.policies.bounds import EXPRESSION_CHARACTERS_MAX, EXPRESSION_DEPTH_MAX, INTEGER_DIGITS_MAX
+from keystead.policies.bounds import (
+    EXPRESSION_CHARACTERS_MAX,
+    EXPRESSION_DEPTH_MAX,
+    INTEGER_DIGITS_MAX,
+    INTEGER_MAX,
+)
 from keystead.policies.language import syntax
 from keystead.policies.language.hints import hint
 from keystead.policies.language.tokens import WITH_PREDICATE, Token, arguments_of, tokens_of
-
-INT_MAX = 2**256 - 1
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _LIST_FUNCTIONS = ("all", "any", "filter", "contains", "count")
@@ -209,8 +212,10 @@ class _Parser:
 
     def _integer(self) -> int:
         token = self._take()
-        if len(token.text) > INTEGER_DIGITS_MAX or int(token.text) > INT_MAX:
-            raise syntax.ExpressionRefused(f"the number {token} is beyond the largest integer, {INT_MAX}", token.at)
+        if len(token.text) > INTEGER_DIGITS_MAX or int(token.text) > INTEGER_MAX:
+            raise syntax.ExpressionRefused(
+                f"the number {token} is beyond the largest integer, {INTEGER_MAX}", token.at
+            )
         return int(token.text)
 
     def _items(self) -> tuple[syntax.Node, ...]:
