@@ -1,7 +1,7 @@
 """`python -m tools.figures`: how large the project is, without generated code. `--small` lists modules to merge.
 
-Lines of source are those of src/keystead; an import statement counts with all its lines. `--small`: modules under 80
-lines that only one module of their package imports, with that module."""
+Lines of source are those of src/keystead; an import statement counts with all its lines. `--small`: modules under
+80 lines that only one module of their package imports, with that module."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _SIZES = {None: 1, "KiB": 1024, "MiB": 1024 * 1024}
 
 class DeclaredBound(NamedTuple):
     name: str
-    value: int
+    value: int | float
     unit: str
     reason: str
 
@@ -105,8 +105,8 @@ def _bounds_tables() -> list[str]:
 def _value(bound: DeclaredBound) -> str:
     if bound.value < 10**18:
         return f"{bound.value:,}"
-    bits = bound.value.bit_length()
-    return f"2^{bits} - {2**bits - bound.value}"
+    bits = int(bound.value).bit_length()
+    return f"2^{bits} - {2**bits - int(bound.value)}"
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ PAGE_BYTES_MAX: Final[
 
 TRIED_SECONDS_MAX: Final[
     Annotated[
-        int,
+        float,
         Bound("seconds of processor time", "Activities beyond it are left out of the answer."),
     ]
 ] = 2.0
