@@ -127,8 +127,8 @@ def test_too_much_work_is_refused(
 ) -> None:
     """One limit is for each organization, and one is for all together. The accepted work is done, and then there is
     room again."""
-    monkeypatch.setattr(long_calls, "PER_ORGANIZATION_MAX", per_organization)
-    monkeypatch.setattr(long_calls, "IN_ALL_MAX", in_all)
+    monkeypatch.setattr(long_calls, "LONG_CALLS_PER_ORGANIZATION_MAX", per_organization)
+    monkeypatch.setattr(long_calls, "LONG_CALLS_MAX", in_all)
 
     async def run() -> None:
         scene = Scene()
