@@ -31,6 +31,7 @@ from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Passkeys, Users
 from keystead.organizations.kinds.wallets import Wallets
+from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
 
@@ -136,6 +137,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def ip_allowlists(self) -> IpAllowlists:
         return self.of(IpAllowlists)
+
+    @cached_property
+    def webhook_endpoints(self) -> WebhookEndpoints:
+        return self.of(WebhookEndpoints)
 
     @cached_property
     def tags(self) -> Tags:

@@ -181,5 +181,6 @@ class ApiEndpoints:
 def _group(body: SubmissionBody, *, of_proxy: bool) -> RequestGroup:
     if of_proxy:
         return RequestGroup.PROXY
-    waits_for_issuer = body.operation.asks_provider or body.id_tokens()
+    operation = body.operation
+    waits_for_issuer = operation.asks_provider or (operation.oidc_tokens is not None and body.id_tokens())
     return RequestGroup.ISSUER if waits_for_issuer else RequestGroup.DIRECT

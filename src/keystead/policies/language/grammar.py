@@ -25,6 +25,9 @@ from keystead.policies.language import syntax
 from keystead.policies.language.hints import hint
 from keystead.policies.language.tokens import WITH_PREDICATE, Token, arguments_of, tokens_of
 
+_LIST_CHARACTERS_SHOWN = 200
+"""The most characters of a list in the spelling of its items."""
+
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _LIST_FUNCTIONS = ("all", "any", "filter", "contains", "count")
 _FUNCTIONS = {"Timestamp": 1, "CronSpan": 3}
@@ -52,6 +55,19 @@ def _check_depth(tree: syntax.Node) -> None:
         waiting.extend((part, depth + 1) for part in syntax.parts(node))
 
 
+def _list_text(of: syntax.Node) -> str:
+    """A list as messages spell it, cut in front if it is long; "" for a list without a path."""
+    node, steps = of, 0
+    while isinstance(node, syntax.Field | syntax.Index | syntax.Slice | syntax.ListFunction):
+        node, steps = node.of, steps + 1
+        if steps > EXPRESSION_DEPTH_MAX:
+            raise _too_deep(of.at)
+    text = syntax.spelled(of)
+    if text.startswith("("):
+        return ""
+    return text if len(text) <= _LIST_CHARACTERS_SHOWN else f"…{text[-_LIST_CHARACTERS_SHOWN:]}"
+
+
 def _too_deep(at: syntax.Place) -> syntax.ExpressionRefused:
     return syntax.ExpressionRefused(f"the expression is nested more than {EXPRESSION_DEPTH_MAX} levels deep", at)
 
@@ -67,6 +83,7 @@ class _Parser:
         self._before: tuple[Token | None, Token | None] = (None, None)
         self._depth = 0
         self._scope: list[tuple[str, syntax.Node]] = []
+        self._item_of: dict[str, str] = {}
 
     def whole(self) -> syntax.Node:
         tree = self._expression()
@@ -166,9 +183,11 @@ class _Parser:
             variable = self._take().text
             if not self._accept(","):
                 raise self._unexpected("`,`", takes)
+            outer, self._item_of = self._item_of, {**self._item_of, variable: _list_text(of)}
             self._scope.append((variable, of))
             predicate = self._expression()
             self._scope.pop()
+            self._item_of = outer
             self._require(")")
             return syntax.ListFunction(name.at, of, name.text, variable, predicate)
         if name.text == "contains":
@@ -207,7 +226,11 @@ class _Parser:
             return syntax.ListLiteral(token.at, self._items())
         if token.kind == "name":
             self._take()
-            return self._function(token) if self._accept("(") else syntax.Name(token.at, token.text)
+            return (
+                self._function(token)
+                if self._accept("(")
+                else syntax.Name(token.at, token.text, self._item_of.get(token.text, ""))
+            )
         raise self._unexpected("an expression")
 
     def _integer(self) -> int:

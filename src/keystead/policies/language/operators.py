@@ -153,8 +153,6 @@ def comparer(
         return _pair_comparer(
             compare, lambda left, right: values.dynamic_pair(left, right, ordered=ordered), at, named
         )
-    if how is ComparisonKind.NUMERAL:
-        return _pair_comparer(compare, values.numeral_pair, at, named)
     if how is ComparisonKind.ACTIVITY_TYPE:
         return _type_comparer(compare, at)
     form = values.FORMS[how]

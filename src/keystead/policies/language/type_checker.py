@@ -13,7 +13,9 @@ from keystead.api.choices import did_you_mean
 from keystead.policies.language import syntax, types
 from keystead.policies.language.hints import quotes_hint
 from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.source_text import text_of
 from keystead.policies.language.time import TimeRefused, cron_span, timestamp
+from keystead.policies.language.values import quotes_number
 
 _CONDITIONS = (types.Scalar.BOOL, types.Scalar.DYNAMIC)
 _POSITIONS = (types.Scalar.INT, types.Scalar.NUMERAL, types.Scalar.DYNAMIC)
@@ -56,7 +58,7 @@ def unknown_function_error(unknown: syntax.UnknownFunction, clause: Clause) -> s
         return refused
     if isinstance(kind, types.ListOf) or kind is types.Scalar.DYNAMIC:
         return unknown
-    of = syntax.spelled(unknown.of)
+    of = text_of(unknown.of)
     part = f"; a part of it is written `{of}[0..4]`" if kind in types.TEXTS else ""
     return syntax.ExpressionRefused(
         f"function does not exist: {unknown.name}: only lists have functions, "
@@ -72,10 +74,14 @@ def _refuse(reason: str, at: syntax.Place) -> NoReturn:
 def _compare(how: types.ComparisonKind | None, left: syntax.Node, right: syntax.Node) -> bool:
     """Whether two operands compare in this way. A number compares with a quoted number, but with no other text."""
     if how is types.ComparisonKind.NUMERAL:
-        return isinstance(left, syntax.Literal | syntax.ListLiteral) or isinstance(
-            right, syntax.Literal | syntax.ListLiteral
-        )
+        return _quotes_numbers(left) or _quotes_numbers(right)
     return how is not None
+
+
+def _quotes_numbers(node: syntax.Node) -> bool:
+    """Whether a node is a literal that quotes a number, or a list of such literals."""
+    items = node.items if isinstance(node, syntax.ListLiteral) else (node,)
+    return all(isinstance(item, syntax.Literal) and quotes_number(item.value) for item in items)
 
 
 class _Checker:
