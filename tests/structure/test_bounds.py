@@ -20,13 +20,14 @@ NO_CALLER_MEETS = {
     "api.choices.CHARACTERS_MAX": "longer words are compared with no other",
     "api.choices.WORDS_MAX": "longer lists are compared with no word",
     "api.operation_paths._LENGTH_DIFFERENCE_MAX": "which paths are compared",
+    "chains.ethereum.rlp._SHORT_MAX": "a number of the encoding",
     "chains.paths._SHOWN_LENGTH_MAX": "how much of a path a refusal shows",
     "chains.paths._TEXT_LENGTH_MAX": "follows from the depth of a path",
     "chains.solana.interfaces._DIGITS_MAX": "which names of a method are tried",
+    "chains.solana.movements._UNITS_MAX": "a number of the chain",
     "chains.taproot.OUTPUT_KEYS_CACHED_MAX": "size of a cache",
     "delivery.outbox.AT_ONCE_MAX": "the others wait",
     "delivery.outbox.PAUSE_MAX_MS": "pause of a loop",
-    "delivery.templates._TEXT_MAX": "how much of a text a message shows",
     "delivery.webhooks.connecting.RESOLVING_MAX": "the others wait",
     "delivery.webhooks.connecting._ADDRESSES_TRIED_MAX": "addresses of one name",
     "delivery.webhooks.dispatcher.AT_ONCE_MAX": "the others wait",
@@ -41,6 +42,7 @@ NO_CALLER_MEETS = {
     "failures.defects._PLACES_MIN": "length of a log line",
     "failures.rounds.PAUSE_MAX_S": "pause of a loop",
     "failures.rounds._DOUBLINGS_MAX": "pause of a loop",
+    "identities.discovery.CACHED_MAX_S": "how long keys are cached",
     "identities.discovery.CACHED_MIN_S": "how long keys are cached",
     "keys.master_key._FILE_BYTES_MAX": "a file of the operator",
     "keys.token_key._PIN_FILE_BYTES_MAX": "a file of the operator",
@@ -79,8 +81,9 @@ NO_CALLER_MEETS = {
 }
 
 REFUSALS_NAME = {
+    "chains.paths._TEXT_LENGTH_MAX": "follows from the depth of a path",
+    "operations.wallets.secrets._PAYLOAD_LENGTH_MAX": "follows from the bytes of a secret",
     "server.senders.HOOK_SECRET_BYTES_MIN": "a setting of the operator",
-    "server.installation.rotation._SHOWN_MAX": "a command of the operator",
 }
 
 

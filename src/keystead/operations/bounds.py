@@ -64,3 +64,10 @@ TRIED_SECONDS_MAX: Final[
         Bound("seconds of processor time", "Activities beyond it are left out of the answer."),
     ]
 ] = 2.0
+
+VERIFICATION_TOKEN_LIFE_MAX_S: Final[
+    Annotated[
+        int,
+        Bound("seconds", "A stolen token is of use for as long."),
+    ]
+] = 86_400

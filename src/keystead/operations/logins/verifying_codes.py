@@ -19,6 +19,7 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.chains.bounds import BUNDLE_MESSAGE_CHARACTERS_MAX
 from keystead.chains.bundle_texts import compress_point, read_message, read_target
+from keystead.operations.bounds import VERIFICATION_TOKEN_LIFE_MAX_S
 from keystead.operations.declare import activity, older
 from keystead.operations.logins.message_context import stored_window
 from keystead.operations.logins.starting_codes import Flow, Seconds, checked_seconds
@@ -33,7 +34,7 @@ from keystead.sessions.bounds import CODE_ATTEMPTS_MAX
 from keystead.sessions.one_time_codes import canonical_code
 from keystead.sessions.verification_tokens import VerificationToken
 
-TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S = 3_600, 86_400
+TOKEN_LIFE_DEFAULT_S = 3_600
 
 OtpCode = Annotated[str, Meta(max_length=64)]
 _OPERATIONS: Mapping[Flow, str] = {
@@ -119,7 +120,7 @@ async def verify_otp(
 ) -> OutputWithoutChanges[VerifyOtpResult] | RefusalWithRows:
     """Exchange a one-time code for a verification token."""
     lasts_s = checked_seconds(
-        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
+        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, VERIFICATION_TOKEN_LIFE_MAX_S
     )
     flow: Flow = "plain" if isinstance(intent, _PlainAttempt) else "encrypted"
     counted = counted_attempt(execution, execution.context, flow)

@@ -17,9 +17,10 @@ from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
 from keystead.chains.bounds import LOGIN_MESSAGE_BYTES_MAX
 from keystead.chains.login_messages import InvalidLogin, verified_login
+from keystead.operations.bounds import VERIFICATION_TOKEN_LIFE_MAX_S
 from keystead.operations.declare import activity
 from keystead.operations.logins.starting_codes import Seconds, checked_seconds
-from keystead.operations.logins.verifying_codes import TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
+from keystead.operations.logins.verifying_codes import TOKEN_LIFE_DEFAULT_S
 from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import ExecutionWith, OutputWithoutChanges
@@ -66,7 +67,7 @@ async def verify_wallet_authenticator(
 ) -> OutputWithoutChanges[VerifyWalletAuthenticatorResult]:
     """Exchange a login message that a wallet signed for a verification token. A message is valid once."""
     lasts_s = checked_seconds(
-        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
+        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, VERIFICATION_TOKEN_LIFE_MAX_S
     )
     try:
         login = verified_login(intent.message, intent.signature, intent.public_key, execution.now_ms)
