@@ -246,6 +246,7 @@ async def _start_code(
         _check_strength(form, execution.context.room)
         counted = counted_message(execution.context, now_ms)
         lasts_ms = max(lasts_ms, counted.ends_at_ms - now_ms)
+        form = one_time_codes.form_after(form, counted.guesses)
     otp_id = execution.new_id()
     code = one_time_codes.SANDBOX_CODE if sandbox else one_time_codes.new_code(form, secrets.randbelow)
     place: dict[str, Any] = {
