@@ -1,7 +1,7 @@
 """The issuers whose tokens this server accepts. Implements `pipeline.ports.Identities`.
 
 Here: from a token to the identity that it proves, with pinned or fetched keys. Not here: reading a token
-(`tokens`), its signature (`key_sets`), fetching keys (`discovery`), the file of pinned keys (`pinned`).
+(`tokens`), its signature (`key_sets`), fetching keys (`discovery`), the file of pinned keys (`key_sets`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # slow to import, and a server without issuers does not need 
 
 
 class KnownIssuers:
-    """The accepted issuers. `pinned`: keys by issuer, which are never fetched. `discovery`: the issuers whose keys
+    """The accepted issuers. `key_sets`: keys by issuer, which are never fetched. `discovery`: the issuers whose keys
     are fetched; None for no others."""
 
     def __init__(

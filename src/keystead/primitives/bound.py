@@ -1,6 +1,6 @@
 """How a bound that a caller can meet is declared: `NAME_MAX: Final[Annotated[int, Bound(unit, reason)]] = 100`.
 
-Not here: the bounds (`bounds`, one module for each package), the limits that an operator sets (settings).
+Not here: the bounds (one module for each package), the limits that an operator sets (settings).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 applicable.
 
 A condition is evaluated for all shapes at once, without a request: the shape alone (the type, the keywords that it
-fills) decides many of its parts. Not here: the shapes (`activity_shapes`), the warnings that follow (`denials`,
+fills) decides many of its parts. Not here: the shapes (`activity_shapes`), the warnings that follow (`warnings`,
 `warnings`).
 """
 
