@@ -23,8 +23,7 @@ if TYPE_CHECKING:  # slow to import, and a server without issuers does not need 
 
 
 class KnownIssuers:
-    """The accepted issuers. `key_sets`: keys by issuer, which are never fetched. `discovery`: the issuers
-    whose keys
+    """The accepted issuers. `pinned`: keys by issuer, which are never fetched. `discovery`: the issuers whose keys
     are fetched; None for no others."""
 
     def __init__(
