@@ -76,7 +76,9 @@ def test_one_credential_of_an_organization(make_sqlite: MakeDatabase, start: Cal
         pass
     assert refusal(response) == (429, "Too many requests. Please wait and try again in 1 s")
     assert response.headers["retry-after"] == "1"
-    assert refusal(caller.submit("create_user_tag", {"userTagName": "x", "userIds": []}))[0] == 429
+    while (response := caller.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []})).is_success:
+        pass  # the machine was so slow that the limit allowed one more
+    assert refusal(response)[0] == 429
     assert other.ask("whoami").status_code == 200
     installation.database.close()
 
