@@ -56,8 +56,8 @@ def organization_limits() -> tuple[Limit, ...]:
 
 def filled(text: str) -> str:
     """The text with values: `{{package.NAME_MAX}}`, `{{limit.name}}`, `{{setting.name}}`, with `|KiB` or `|MiB`
-    if it is shown in that unit. Raises KeyError for a name that is not declared, ValueError if a value is no whole
-    number of its unit."""
+    if it is shown in that unit. Raises KeyError for a name that is not declared, ValueError if a value is not a
+    whole number of its unit."""
     values: dict[tuple[str, str], object] = {
         (package, bound.name): bound.value for package in PACKAGES for bound in bounds_of(package)
     }
@@ -67,10 +67,10 @@ def filled(text: str) -> str:
     def shown(match: re.Match[str]) -> str:
         value, unit = values[match[1], match[2]], match[3]
         if not isinstance(value, int | float):
-            raise TypeError(f"{match[0]}: {value!r} is no number")
+            raise TypeError(f"{match[0]}: {value!r} is not a number")
         count, rest = divmod(value, _SIZES[unit])
         if rest:
-            raise ValueError(f"{match[0]}: {value} is no whole number of {unit}")
+            raise ValueError(f"{match[0]}: {value} is not a whole number of {unit}")
         return f"{count:,} {unit}" if unit else f"{value:,}"
 
     return _PLACEHOLDER.sub(shown, text)

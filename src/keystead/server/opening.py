@@ -23,7 +23,7 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.ports import AuthorizationCode, Clock, Identities, OAuth2, OAuth2Person
 from keystead.pipeline.signer_port import Signer
 from keystead.server.development.published import published_keys
-from keystead.server.installation.rotation import master_key_sources
+from keystead.server.installation.master_keys import master_key_sources
 from keystead.server.senders import Senders, senders_of
 from keystead.server.settings.settings import Settings, SettingsError
 from keystead.server.sources import SYSTEM_SOURCES, Sources

@@ -23,7 +23,7 @@ from keystead.api.errors import Unauthenticated
 from keystead.primitives import secp256k1
 from keystead.stamps.base64url import decode_base64url
 from keystead.stamps.bounds import API_KEY_STAMP_CHARACTERS_MAX
-from keystead.stamps.cose import read_ecdsa_signature, write_ecdsa_signature
+from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
 from keystead.stamps.ed25519 import check_public_key
 from keystead.stamps.schemes import PUBLIC_KEY_BYTES, StampScheme, eip191_digest
 

@@ -20,7 +20,7 @@ from keystead.api.errors import Unauthenticated
 from keystead.api.secret_fields import repr_without_secrets
 from keystead.stamps.base64url import decode_base64url
 from keystead.stamps.bounds import ATTESTED_STAMP_CHARACTERS_MAX
-from keystead.stamps.cose import read_ecdsa_signature, write_ecdsa_signature
+from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
 
 _COMPRESSED_DIGITS = 66
 

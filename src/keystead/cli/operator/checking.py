@@ -16,7 +16,7 @@ from keystead.cli.operator.database_url import database_failures
 from keystead.cli.operator.progress import ProgressLine
 from keystead.cli.texts import counted
 from keystead.server.installation.checking import Checked, check_installation
-from keystead.server.installation.rotation import master_key_sources
+from keystead.server.installation.master_keys import master_key_sources
 from keystead.server.installation.status import ORGANIZATIONS_COUNTED_MAX
 from keystead.server.settings.settings import SettingsError
 from keystead.signer.confinement import keep_memory_private
