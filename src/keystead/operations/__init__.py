@@ -33,6 +33,7 @@ from keystead.operations.policies import (
     policy_explanations,
     policy_trials,
     policy_warnings,
+    velocity_controls,
 )
 from keystead.operations.users import (
     api_keys,
@@ -101,6 +102,7 @@ __all__ = [
     "user_changes",
     "user_tags",
     "users",
+    "velocity_controls",
     "verifying_codes",
     "votes",
     "wallet_accounts",

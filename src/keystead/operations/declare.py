@@ -36,6 +36,7 @@ from keystead.pipeline.operation import (
     OwnerOf,
     Precondition,
     Resources,
+    Signs,
 )
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
@@ -151,6 +152,7 @@ def activity(
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
     adds: Adds | None = None,
+    signs: Signs | None = None,
     also_does: tuple[str, ...] = (),
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Output[result], or a coroutine of that shape.
@@ -182,6 +184,7 @@ def activity(
             precondition=precondition,
             oidc_tokens=oidc_tokens,
             adds=adds,
+            signs=signs,
             also_does=also_does,
         )
         CATALOGUE.add(operation)

@@ -63,7 +63,7 @@ async def decide(
         if _was_carried_out(submission, voted_on):
             return voted_on
         operation = operation_of(voted_on, environment)
-    if operation.context_is_own and unwritten:
+    if unwritten and (operation.context_is_own or any(commit.counted for commit in unwritten)):
         raise MustBeFirst
     now_ms, existing = environment.clock.now_ms(), _existing(organization, submission)
     decided: Decided
@@ -161,7 +161,7 @@ async def decide_submission(
     if environment.chosen_status and (chosen := environment.chosen_status(activity.type, activity.fingerprint)):
         return await commit_in_chosen_status(chosen, activity, basis, evaluation, environment)
     if decision.is_denial:
-        refusal = denied(decision, activity.type, activity.id)
+        refusal = denied(decision, activity.type, activity.id, basis.read_controls)
         return commit_of_refusal(refusal, activity, basis, evaluation)
     check = None
     if is_by_parent:

@@ -112,6 +112,7 @@ async def _with_output(
         changes=changes,
         new_organization=new_organization_of(output),
         rows=versioned_rows(output.attachments),
+        counted=basis.counted(),
         answer=answer,
         computed=_reusable(output, basis),
     )

@@ -17,6 +17,7 @@ from keystead.api.decoding import Decoder
 from keystead.api.enums import CredentialType, VoteSelection
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
+from keystead.chains.outflow import SignedMovements
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
@@ -80,6 +81,7 @@ Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
 Adds = Callable[[Any], Sequence[AddedCredential]]
+Signs = Callable[[Any], SignedMovements]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +148,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
       activity are durable first.
     - `resources` returns the keywords besides `activity` that policies see, from the organization, the intent and
       the context (None without `load_context`).
+    - `signs` returns, from the context, what the activity moves if it is executed.
     """
 
     kind: ClassVar[OperationKind] = "submit"
@@ -164,6 +167,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
     adds: Adds | None = None
+    signs: Signs | None = None
     also_does: tuple[str, ...] = ()
 
     def version_of(self, activity_type: str) -> IntentVersion | None:

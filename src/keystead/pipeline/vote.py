@@ -5,6 +5,7 @@ Not here: the queue and the write (`organization_writer`), the steps themselves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final, assert_never
 
@@ -18,6 +19,7 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Event, Proof, RecordedActivity, next_status, voter_bytes
 from keystead.pipeline.authorization import VoteAuthorization, authorize_vote, evaluation_of, event_of
+from keystead.pipeline.controls import ControlReading
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, scope_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, execute
@@ -74,7 +76,7 @@ async def decide_vote(
     authorized = await environment.share.run(
         organization.id, Work.DECISION, partial(authorize_vote, basis, voter_id, scope, ballot.proofs)
     )
-    decision, event = _decision(ballot, authorized, submission)
+    decision, event = _decision(ballot, authorized, submission, basis.read_controls)
     if ballot.repeats and next_status(activity.status, event) is activity.status:
         return on_record
     evaluation = evaluation_of(decision, event, environment.new_id(), activity, ballot.vote, now_ms)
@@ -90,19 +92,21 @@ async def decide_vote(
     return commit if voter_id == activity.submitter_id else replace(commit, answer=None)
 
 
-def _decision(ballot: _Ballot, authorized: VoteAuthorization, submission: Submission) -> tuple[Decision, Event]:
+def _decision(
+    ballot: _Ballot, authorized: VoteAuthorization, submission: Submission, controls: Sequence[ControlReading]
+) -> tuple[Decision, Event]:
     """The decision with the vote, and what happens to the activity. Raises PermissionDenied if this user may not
     vote, or not with this session, or if a policy denies because of this approval."""
     activity, type_ = ballot.activity, submission.body.version.activity_type
     before, after = authorized.before, authorized.after
     if not authorized.may_vote:
-        raise denied(before, type_, activity.id)
+        raise denied(before, type_, activity.id, controls)
     if after is None:
         return before, Event.REJECTED
     # A policy may deny because of who approves. Then only this approval is denied; others may follow.
     is_own = ballot.vote.user_id == activity.submitter_id
     if after.is_denial and (is_own or not before.is_denial):
-        raise denied(after, type_, activity.id)
+        raise denied(after, type_, activity.id, controls)
     return after, event_of(after, activity.submitter_id)
 
 

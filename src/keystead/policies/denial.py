@@ -5,6 +5,9 @@ Not here: the decision itself (`authorize`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from keystead.api.errors import Denied
 from keystead.policies.authorize import Decision, Rule, Verdict
 
@@ -25,11 +28,26 @@ _WHY = {
 _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must allow it."
 
 
-def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
+class ReadLimit(Protocol):
+    """A velocity control that the decision read."""
+
+    @property
+    def is_reached(self) -> bool: ...
+
+    def details(self) -> dict[str, str]: ...
+
+    def sentence(self) -> str: ...
+
+
+def denied(
+    decision: Decision, activity_type: str, activity_id: str, limits: Sequence[ReadLimit] = ()
+) -> Denied:
     """The refusal of an activity by this decision.
 
-    It names every evaluated policy with its outcome. `activity_id`: the id under which the evaluation is stored.
+    It names every evaluated policy with its outcome, and each of the `limits` that is reached. `activity_id`: the
+    id under which the evaluation is stored.
     """
+    reached = [limit for limit in limits if limit.is_reached]
     if decision.rule is Rule.SESSION_SCOPE:
         message = "The session profile denied this action"
     elif decision.verdict is Verdict.DENY_EXPLICIT:
@@ -38,7 +56,7 @@ def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
         message = "No policies evaluated to outcome: Allow"
     return Denied(
         f"You don't have sufficient permissions to take this action ({activity_type}). "
-        f"{_WHY.get(decision.rule, _NOTHING_ALLOWS)}",
+        f"{' '.join([_WHY.get(decision.rule, _NOTHING_ALLOWS), *[limit.sentence() for limit in reached]])}",
         activity_id=activity_id,
         details=[
             {
@@ -49,6 +67,7 @@ def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
                     {"policyId": evaluation.policy_id, "outcome": str(evaluation.outcome)}
                     for evaluation in decision.evaluations
                 ],
+                **({"velocityControls": [limit.details() for limit in reached]} if reached else {}),
             }
         ],
     )

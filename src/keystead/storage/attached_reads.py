@@ -10,7 +10,9 @@ from typing import TypeVar
 
 from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow
+from keystead.organizations.velocity.counters import CounterState
 from keystead.pipeline.store import Page
+from keystead.storage.counting import states
 from keystead.storage.database import HIGHEST, Queries
 
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -39,6 +41,17 @@ class AttachedTables:
             ids=self._queries.list_argument(interface_ids),
         )
         return {interface_id: text.decode() for interface_id, text in selected}
+
+    async def counters(
+        self, organization_id: str, counter_ids: Sequence[str], now_ms: int
+    ) -> dict[str, CounterState]:
+        selected = await self._queries.select(
+            self._queries.reads.counters,
+            organization_id=organization_id,
+            ids=self._queries.list_argument(counter_ids),
+            now_ms=now_ms,
+        )
+        return states(selected)
 
     async def is_token_used(self, token_id: str) -> bool:
         return bool(await self._queries.select(self._queries.reads.used_token, id=token_id))

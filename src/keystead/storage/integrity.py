@@ -22,7 +22,7 @@ from keystead.storage.tables import TABLES, Table, is_of_organizations, referenc
 
 _ROWS_AT_ONCE: Final = 1_000
 
-RowKey = tuple[str, ...]
+RowKey = tuple[str | int, ...]
 StoredRow = Sequence[Any]
 RowT = TypeVar("RowT", bound=AttachedRow)
 
@@ -104,7 +104,8 @@ class IntegrityReads:
                 statement, organization_id=organization_id, limit=_ROWS_AT_ONCE, **above
             )
 
-        return pages_of(table, read, ("",) * len(names))
+        lowest = tuple(["" if kind is str else -1 for _, kind in table.columns[1 : table.key_length]])
+        return pages_of(table, read, lowest)
 
 
 async def pages_of(

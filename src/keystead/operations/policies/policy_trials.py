@@ -112,7 +112,7 @@ async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySe
     environment = reading.environment
 
     def compiled_alone() -> PolicySet:
-        check_expressions(policy)
+        check_expressions(policy, reading.organization.velocity_controls.labels())
         return policy_set([policy], Expression)
 
     alone = await environment.share.run(

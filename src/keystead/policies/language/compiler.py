@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from keystead.policies.language.evaluation_context import EvaluationContext, Run, ValueUnknown
+from keystead.policies.language.namespaces import CONTROLS
 from keystead.policies.language.operators import (
     at_name,
     at_path,
@@ -73,12 +74,14 @@ def free_slot(scope: Mapping[str, int]) -> int:
 class Compiler:
     """Makes a closure of each node. A `scope` maps the variables in scope to their slots in the context.
 
-    `keywords`: those that the compiled nodes name, each with the place of its first use.
+    `keywords`, `controls`: the keywords and the velocity controls that the compiled nodes name, each with the place
+    of its first use.
     """
 
     def __init__(self, node_types: NodeTypes) -> None:
         self._node_types = node_types
         self.keywords: dict[str, Place] = {}
+        self.controls: dict[str, Place] = {}
 
     def expression(self) -> Run:
         """The whole tree. It also charges for its own steps."""
@@ -169,6 +172,8 @@ class Compiler:
         path = keyword_path(node, scope)
         if path:
             self._note_keyword(path)
+            if path[0].name == CONTROLS:
+                self.controls.setdefault(node.name, node.at)
             return at_path(path, fits(self._node_types.of(node)), read)
         of = self._run(node.of, scope)
 

@@ -38,6 +38,7 @@ from keystead.policies.language.types import (
     ComparisonKind,
     ListOf,
     MapOf,
+    NamedByOrganization,
     Scalar,
     StructOf,
     Type,
@@ -189,6 +190,8 @@ class _Checker:
         of = self.type(node.of, variables)
         if of is Scalar.DYNAMIC:
             return Scalar.DYNAMIC
+        if isinstance(of, NamedByOrganization):
+            return of.value
         if isinstance(of, StructOf) and node.name in of.fields:
             return of.fields[node.name]
         if isinstance(of, MapOf):
@@ -214,7 +217,7 @@ class _Checker:
                 return item
             case MapOf(value=value):
                 return value
-            case Scalar() | StructOf():
+            case Scalar() | StructOf() | NamedByOrganization():
                 return of
             case _:
                 assert_never(of)
