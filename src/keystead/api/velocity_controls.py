@@ -40,10 +40,10 @@ class Empty(RequestStruct, frozen=True):
 
 
 def _check_one_of(struct: msgspec.Struct, *names: str) -> None:
-    """Raise ValueError, which the decoder turns into InvalidRequest, unless exactly one of these fields is given."""
+    """Raise ValueError, which the decoder turns into InvalidRequest, unless one of these fields is given."""
     if sum(getattr(struct, name) is not None for name in names) != 1:
-        *first, last = (f"`{msgspec.structs.fields(struct)[struct.__struct_fields__.index(n)].encode_name}`" for n in names)
-        raise ValueError(f"expected exactly one of {', '.join(first)} and {last}")
+        encoded = {field.name: field.encode_name for field in msgspec.structs.fields(struct)}
+        raise ValueError(f"expected exactly one of {', '.join(f'`{encoded[name]}`' for name in names)}")
 
 
 class FilterActivity(RequestStruct, frozen=True):

@@ -1,7 +1,7 @@
 """Assets by their CAIP-19 names: the coin of a chain, and tokens.
 
-Here: reading a name strictly, and whether a movement is one of the asset. Not here: movements (`movements`), how much
-of several assets a signature moves (`outflow`).
+Here: reading a name strictly, and one spelling for names and movements. Not here: movements (`movements`), how
+much of several assets a signature moves (`outflow`).
 
 Sources: CAIP-2, CAIP-19, SLIP-44.
 """

@@ -1,7 +1,7 @@
 """How much of some assets a signature lets leave an account: a sum over its movements.
 
-Here: which movements count, and what is unknown. Not here: the movements of each chain (`<chain>/movements`), limits
-on the sum (`organizations.velocity`).
+Here: which movements count, and what is unknown. Not here: the movements of each chain (`<chain>/movements`),
+limits on the sum (`organizations.velocity`).
 
 The rules (docs/decisions/0166):
 
@@ -78,9 +78,7 @@ def _is_on(asset: Asset, signed: SignedMovements) -> bool:
     return signed.namespace != EVM or signed.reference in (None, asset.reference)
 
 
-def _amount(
-    movement: Movement, by_token: dict[str, int], signed: SignedMovements, over: int
-) -> int | Unreadable:
+def _amount(movement: Movement, by_token: dict[str, int], signed: SignedMovements, over: int) -> int | Unreadable:
     """What leaves with this movement, 0 if nothing of these assets does."""
     if not _leaves(movement, signed):
         return 0

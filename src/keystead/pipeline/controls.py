@@ -62,7 +62,10 @@ class ControlReading(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_reached(self) -> bool:
         """Whether the activity is beyond the limit, or nobody can tell."""
-        above = self.measure.operator in (AggregationOperator.GREATER_THAN, AggregationOperator.GREATER_THAN_OR_EQUAL)
+        above = self.measure.operator in (
+            AggregationOperator.GREATER_THAN,
+            AggregationOperator.GREATER_THAN_OR_EQUAL,
+        )
         return self.value is not (not above)
 
     def counted(self, organization_id: str, *, relied_on: bool) -> Counted | None:

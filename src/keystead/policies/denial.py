@@ -39,9 +39,7 @@ class ReadLimit(Protocol):
     def sentence(self) -> str: ...
 
 
-def denied(
-    decision: Decision, activity_type: str, activity_id: str, limits: Sequence[ReadLimit] = ()
-) -> Denied:
+def denied(decision: Decision, activity_type: str, activity_id: str, limits: Sequence[ReadLimit] = ()) -> Denied:
     """The refusal of an activity by this decision.
 
     It names every evaluated policy with its outcome, and each of the `limits` that is reached. `activity_id`: the

@@ -78,7 +78,7 @@ class IntegrityReads:
                         if not is_found:
                             yield LackingRow(table.name, tuple(row[:key_length]), reference.name)
                 if table.name == "activity":
-                    for lacking in await self._without_newest_vote(organization_id, after[0], page[-1][0]):
+                    for lacking in await self._without_newest_vote(organization_id, str(after[0]), page[-1][0]):
                         yield lacking
 
     async def _without_newest_vote(self, organization_id: str, after: str, last: str) -> list[LackingRow]:

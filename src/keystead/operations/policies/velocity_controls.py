@@ -1,7 +1,7 @@
 """Velocity controls: create, delete and read them, and how much is left of each.
 
-A control never changes. Not here: what counts (`organizations.velocity`, `chains.outflow`), the check when something
-is signed (`pipeline.controls`).
+A control never changes. Not here: what counts (`organizations.velocity`, `chains.outflow`), the check when
+something is signed (`pipeline.controls`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.api.records import Timestamp, Wire
-from keystead.api.velocity_controls import ActivityFilter, Aggregation, ChainAssetTransfer, DataSource, VelocityControl
+from keystead.api.velocity_controls import (
+    ActivityFilter,
+    Aggregation,
+    ChainAssetTransfer,
+    DataSource,
+    VelocityControl,
+)
 from keystead.chains.assets import EVM, asset_named
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.velocity_controls import VelocityControls
@@ -61,7 +67,7 @@ def create_velocity_control(
     VelocityControls.check_label(intent.identifier, controls.labels(), "parameters.identifier")
     if intent.identifier in _RESERVED:
         raise InvalidRequest(
-            f"invalid request: field `parameters.identifier`: {intent.identifier!r} is a word of the policy language"
+            f"invalid request: field `parameters.identifier`: {intent.identifier!r} is a word of policies"
         )
     _check_data_source(intent.data_source)
     now = Timestamp.from_ms(execution.now_ms)
@@ -195,14 +201,12 @@ class ListVelocityControlsResponse(Wire, frozen=True):
 @query(of_version=True)
 def list_velocity_controls(reading: Reading, _: ListVelocityControlsRequest) -> ListVelocityControlsResponse:
     """All velocity controls of the organization, in order of creation."""
-    return ListVelocityControlsResponse(
-        velocity_controls=tuple(reading.organization.velocity_controls.in_order())
-    )
+    return ListVelocityControlsResponse(velocity_controls=tuple(reading.organization.velocity_controls.in_order()))
 
 
 class GetVelocityControlUsageRequest(QueryRequest, frozen=True):
-    """`user_id`: of a control by user; the caller if it is absent. `wallet_id`: of a control by wallet; a private key
-    without a wallet is named here, too."""
+    """`user_id`: of a control by user; the caller if it is absent. `wallet_id`: of a control by wallet; the id of a
+    wallet or of a private key."""
 
     velocity_control_id: Uuid
     user_id: Uuid | None = None

@@ -376,9 +376,7 @@ def transaction_movements(context: TransactionToSign) -> SignedMovements:
             own = frozenset({envelope.sender(party)})
             return SignedMovements(namespace=EVM, reference=reference, own=own, movements=movements)
         case TransactionType.SOLANA:
-            return SignedMovements(
-                namespace=SOLANA, own=frozenset({base58(party.compressed)}), movements=movements
-            )
+            return SignedMovements(namespace=SOLANA, own=frozenset({base58(party.compressed)}), movements=movements)
         case TransactionType.TRON:
             owners = {each.from_ for each in movements if each.kind is MovementKind.FEE}
             own = frozenset(owner for owner in owners if isinstance(owner, str))

@@ -46,7 +46,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
         """What an activity adds to the sum; None if it does not count. `signed`: what it signs."""
         if self.kinds is not None and activity_kind(activity_type) not in self.kinds:
             return None
-        one = 10**self.scale
+        one: int = 10**self.scale
         if self.assets is None:
             return one
         leaving = outflow(signed or _NOTHING_SIGNED, self.assets, 10**DIGITS * one)
@@ -92,4 +92,5 @@ def measure_of(control: VelocityControl) -> Measure:
 
 def _scaled(threshold: str, scale: int) -> int:
     whole, _, fraction = threshold.partition(".")
-    return int(whole) * 10**scale + int(fraction or "0") * 10 ** (scale - len(fraction))
+    scaled: int = int(whole) * 10**scale + int(fraction or "0") * 10 ** (scale - len(fraction))
+    return scaled

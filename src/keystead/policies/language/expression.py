@@ -71,7 +71,9 @@ def _check_controls(named: Mapping[str, Place], known: Collection[str]) -> None:
     """Raise ExpressionRefused for an identifier that no velocity control of the organization has."""
     for identifier, at in named.items():
         if identifier not in known:
-            near = did_you_mean(identifier, known) or ": the organization has no velocity control with this identifier"
+            near = (
+                did_you_mean(identifier, known) or ": the organization has no velocity control with this identifier"
+            )
             raise ExpressionRefused(
                 f"Expression cannot be evaluated: field does not exist: {CONTROLS}.{identifier}{near}", at
             )
@@ -171,7 +173,15 @@ class UncompilableExpression:
     A time zone may disappear from the host, and a later version may check more.
     """
 
-    __slots__ = ("_unknown", "controls", "credential_predicates", "keywords", "names", "names_transactions", "source")
+    __slots__ = (
+        "_unknown",
+        "controls",
+        "credential_predicates",
+        "keywords",
+        "names",
+        "names_transactions",
+        "source",
+    )
 
     def __init__(self, source: ExpressionSource, refused: ExpressionRefused) -> None:
         self.source = source

@@ -17,7 +17,6 @@ from keystead.chains.tron.facts import TronTransaction
 from keystead.policies.language.fact_types import type_of_fact
 from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 
-
 CONTROLS: Final = "controls"
 """The keyword with the organization's velocity controls, by their identifiers."""
 
