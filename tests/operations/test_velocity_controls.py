@@ -68,7 +68,7 @@ class Spender:
         name = "sign_transaction" if "unsignedTransaction" in asked else "sign_raw_payload"
         return (by or self.user).submit(name, {"signWith": self.address, **asked}, SDK_FORM)
 
-    def used(self, **named: str) -> str:
+    def used(self, **named: Any) -> str:
         usage = self.root.asked("get_velocity_control_usage", velocityControlId=self.control_id, **named)
         return str(usage["used"])
 

@@ -19,7 +19,7 @@ from keystead.policies.language.budget import Budget
 from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import (
@@ -152,7 +152,7 @@ def filled(kind: Type) -> Any:
             return {name: filled(member) for name, member in fields.items()}
         case ListOf(item=item):
             return [filled(item)]
-        case MapOf(value=value):
+        case MapOf(value=value) | NamedByOrganization(value=value):
             return {"key": filled(value)}
         case _:
             values: dict[Scalar, Any] = {Scalar.BOOL: True, Scalar.INT: 7, Scalar.NUMERAL: "7"}

@@ -49,6 +49,18 @@ from keystead.api.records import (
     WebhookEndpointData,
     WebhookSubscriptionParams,
 )
+from keystead.api.velocity_controls import (
+    ActivityExecution,
+    Aggregation,
+    AggregationMethod,
+    AggregationOperator,
+    DataSource,
+    Empty,
+    GroupBy,
+    RollingWindow,
+    VelocityControl,
+    Window,
+)
 from keystead.organizations.attachments import NewAccount, SealedSecret
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.account_contacts import AccountContacts
@@ -295,6 +307,22 @@ def of_logins(user: User) -> list[Record]:
             public_key="02" + "ab" * 32,
             sealed_key=Sealed("data", b"\x00\xffciphertext"),
             settings=AuthProxySettings(allowed_origins=("https://app.example.com",)),
+            created_at=NOW,
+            updated_at=NOW,
+        ),
+        VelocityControl(
+            velocity_control_id=new_id(),
+            organization_id=new_id(),
+            name="limit",
+            identifier="daily",
+            data_source=DataSource(activity_execution=ActivityExecution()),
+            aggregation=Aggregation(
+                method=AggregationMethod.COUNT,
+                operator=AggregationOperator.LESS_THAN,
+                threshold="1.5",
+                window=Window(rolling=RollingWindow(duration="60")),
+                group_by=GroupBy(user=Empty()),
+            ),
             created_at=NOW,
             updated_at=NOW,
         ),

@@ -50,6 +50,7 @@ from tests.support.organization_fixtures import (
     mfa_policy_params,
     policy_params,
     private_key_params,
+    velocity_control_params,
     webhook_endpoint_params,
 )
 from tests.support.passkeys import SoftPasskey
@@ -153,6 +154,13 @@ QUERIES: dict[str, Make] = {
     "get_policy_evaluations": lambda f: {"activityId": f.activity_id},
     "get_session_profile": lambda f: {"sessionProfileId": f.kept("session_profile")},
     "get_session_profiles": lambda f: {},
+    "get_velocity_control": lambda f: {"velocityControlId": f.kept("velocity_control")},
+    "get_velocity_control_usage": lambda f: {
+        "velocityControlId": f.kept("velocity_control"),
+        "userId": f.user_id,
+        "walletId": f.wallet_id,
+    },
+    "list_velocity_controls": lambda f: {},
     "list_webhook_endpoints": lambda f: {},
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
@@ -390,6 +398,8 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
+    "ACTIVITY_TYPE_CREATE_VELOCITY_CONTROL": lambda f: velocity_control_params(),
+    "ACTIVITY_TYPE_DELETE_VELOCITY_CONTROL": lambda f: {"velocityControlId": f.fresh("velocity_control")},
     "ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT": lambda f: webhook_endpoint_params(),
     "ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT": lambda f: {"endpointId": f.fresh("webhook_endpoint")},
     "ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT": lambda f: {

@@ -6,7 +6,7 @@ Here: reading the counters, the values of `controls.<identifier>`, the additions
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from typing import Any
 
@@ -188,21 +188,25 @@ async def controls_of(
     submitter_id: str,
     wallet_id: str,
     signed: SignedMovements | None,
+    named: Set[str] | None,
     store: ContextReads,
     now_ms: int,
 ) -> Controls | None:
-    """The controls of an organization for an activity. None if it has no controls: then nothing is read.
+    """The controls of an organization by which an activity counts, and those that are `named`; None for all. None if
+    there are none: then nothing is read.
 
     `wallet_id`: of the wallet or private key that the activity uses; "" for neither. `signed`: what it signs.
     """
-    if not len(organization.velocity_controls):
-        return None
     asked = []
     for control in organization.velocity_controls.in_order():
         measure = measure_of(control)
-        group = measure.group(submitter_id, wallet_id)
-        asked.append((measure, group, counter_id(control.velocity_control_id, group)))
-    states = await store.attached.counters(organization.id, [id_ for _, _, id_ in asked], now_ms)
+        amount = measure.added_by(activity_type, signed)
+        if amount is not None or named is None or control.identifier in named:
+            group = measure.group(submitter_id, wallet_id)
+            asked.append((measure, group, amount, counter_id(control.velocity_control_id, group)))
+    if not asked:
+        return None
+    states = await store.attached.counters(organization.id, [id_ for *_, id_ in asked], now_ms)
     return Controls(
         organization.id,
         [
@@ -210,9 +214,9 @@ async def controls_of(
                 measure=measure,
                 group=group,
                 state=states.get(id_, NOTHING_COUNTED),
-                asked=measure.added_by(activity_type, signed),
+                asked=amount,
                 now_ms=now_ms,
             )
-            for measure, group, id_ in asked
+            for measure, group, amount, id_ in asked
         ],
     )

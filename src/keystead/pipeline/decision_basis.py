@@ -7,7 +7,7 @@ activity. Not here: what operations look up (`operations`), the proofs in it (`p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cached_property
 from typing import Any
 
@@ -165,7 +165,10 @@ async def basis_of_submission(
         context=await _load_context(operation, intent, organization, submitter_id, environment),
         computed=computed,
     )
-    return await _with_controls(basis, environment)
+    named = {*basis.policies.policy_set.controls, *(() if scope is None else scope.controls)}
+    for condition in basis.policies.mfa_conditions.values():
+        named |= condition.controls
+    return await _with_controls(basis, named, environment)
 
 
 async def basis_of_activity(
@@ -213,11 +216,12 @@ async def basis_of_activity(
         context=context,
         missing=missing,
     )
-    return await _with_controls(basis, environment)
+    return await _with_controls(basis, None, environment)
 
 
-async def _with_controls(basis: DecisionBasis, environment: Environment) -> DecisionBasis:
-    """The basis with the velocity controls, if there are any."""
+async def _with_controls(basis: DecisionBasis, named: Set[str] | None, environment: Environment) -> DecisionBasis:
+    """The basis with the velocity controls, if there are any. `named`: those that the rules may read, besides those
+    by which the activity counts; None for all."""
     if not any(len(each.velocity_controls) for each in (basis.authority, basis.organization)):
         return basis
     keywords = _resources(basis.operation, basis.authority, basis.intent, basis.context, basis.missing).values
@@ -225,19 +229,20 @@ async def _with_controls(basis: DecisionBasis, environment: Environment) -> Deci
     signs = basis.operation.signs
     signed = None if signs is None or basis.missing is not None else signs(basis.context)
 
-    async def of(organization: Organization) -> Controls | None:
+    async def of(organization: Organization, named: Set[str] | None) -> Controls | None:
         return await controls_of(
             organization,
             basis.version.activity_type,
             basis.submitter_id,
             used.get("id", ""),
             signed,
+            named,
             environment.store,
             basis.now_ms,
         )
 
-    further = None if basis.authority is basis.organization else await of(basis.organization)
-    return replace(basis, controls=await of(basis.authority), further_controls=further)
+    further = None if basis.authority is basis.organization else await of(basis.organization, frozenset())
+    return replace(basis, controls=await of(basis.authority, named), further_controls=further)
 
 
 async def scope_of(
