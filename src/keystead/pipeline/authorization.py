@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
 from keystead.organizations.credentials.registrations import registered_after
 from keystead.pipeline.activity import Event, Proof, RecordedActivity
+from keystead.pipeline.controls import ControlReading
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.mfa import MfaStatuses
 from keystead.pipeline.operation import NewUser
@@ -134,6 +135,27 @@ def may_approve(basis: DecisionBasis, user_id: str) -> bool:
     if user_id == basis.submitter_id:
         return True
     return Authorizer(authorization_request(basis), basis.policies.policy_set).may_vote(user_id)
+
+
+def controls_in_the_way(basis: DecisionBasis) -> Sequence[ControlReading]:
+    """The velocity controls that the decision read and that the activity is beyond: those that the session's scope
+    names, and policies whose consensus may count the submitter or who approved."""
+    if basis.controls is None:
+        return ()
+    user_ids = dict.fromkeys([basis.submitter_id, *[proof.user_id for proof in basis.proofs]])
+    evaluator = Authorizer(authorization_request(basis), basis.policies.policy_set).evaluators()[0]
+    named = set() if basis.scope is None else set(basis.scope.controls)
+    for policy in basis.policies.policy_set.policies:
+        if policy.condition is None or not policy.condition.controls:
+            continue
+        consensus = policy.consensus
+        if consensus is None or any(evaluator.counts(consensus, user_id) for user_id in user_ids):
+            named |= policy.condition.controls
+    return [
+        reading
+        for reading in basis.controls.read
+        if reading.is_reached and reading.measure.control.identifier in named
+    ]
 
 
 def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> AuthorizationRequest:

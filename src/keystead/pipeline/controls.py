@@ -192,8 +192,8 @@ async def controls_of(
     store: ContextReads,
     now_ms: int,
 ) -> Controls | None:
-    """The controls of an organization by which an activity counts, and those that are `named`; None for all. None if
-    there are none: then nothing is read.
+    """The controls of an organization by which an activity counts, and those that are `named`; None for all of
+    them. The result is None if there are none: then nothing is read.
 
     `wallet_id`: of the wallet or private key that the activity uses; "" for neither. `signed`: what it signs.
     """

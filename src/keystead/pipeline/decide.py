@@ -19,7 +19,7 @@ from keystead.organizations.ip_allowlists import check_source
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal, principal_in, unknown_key_error
 from keystead.pipeline.activity import Event, RecordedActivity, chosen_by_developer
-from keystead.pipeline.authorization import authorize_activity, evaluation_of, event_of
+from keystead.pipeline.authorization import authorize_activity, controls_in_the_way, evaluation_of, event_of
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, basis_of_submission, operation_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
@@ -161,7 +161,7 @@ async def decide_submission(
     if environment.chosen_status and (chosen := environment.chosen_status(activity.type, activity.fingerprint)):
         return await commit_in_chosen_status(chosen, activity, basis, evaluation, environment)
     if decision.is_denial:
-        refusal = denied(decision, activity.type, activity.id, basis.read_controls)
+        refusal = denied(decision, activity.type, activity.id, controls_in_the_way(basis))
         return commit_of_refusal(refusal, activity, basis, evaluation)
     check = None
     if is_by_parent:

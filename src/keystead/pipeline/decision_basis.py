@@ -21,7 +21,7 @@ from keystead.organizations.principals import Principal
 from keystead.organizations.velocity.counters import Counted
 from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.controls import ControlReading, Controls, controls_of
+from keystead.pipeline.controls import Controls, controls_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutput
 from keystead.pipeline.operation import THE_SUBMITTER, ActivityOperation, AddedCredential, IntentVersion
@@ -97,11 +97,6 @@ class DecisionBasis(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return of_activity
         values, *others = ({**item, "controls": self.controls} for item in of_activity.items)
         return ResourceKeywords(values, tuple(others))
-
-    @property
-    def read_controls(self) -> Sequence[ControlReading]:
-        """The velocity controls that the rules have read."""
-        return () if self.controls is None else self.controls.read
 
     def counted(self) -> tuple[Counted, ...]:
         """What the commit of the executed activity adds to the counters of velocity controls."""

@@ -5,7 +5,6 @@ Not here: the queue and the write (`organization_writer`), the steps themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Final, assert_never
 
@@ -18,8 +17,13 @@ from keystead.api.records import Vote
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Event, Proof, RecordedActivity, next_status, voter_bytes
-from keystead.pipeline.authorization import VoteAuthorization, authorize_vote, evaluation_of, event_of
-from keystead.pipeline.controls import ControlReading
+from keystead.pipeline.authorization import (
+    VoteAuthorization,
+    authorize_vote,
+    controls_in_the_way,
+    evaluation_of,
+    event_of,
+)
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, scope_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, execute
@@ -76,7 +80,7 @@ async def decide_vote(
     authorized = await environment.share.run(
         organization.id, Work.DECISION, partial(authorize_vote, basis, voter_id, scope, ballot.proofs)
     )
-    decision, event = _decision(ballot, authorized, submission, basis.read_controls)
+    decision, event = _decision(ballot, authorized, submission, basis)
     if ballot.repeats and next_status(activity.status, event) is activity.status:
         return on_record
     evaluation = evaluation_of(decision, event, environment.new_id(), activity, ballot.vote, now_ms)
@@ -93,20 +97,20 @@ async def decide_vote(
 
 
 def _decision(
-    ballot: _Ballot, authorized: VoteAuthorization, submission: Submission, controls: Sequence[ControlReading]
+    ballot: _Ballot, authorized: VoteAuthorization, submission: Submission, basis: DecisionBasis
 ) -> tuple[Decision, Event]:
     """The decision with the vote, and what happens to the activity. Raises PermissionDenied if this user may not
     vote, or not with this session, or if a policy denies because of this approval."""
     activity, type_ = ballot.activity, submission.body.version.activity_type
     before, after = authorized.before, authorized.after
     if not authorized.may_vote:
-        raise denied(before, type_, activity.id, controls)
+        raise denied(before, type_, activity.id, controls_in_the_way(basis))
     if after is None:
         return before, Event.REJECTED
     # A policy may deny because of who approves. Then only this approval is denied; others may follow.
     is_own = ballot.vote.user_id == activity.submitter_id
     if after.is_denial and (is_own or not before.is_denial):
-        raise denied(after, type_, activity.id, controls)
+        raise denied(after, type_, activity.id, controls_in_the_way(basis))
     return after, event_of(after, activity.submitter_id)
 
 

@@ -28,24 +28,21 @@ _WHY = {
 _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must allow it."
 
 
-class ReadLimit(Protocol):
-    """A velocity control that the decision read."""
-
-    @property
-    def is_reached(self) -> bool: ...
+class ReachedLimit(Protocol):
+    """A velocity control that the activity is beyond."""
 
     def details(self) -> dict[str, str]: ...
 
     def sentence(self) -> str: ...
 
 
-def denied(decision: Decision, activity_type: str, activity_id: str, limits: Sequence[ReadLimit] = ()) -> Denied:
+def denied(decision: Decision, activity_type: str, activity_id: str, limits: Sequence[ReachedLimit] = ()) -> Denied:
     """The refusal of an activity by this decision.
 
-    It names every evaluated policy with its outcome, and each of the `limits` that is reached. `activity_id`: the
+    It names every evaluated policy with its outcome, and each of the `limits` that the activity is
+    beyond. `activity_id`: the
     id under which the evaluation is stored.
     """
-    reached = [limit for limit in limits if limit.is_reached]
     if decision.rule is Rule.SESSION_SCOPE:
         message = "The session profile denied this action"
     elif decision.verdict is Verdict.DENY_EXPLICIT:
@@ -54,7 +51,7 @@ def denied(decision: Decision, activity_type: str, activity_id: str, limits: Seq
         message = "No policies evaluated to outcome: Allow"
     return Denied(
         f"You don't have sufficient permissions to take this action ({activity_type}). "
-        f"{' '.join([_WHY.get(decision.rule, _NOTHING_ALLOWS), *[limit.sentence() for limit in reached]])}",
+        f"{' '.join([_WHY.get(decision.rule, _NOTHING_ALLOWS), *[limit.sentence() for limit in limits]])}",
         activity_id=activity_id,
         details=[
             {
@@ -65,7 +62,7 @@ def denied(decision: Decision, activity_type: str, activity_id: str, limits: Seq
                     {"policyId": evaluation.policy_id, "outcome": str(evaluation.outcome)}
                     for evaluation in decision.evaluations
                 ],
-                **({"velocityControls": [limit.details() for limit in reached]} if reached else {}),
+                **({"velocityControls": [limit.details() for limit in limits]} if limits else {}),
             }
         ],
     )
