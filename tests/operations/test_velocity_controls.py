@@ -117,7 +117,7 @@ class Spender:
 
 
 def test_a_limit_holds_under_concurrency(server: Server) -> None:
-    """Of 40 at once, each of 1, exactly 10 are signed."""
+    """40 requests at once, each for 1: exactly 10 are signed."""
     spender = Spender(server.caller)
     moves = [move for _ in range(20) for move in (pay(1), on_token("transfer(address,uint256)", payee(), 1))]
     with ThreadPoolExecutor(16) as threads:

@@ -18,7 +18,7 @@ from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
 from keystead.policies.language.budget import Budget
 from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
 from keystead.policies.language.grammar import parse
-from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
+from keystead.policies.language.namespaces import CONTROLS, KEYWORDS, PARAMS, Clause
 from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.linting.literals import KnownIds
@@ -252,7 +252,7 @@ def test_shapes_are_of_every_kind() -> None:
 
 def test_shapes_know_every_keyword() -> None:
     paths = {path.split(".")[0] for path in ACTIVITY_SHAPES.present}
-    assert paths == set(KEYWORDS[Clause.CONDITION])
+    assert paths | {CONTROLS} == set(KEYWORDS[Clause.CONDITION])  # every activity has the controls
 
 
 def with_consensus(consensus: str, effect: Effect = Effect.ALLOW) -> Policy:

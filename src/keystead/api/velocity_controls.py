@@ -9,10 +9,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Final
 
-import msgspec
 from msgspec import Meta
 
-from keystead.api.parameters import RequestStruct, ShortText
+from keystead.api.parameters import OneOf, RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
 
 THRESHOLD_DIGITS_MAX: Final = 38
@@ -39,13 +38,6 @@ class Empty(RequestStruct, frozen=True):
     """A choice that has no members of its own."""
 
 
-def _check_one_of(struct: msgspec.Struct, *names: str) -> None:
-    """Raise ValueError, which the decoder turns into InvalidRequest, unless one of these fields is given."""
-    if sum(getattr(struct, name) is not None for name in names) != 1:
-        encoded = {field.name: field.encode_name for field in msgspec.structs.fields(struct)}
-        raise ValueError(f"expected exactly one of {', '.join(f'`{encoded[name]}`' for name in names)}")
-
-
 class FilterActivity(RequestStruct, frozen=True):
     activity_type: ShortText
 
@@ -64,14 +56,11 @@ class AssetDefinition(RequestStruct, frozen=True):
     decimals: Annotated[str, Meta(pattern=_DECIMALS)]
 
 
-class Phase(RequestStruct, frozen=True):
+class Phase(OneOf, frozen=True):
     """When a transfer is measured. `submission` is reserved by the public schema."""
 
     signature: Empty | None = None
     submission: Empty | None = None
-
-    def __post_init__(self) -> None:
-        _check_one_of(self, "signature", "submission")
 
 
 class ChainAssetTransfer(RequestStruct, frozen=True):
@@ -84,12 +73,9 @@ class ActivityExecution(RequestStruct, frozen=True):
     filter: ActivityFilter | None = None
 
 
-class DataSource(RequestStruct, frozen=True):
+class DataSource(OneOf, frozen=True):
     chain_asset_transfer: ChainAssetTransfer | None = None
     activity_execution: ActivityExecution | None = None
-
-    def __post_init__(self) -> None:
-        _check_one_of(self, "chain_asset_transfer", "activity_execution")
 
 
 class RollingWindow(RequestStruct, frozen=True):
@@ -98,21 +84,15 @@ class RollingWindow(RequestStruct, frozen=True):
     duration: Annotated[str, Meta(pattern=_SECONDS)]
 
 
-class Window(RequestStruct, frozen=True):
+class Window(OneOf, frozen=True):
     rolling: RollingWindow | None = None
     infinite: Empty | None = None
 
-    def __post_init__(self) -> None:
-        _check_one_of(self, "rolling", "infinite")
 
-
-class GroupBy(RequestStruct, frozen=True):
+class GroupBy(OneOf, frozen=True):
     organization: Empty | None = None
     user: Empty | None = None
     wallet: Empty | None = None
-
-    def __post_init__(self) -> None:
-        _check_one_of(self, "organization", "user", "wallet")
 
 
 class Aggregation(RequestStruct, frozen=True):

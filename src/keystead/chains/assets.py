@@ -42,12 +42,12 @@ _WRAPPED_SOL: Final = frozenset(
 
 
 class Asset(msgspec.Struct, frozen=True):
-    """`namespace`, `reference`: the chain as CAIP-2 names it, for example eip155 and 1. `token`: NATIVE, or the
+    """`namespace`, `reference`: the chain as CAIP-2 names it, for example eip155 and 1. `address`: NATIVE, or the
     address of its contract or mint, in the spelling of movements."""
 
     namespace: str
     reference: str
-    token: str
+    address: str
 
 
 def _evm(kind: str, text: str) -> str | None:
@@ -96,7 +96,7 @@ def asset_named(name: str) -> Asset:
 
 
 def own_spelling(namespace: str, token: str) -> str:
-    """The asset of a movement on a chain of this namespace, as `Asset.token` spells it. Wrapped SOL is the coin."""
+    """The asset of a movement, as `Asset.address` spells it. `namespace`: of the chain. Wrapped SOL is the coin."""
     if namespace == EVM:
         return token if token == NATIVE else token.lower()
     return NATIVE if namespace == SOLANA and token in _WRAPPED_SOL else token

@@ -15,7 +15,7 @@ The rules (docs/decisions/0166):
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -58,12 +58,12 @@ def outflow(signed: SignedMovements, assets: Sequence[ScaledAsset], over: int) -
     on_chain = [each for each in assets if _is_on(each.asset, signed)]
     if not on_chain:
         return None
-    by_token: dict[str, int] = {}
+    by_address: dict[str, int] = {}
     for each in on_chain:  # a signature for any chain counts as the largest
-        by_token[each.asset.token] = max(10**each.exponent, by_token.get(each.asset.token, 0))
+        by_address[each.asset.address] = max(10**each.exponent, by_address.get(each.asset.address, 0))
     total: int | None = None
     for movement in signed.movements:
-        amount = _amount(movement, by_token, signed, over)
+        amount = _amount(movement, by_address, signed, over)
         if isinstance(amount, Unreadable):
             return amount
         if amount:
@@ -78,7 +78,7 @@ def _is_on(asset: Asset, signed: SignedMovements) -> bool:
     return signed.namespace != EVM or signed.reference in (None, asset.reference)
 
 
-def _amount(movement: Movement, by_token: dict[str, int], signed: SignedMovements, over: int) -> int | Unreadable:
+def _amount(movement: Movement, by_address: dict[str, int], signed: SignedMovements, over: int) -> int | Unreadable:
     """What leaves with this movement, 0 if nothing of these assets does."""
     if not _leaves(movement, signed):
         return 0
@@ -89,7 +89,7 @@ def _amount(movement: Movement, by_token: dict[str, int], signed: SignedMovement
         return 0
     if isinstance(movement.asset, Unreadable):
         return Unreadable(f"the asset of {movement.name}: {movement.asset.reason}")
-    unit = by_token.get(own_spelling(signed.namespace, movement.asset))
+    unit = by_address.get(own_spelling(signed.namespace, movement.asset))
     if unit is None:
         return 0
     if isinstance(movement.amount, Unreadable):
@@ -105,5 +105,13 @@ def _leaves(movement: Movement, signed: SignedMovements) -> bool:
             return signed.namespace == BITCOIN
         case MovementKind.AUTHORITY if signed.namespace == SOLANA and movement.name.startswith("CreateAccount"):
             return movement.from_ in signed.own  # a new account has only what the same instruction gives it
-        case _:
+        case (
+            MovementKind.TRANSFER
+            | MovementKind.ALLOWANCE
+            | MovementKind.AUTHORITY
+            | MovementKind.BURN
+            | MovementKind.UNKNOWN
+        ):
             return movement.to not in signed.own
+        case _:
+            assert_never(movement.kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
@@ -116,6 +116,8 @@ class ControlReading(msgspec.Struct, frozen=True, kw_only=True):
                 of += f", this activity adds {measure.text(asked)}"
             case None:
                 of += ", this activity does not count"
+            case _:
+                assert_never(self.asked)
         of += f", {measure.text(self.remaining)} remains"
         if self.frees_at_ms is not None:
             of += f", and the first amount leaves the window at {rfc3339(self.frees_at_ms)}"

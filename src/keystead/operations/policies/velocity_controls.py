@@ -110,7 +110,7 @@ def _check_transfer(transfer: ChainAssetTransfer, field: str) -> None:
                 f"invalid request: field `{place}`: {refused}, not {definition.caip19!r}"
             ) from None
         # Only Ethereum's transactions name their chain.
-        key = (asset.namespace, asset.reference if asset.namespace == EVM else "", asset.token)
+        key = (asset.namespace, asset.reference if asset.namespace == EVM else "", asset.address)
         if key in seen:
             raise InvalidRequest(
                 f"invalid request: field `{place}`: a signature cannot be told from one of {seen[key]}, which is "

@@ -6,7 +6,7 @@ CREATE TABLE velocity_counter (
     id TEXT COLLATE "C" NOT NULL,
     at_ms BIGINT NOT NULL,
     window_ms BIGINT NOT NULL,
-    total TEXT NOT NULL,
+    total TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (organization_id, id)
 );
 
@@ -14,6 +14,6 @@ CREATE TABLE velocity_entry (
     organization_id TEXT COLLATE "C" NOT NULL,
     counter_id TEXT COLLATE "C" NOT NULL,
     at_ms BIGINT NOT NULL,
-    total_before TEXT NOT NULL,
+    total_before TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (organization_id, counter_id, at_ms)
 );
