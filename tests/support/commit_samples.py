@@ -12,6 +12,8 @@ from keystead.api.enums import (
     AccessType,
     ActivityStatus,
     AddressFormat,
+    AggregationMethod,
+    AggregationOperator,
     AuthenticatorTransport,
     CredentialType,
     Curve,
@@ -52,8 +54,6 @@ from keystead.api.records import (
 from keystead.api.velocity_controls import (
     ActivityExecution,
     Aggregation,
-    AggregationMethod,
-    AggregationOperator,
     DataSource,
     Empty,
     GroupBy,

@@ -6,11 +6,11 @@ The same structs are in requests, in answers and at rest. Here: their form. Not 
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Final
 
 from msgspec import Meta
 
+from keystead.api.enums import AggregationMethod, AggregationOperator
 from keystead.api.parameters import OneOf, RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
 
@@ -19,19 +19,6 @@ THRESHOLD_DIGITS_MAX: Final = 38
 _DECIMAL = r"^[0-9]{1,38}(\.[0-9]{1,18})?\Z"
 _SECONDS = r"^[1-9][0-9]{0,9}\Z"
 _DECIMALS = r"^(0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])\Z"
-
-
-class AggregationMethod(StrEnum):
-    SUM = "VELOCITY_CONTROL_AGGREGATION_METHOD_SUM"
-    COUNT = "VELOCITY_CONTROL_AGGREGATION_METHOD_COUNT"
-
-
-class AggregationOperator(StrEnum):
-    LESS_THAN = "VELOCITY_CONTROL_AGGREGATION_OPERATOR_LESS_THAN"
-    LESS_THAN_OR_EQUAL = "VELOCITY_CONTROL_AGGREGATION_OPERATOR_LESS_THAN_OR_EQUAL"
-    EQUAL = "VELOCITY_CONTROL_AGGREGATION_OPERATOR_EQUAL"
-    GREATER_THAN_OR_EQUAL = "VELOCITY_CONTROL_AGGREGATION_OPERATOR_GREATER_THAN_OR_EQUAL"
-    GREATER_THAN = "VELOCITY_CONTROL_AGGREGATION_OPERATOR_GREATER_THAN"
 
 
 class Empty(RequestStruct, frozen=True):

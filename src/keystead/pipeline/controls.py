@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from keystead.api.velocity_controls import AggregationOperator
+from keystead.api.enums import AggregationOperator
 from keystead.chains.outflow import SignedMovements
 from keystead.organizations.organization import Organization
 from keystead.organizations.velocity.counters import (

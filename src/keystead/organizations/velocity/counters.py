@@ -18,7 +18,7 @@ from typing import assert_never
 
 import msgspec
 
-from keystead.api.velocity_controls import AggregationOperator
+from keystead.api.enums import AggregationOperator
 from keystead.organizations.attached_rows import AttachedRow, AttachedTable
 
 INFINITE = 0

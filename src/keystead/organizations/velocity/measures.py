@@ -11,12 +11,8 @@ from functools import lru_cache
 import msgspec
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.velocity_controls import (
-    AggregationMethod,
-    AggregationOperator,
-    ChainAssetTransfer,
-    VelocityControl,
-)
+from keystead.api.enums import AggregationMethod, AggregationOperator
+from keystead.api.velocity_controls import ChainAssetTransfer, VelocityControl
 from keystead.chains.assets import asset_named
 from keystead.chains.outflow import DIGITS, ScaledAsset, SignedMovements, outflow
 from keystead.organizations.velocity.counters import INFINITE
