@@ -42,10 +42,10 @@ class SignedMovements(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScaledAsset(msgspec.Struct, frozen=True):
-    """An asset, and the power of ten by which its smallest unit is multiplied in a sum."""
+    """An asset, and what its smallest unit is in a sum: a power of ten."""
 
     asset: Asset
-    exponent: int
+    unit: int
 
 
 def outflow(signed: SignedMovements, assets: Sequence[ScaledAsset], over: int) -> int | Unreadable | None:
@@ -60,7 +60,7 @@ def outflow(signed: SignedMovements, assets: Sequence[ScaledAsset], over: int) -
         return None
     by_address: dict[str, int] = {}
     for each in on_chain:  # a signature for any chain counts as the largest
-        by_address[each.asset.address] = max(10**each.exponent, by_address.get(each.asset.address, 0))
+        by_address[each.asset.address] = max(each.unit, by_address.get(each.asset.address, 0))
     total: int | None = None
     for movement in signed.movements:
         amount = _amount(movement, by_address, signed, over)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, assert_never
 
 import msgspec
@@ -28,7 +29,7 @@ from keystead.pipeline.context import ContextReads
 from keystead.primitives.unreadable import Unreadable
 
 
-class ControlReading(msgspec.Struct, frozen=True, kw_only=True):
+class ControlReading(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One control and one activity. `asked`: what the activity adds; None if it does not count. `state`: of the
     counter of the activity's `group`, at `now_ms`."""
 
@@ -52,7 +53,7 @@ class ControlReading(msgspec.Struct, frozen=True, kw_only=True):
         first = self.state.first_at_ms
         return None if first is None else first + self.measure.window_ms
 
-    @property
+    @cached_property
     def value(self) -> bool | Unreadable:
         """`controls.<identifier>`: the sum with this activity, compared with the threshold."""
         if isinstance(self.asked, Unreadable):

@@ -12,7 +12,7 @@ from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow
 from keystead.organizations.velocity.counters import CounterState
 from keystead.pipeline.store import Page
-from keystead.storage.counting import states
+from keystead.storage.counter_reads import CounterReads
 from keystead.storage.database import HIGHEST, Queries
 
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -23,6 +23,7 @@ class AttachedTables:
 
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
+        self._counters = CounterReads(queries)
 
     async def get(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
         selected = await self._queries.database.rows(
@@ -45,13 +46,7 @@ class AttachedTables:
     async def counters(
         self, organization_id: str, counter_ids: Sequence[str], now_ms: int
     ) -> dict[str, CounterState]:
-        selected = await self._queries.select(
-            self._queries.reads.counters,
-            organization_id=organization_id,
-            ids=self._queries.list_argument(counter_ids),
-            now_ms=now_ms,
-        )
-        return states(selected)
+        return await self._counters.read(organization_id, counter_ids, now_ms)
 
     async def is_token_used(self, token_id: str) -> bool:
         return bool(await self._queries.select(self._queries.reads.used_token, id=token_id))

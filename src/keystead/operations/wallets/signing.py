@@ -366,6 +366,13 @@ def transaction_keywords(
     return context.keywords
 
 
+def _payers(movements: Sequence[Movement]) -> frozenset[str]:
+    """Who pays the fee: the account that signs, unless the transaction leaves the fee to another one."""
+    return frozenset(
+        [each.from_ for each in movements if each.kind is MovementKind.FEE and isinstance(each.from_, str)]
+    )
+
+
 def transaction_movements(context: TransactionToSign) -> SignedMovements:
     """What the transaction moves, on which chain."""
     movements, party, values = context.transaction.movements, context.named.party, context.keywords.values
@@ -373,14 +380,11 @@ def transaction_movements(context: TransactionToSign) -> SignedMovements:
         case TransactionType.ETHEREUM | TransactionType.TEMPO:
             chain_id = values["eth" if context.kind is TransactionType.ETHEREUM else "tempo"]["tx"]["chain_id"]
             reference = str(chain_id) if isinstance(chain_id, int) else None
-            own = frozenset({envelope.sender(party)})
-            return SignedMovements(namespace=EVM, reference=reference, own=own, movements=movements)
+            return SignedMovements(namespace=EVM, reference=reference, own=_payers(movements), movements=movements)
         case TransactionType.SOLANA:
             return SignedMovements(namespace=SOLANA, own=frozenset({base58(party.compressed)}), movements=movements)
         case TransactionType.TRON:
-            owners = {each.from_ for each in movements if each.kind is MovementKind.FEE}
-            own = frozenset(owner for owner in owners if isinstance(owner, str))
-            return SignedMovements(namespace=TRON, own=own, movements=movements)
+            return SignedMovements(namespace=TRON, own=_payers(movements), movements=movements)
         case TransactionType.BITCOIN:
             return SignedMovements(namespace=BITCOIN, movements=movements)
         case _:

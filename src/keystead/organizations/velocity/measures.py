@@ -12,7 +12,7 @@ import msgspec
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import AggregationMethod, AggregationOperator
-from keystead.api.velocity_controls import ChainAssetTransfer, VelocityControl
+from keystead.api.velocity_controls import AssetDefinition, ChainAssetTransfer, VelocityControl
 from keystead.chains.assets import asset_named
 from keystead.chains.outflow import DIGITS, ScaledAsset, SignedMovements, outflow
 from keystead.organizations.velocity.counters import INFINITE
@@ -20,14 +20,15 @@ from keystead.primitives.unreadable import Unreadable
 
 _FRACTION_DIGITS = 18
 
-_NOTHING_SIGNED = SignedMovements(movements=())
+_kind_of = lru_cache(maxsize=1_000)(activity_kind)
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """A control, ready to be computed.
 
     `scale`: sums are integers, in units of 10^-scale of the threshold's. `assets`: None if it counts executed
-    activities. `kinds`: those that it counts; None for all. `window_ms`: or INFINITE.
+    activities. `kinds`: those that it counts; None for all. `window_ms`: or INFINITE. `one`: 1 in a sum. `over`: a
+    sum above every threshold.
     """
 
     control: VelocityControl
@@ -37,18 +38,19 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     assets: tuple[ScaledAsset, ...] | None
     kinds: frozenset[str] | None
     window_ms: int
+    one: int
+    over: int
 
     def added_by(self, activity_type: str, signed: SignedMovements | None) -> int | Unreadable | None:
         """What an activity adds to the sum; None if it does not count. `signed`: what it signs."""
-        if self.kinds is not None and activity_kind(activity_type) not in self.kinds:
+        if self.kinds is not None and _kind_of(activity_type) not in self.kinds:
             return None
-        one: int = 10**self.scale
         if self.assets is None:
-            return one
-        leaving = outflow(signed or _NOTHING_SIGNED, self.assets, 10**DIGITS * one)
+            return self.one
+        leaving = None if signed is None else outflow(signed, self.assets, self.over)
         if leaving is None or isinstance(leaving, Unreadable):
             return leaving
-        return leaving if self.control.aggregation.method is AggregationMethod.SUM else one
+        return leaving if self.control.aggregation.method is AggregationMethod.SUM else self.one
 
     def group(self, user_id: str, wallet_id: str) -> str:
         """The group of an activity. `wallet_id`: of the wallet or the private key that it uses; "" for neither."""
@@ -59,7 +61,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 
     def text(self, amount: int) -> str:
         """An amount of the sum, as decimal text in the unit of the threshold."""
-        whole, part = divmod(amount, 10**self.scale)
+        whole, part = divmod(amount, self.one)
         fraction = f"{part:0{self.scale}d}".rstrip("0")
         return f"{whole}.{fraction}" if fraction else str(whole)
 
@@ -78,12 +80,16 @@ def measure_of(control: VelocityControl) -> Measure:
         scale=scale,
         operator=control.aggregation.operator,
         threshold=_scaled(control.aggregation.threshold, scale),
-        assets=None
-        if transfer is None
-        else tuple(ScaledAsset(asset_named(each.caip19), scale - int(each.decimals)) for each in definitions),
+        assets=None if transfer is None else tuple(_scaled_asset(each, scale) for each in definitions),
         kinds=frozenset(map(activity_kind, types)) if types else None,
+        one=10**scale,
+        over=10 ** (DIGITS + scale),
         window_ms=INFINITE if rolling is None else int(rolling.duration) * 1000,
     )
+
+
+def _scaled_asset(definition: AssetDefinition, scale: int) -> ScaledAsset:
+    return ScaledAsset(asset_named(definition.caip19), 10 ** (scale - int(definition.decimals)))
 
 
 def _scaled(threshold: str, scale: int) -> int:
