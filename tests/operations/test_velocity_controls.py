@@ -448,3 +448,38 @@ def test_reading_controls(server: Server) -> None:
     assert control["organizationId"] == spender.root.organization_id
     assert set(control["createdAt"]) == {"seconds", "nanos"}
     assert control in spender.root.asked("list_velocity_controls")["velocityControls"]
+
+
+@pytest.mark.one_engine
+def test_the_record_and_the_explanation_say_what_is_left(server: Server) -> None:
+    spender = Spender(server.caller)
+    assert spender.sign(pay(7)).status_code == 200
+    refused = spender.sign(pay(4)).json()["details"][0]["activityId"]
+    (evaluation,) = spender.root.asked("get_policy_evaluations", activityId=refused)["policyEvaluations"]
+    (own,) = [each for each in evaluation["policyEvaluations"] if each["policyId"] == spender.policy_id]
+    for said in ("at most 10 in 24 hours", "7 is used", "adds 4", "3 remains"):
+        assert said in own["reason"], own
+    spender.root.submitted("delete_policy", {"policyId": spender.policy_id})
+    consensus = f"approvers.any(u, u.id == '{spender.user.user_id}') && approvers.count() > 1"
+    params = policy_params(condition=f"controls.{spender.identifier}", consensus=consensus)
+    policy_id = spender.root.result("create_policy", params)["policyId"]
+    waiting = answered(spender.sign(pay(1)))["activity"]["id"]
+    clauses = spender.root.asked("explain_policy", activityId=waiting, policyId=policy_id)["explainedClauses"]
+    ((part,),) = [each["parts"] for each in clauses if each["clause"] == "condition"]
+    (value,) = part["values"]
+    assert value["path"] == f"controls.{spender.identifier}"
+    assert "7 is used, this activity adds 1, 3 remains" in value["value"]
+
+
+@pytest.mark.one_engine
+def test_mfa_conditions_and_scopes_read_controls(server: Server) -> None:
+    """A second step is needed above the limit; nothing at all is signed by a session whose scope is the limit."""
+    spender = Spender(server.caller)
+    spender.root.submitted("delete_policy", {"policyId": spender.policy_id})
+    spender.allow("activity.action == 'SIGN'")
+    methods = [{"type": "AUTHENTICATION_TYPE_PASSKEY"}]
+    mfa = mfa_policy_params(spender.user.user_id, methods) | {"condition": f"!controls.{spender.identifier}"}
+    spender.root.submitted("create_mfa_policy", mfa)
+    statuses = [answered(spender.sign(pay(amount)))["activity"]["status"] for amount in (10, 1)]
+    assert statuses == ["ACTIVITY_STATUS_COMPLETED", "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"]
+    assert spender.used() == "10"

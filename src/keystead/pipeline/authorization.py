@@ -6,7 +6,7 @@ Here: pure functions of a decision's basis. Not here: the rules (`policies.autho
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 from msgspec.structs import replace
@@ -90,12 +90,20 @@ def event_of(decision: Decision, submitter_id: str) -> Event:
 
 
 def evaluation_of(
-    decision: Decision, event: Event, evaluation_id: str, activity: RecordedActivity, vote: Vote, now_ms: int
+    decision: Decision,
+    event: Event,
+    evaluation_id: str,
+    activity: RecordedActivity,
+    vote: Vote,
+    now_ms: int,
+    limits: Mapping[str, str] = {},
 ) -> Evaluation:
     """The record of the decision with this vote.
 
     After a rejection, policies that would have allowed, now or later, are recorded as REJECTED. While a voter has
     further methods of authentication to prove, policies that allow are recorded as REQUIRES_AUTHENTICATORS.
+    `limits`: by policy, in words, the velocity controls that its condition names and that the activity is beyond:
+    the reason of a condition that is false.
     """
     recorded: dict[EvaluationOutcome, EvaluationOutcome] = {}
     if event is Event.REJECTED:
@@ -108,7 +116,7 @@ def evaluation_of(
             policy_id=evaluation.policy_id,
             outcome=recorded.get(evaluation.outcome, evaluation.outcome),
             clause=evaluation.clause,
-            reason=evaluation.reason,
+            reason=evaluation.reason or (limits.get(evaluation.policy_id) if evaluation.clause else None),
         )
         for evaluation in decision.evaluations
     ]
@@ -135,6 +143,29 @@ def may_approve(basis: DecisionBasis, user_id: str) -> bool:
     if user_id == basis.submitter_id:
         return True
     return Authorizer(authorization_request(basis), basis.policies.policy_set).may_vote(user_id)
+
+
+def limits_by_policy(basis: DecisionBasis) -> Mapping[str, str]:
+    """By policy: the velocity controls that its condition names and that the activity is beyond, in words."""
+    if basis.controls is None:
+        return {}
+    reached = {
+        reading.measure.control.identifier: reading.sentence()
+        for reading in basis.controls.read
+        if reading.is_reached
+    }
+    if not reached:
+        return {}
+    named = {
+        policy.id: policy.condition.controls & reached.keys()
+        for policy in basis.policies.policy_set.policies
+        if policy.condition is not None
+    }
+    return {
+        policy_id: " ".join(reached[identifier] for identifier in sorted(controls))
+        for policy_id, controls in named.items()
+        if controls
+    }
 
 
 def controls_in_the_way(basis: DecisionBasis) -> Sequence[ControlReading]:

@@ -171,6 +171,11 @@ class Controls(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.readings)
 
+    def explained(self, identifier: str) -> str:
+        """How much of a control is used, asked and left, in words."""
+        reading = self.readings.get(identifier)
+        return "there is no such control" if reading is None else reading.sentence()
+
     @property
     def read(self) -> list[ControlReading]:
         """Those that a decision read, in the order in which it did."""

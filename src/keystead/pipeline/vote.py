@@ -23,6 +23,7 @@ from keystead.pipeline.authorization import (
     controls_in_the_way,
     evaluation_of,
     event_of,
+    limits_by_policy,
 )
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, scope_of
 from keystead.pipeline.environment import Environment
@@ -83,7 +84,8 @@ async def decide_vote(
     decision, event = _decision(ballot, authorized, submission, basis)
     if ballot.repeats and next_status(activity.status, event) is activity.status:
         return on_record
-    evaluation = evaluation_of(decision, event, environment.new_id(), activity, ballot.vote, now_ms)
+    limits, evaluation_id = limits_by_policy(basis), environment.new_id()
+    evaluation = evaluation_of(decision, event, evaluation_id, activity, ballot.vote, now_ms, limits)
     new_votes = () if ballot.vote in on_record.votes else (ballot.vote,)
     if ballot.proofs is not None:
         if not ballot.repeats:

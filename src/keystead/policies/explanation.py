@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
@@ -25,12 +25,15 @@ from keystead.policies.language.evaluation_context import (
     ValueUnknown,
 )
 from keystead.policies.language.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
+from keystead.policies.language.field_paths import path_of
 from keystead.policies.language.grammar import parse
+from keystead.policies.language.namespaces import CONTROLS
 from keystead.policies.language.source_text import text_of
 from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     ExpressionRefused,
+    Field,
     Junction,
     ListFunction,
     ListLiteral,
@@ -58,6 +61,13 @@ _ITEMS_SHOWN: Final = 10
 _NO_VALUE: Final = (Unknown, NotApplicable)
 
 _NO_STEPS: Final = Unknown("not evaluated: the parts before this one took all the steps", Place(1, 1))
+
+
+@runtime_checkable
+class ExplainedControls(Protocol):
+    """Velocity controls that say how much of them is used."""
+
+    def explained(self, identifier: str) -> str: ...
 
 
 class ReadValue(msgspec.Struct, frozen=True):
@@ -119,6 +129,8 @@ class _PartEvaluator:
         self._compiler = compiler
         self._context = EvaluationContext(values)
         self._budget = Budget(EXPLANATION_STEPS_MAX)
+        controls = values.get(CONTROLS)
+        self._controls = controls if isinstance(controls, ExplainedControls) else None
 
     def part(self, depth: int, node: Node) -> Part:
         operator = ""
@@ -149,6 +161,12 @@ class _PartEvaluator:
 
     def _read(self, node: Node) -> Iterator[ReadValue]:
         """The values that the part compares or searches, except those that its text states."""
+        if (
+            isinstance(node, Field)
+            and self._controls is not None
+            and path_of(node, {}) == f"{CONTROLS}.{node.name}"
+        ):
+            yield ReadValue(text_of(node), self._controls.explained(node.name))
         compared = parts(node) if isinstance(node, Comparison | Contains) else ()
         if isinstance(node, ListFunction):
             compared = (node.of,)
