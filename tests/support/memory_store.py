@@ -36,16 +36,10 @@ from keystead.organizations.lookups import (
     user_lookups,
 )
 from keystead.organizations.organization import Organization, apply
-from keystead.organizations.velocity.counters import (
-    NOTHING_COUNTED,
-    Counted,
-    CounterState,
-    VelocityCounter,
-    VelocityEntry,
-    rows_after,
-)
+from keystead.organizations.velocity.counters import CounterState
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Changes, Commit, CommitResult, Page
+from tests.support.memory_counters import after, counter_in
 
 Item = TypeVar("Item")
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -88,7 +82,7 @@ class MemoryDatabase:
         for row in commit.rows:
             self.write_row(row.owner_id or commit.organization_id, row)
         for each in commit.counted:
-            for counter_row in self._after(each) or ():
+            for counter_row in after(self.attached.get(each.organization_id, {}), each) or ():
                 self.attached.setdefault(each.organization_id, {})[_key(counter_row)] = counter_row
         self.log.append(commit)
         return result
@@ -106,7 +100,7 @@ class MemoryDatabase:
             stored = self.attached.get(row.owner_id or commit.organization_id, {}).get(_key(row))
             if row.revision != (stored.revision if isinstance(stored, VersionedRow) else 0) + 1:
                 return CommitResult.CONFLICT
-        if any(self._after(each) is None for each in commit.counted):
+        if any(after(self.attached.get(each.organization_id, {}), each) is None for each in commit.counted):
             return CommitResult.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitResult.CONFLICT
@@ -122,24 +116,6 @@ class MemoryDatabase:
         before = known.get(activity.id)
         follows = before is not None and before.revision == activity.revision - 1
         return CommitResult.COMMITTED if follows else CommitResult.CONFLICT
-
-    def counter(self, organization_id: str, counter_id: str, now_ms: int) -> CounterState | None:
-        """A counter of a velocity control, with the first entry in its window."""
-        rows = self.attached.get(organization_id, {})
-        counter = rows.get((VelocityCounter.table.name, counter_id))
-        if not isinstance(counter, VelocityCounter):
-            return None
-        after_ms = max(counter.at_ms, now_ms) - counter.window_ms
-        entries = [each for each in rows.values() if isinstance(each, VelocityEntry)]
-        inside = [each for each in entries if each.counter_id == counter_id and each.at_ms > after_ms]
-        first = min(inside, key=lambda each: each.at_ms, default=None)
-        if first is None:
-            return CounterState(counter.at_ms, int(counter.total))
-        return CounterState(counter.at_ms, int(counter.total), first.at_ms, int(first.total_before))
-
-    def _after(self, each: Counted) -> Sequence[AttachedRow] | None:
-        state = self.counter(each.organization_id, each.counter_id, each.at_ms) or NOTHING_COUNTED
-        return rows_after(state, [each])
 
     def _is_held(self, write: Changes) -> bool:
         """Whether a sub-organization of the same parent has a credential that the write registers."""
@@ -361,7 +337,8 @@ class MemoryAttached:
         self, organization_id: str, counter_ids: Sequence[str], now_ms: int
     ) -> dict[str, CounterState]:
         await self._pause()
-        read = {id_: self._database.counter(organization_id, id_, now_ms) for id_ in counter_ids}
+        rows = self._database.attached.get(organization_id, {})
+        read = {id_: counter_in(rows, id_, now_ms) for id_ in counter_ids}
         return {id_: state for id_, state in read.items() if state is not None}
 
     async def is_token_used(self, token_id: str) -> bool:

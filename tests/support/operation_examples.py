@@ -33,6 +33,7 @@ from tests.support.example_users import (
     sub_organization,
     two_providers,
 )
+from tests.support.example_velocity_controls import VELOCITY_QUERIES, VELOCITY_SUBMISSIONS
 from tests.support.example_wallet_logins import WALLET_LOGINS
 from tests.support.login_wallets import new_wallet, wallet_params
 from tests.support.organization_fixtures import (
@@ -50,7 +51,6 @@ from tests.support.organization_fixtures import (
     mfa_policy_params,
     policy_params,
     private_key_params,
-    velocity_control_params,
     webhook_endpoint_params,
 )
 from tests.support.passkeys import SoftPasskey
@@ -154,13 +154,7 @@ QUERIES: dict[str, Make] = {
     "get_policy_evaluations": lambda f: {"activityId": f.activity_id},
     "get_session_profile": lambda f: {"sessionProfileId": f.kept("session_profile")},
     "get_session_profiles": lambda f: {},
-    "get_velocity_control": lambda f: {"velocityControlId": f.kept("velocity_control")},
-    "get_velocity_control_usage": lambda f: {
-        "velocityControlId": f.kept("velocity_control"),
-        "userId": f.user_id,
-        "walletId": f.wallet_id,
-    },
-    "list_velocity_controls": lambda f: {},
+    **VELOCITY_QUERIES,
     "list_webhook_endpoints": lambda f: {},
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
@@ -398,8 +392,7 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
-    "ACTIVITY_TYPE_CREATE_VELOCITY_CONTROL": lambda f: velocity_control_params(),
-    "ACTIVITY_TYPE_DELETE_VELOCITY_CONTROL": lambda f: {"velocityControlId": f.fresh("velocity_control")},
+    **VELOCITY_SUBMISSIONS,
     "ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT": lambda f: webhook_endpoint_params(),
     "ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT": lambda f: {"endpointId": f.fresh("webhook_endpoint")},
     "ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT": lambda f: {
