@@ -150,13 +150,13 @@ def that_signs_transactions(server: SetupServer) -> Signing:
 def that_signs_payloads_under_a_control(server: SetupServer) -> Signing:
     """Like `that_signs_payloads`, with a velocity control that counts signatures."""
     condition = "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet_account.address == '{address}' && controls.limit"
-    return _signing(server, "Counted payloads", condition, control={"activity_execution": {}})
+    return _signing(server, "Counted payloads", condition, control={"activityExecution": {}})
 
 
 def that_signs_transactions_under_a_control(server: SetupServer) -> Signing:
     """Like `that_signs_transactions`, with a velocity control that sums the token."""
     asset = {"caip19": f"eip155:{CHAIN_ID}/erc20:{TOKEN}", "decimals": "18"}
-    control = {"chain_asset_transfer": {"definition": [asset]}}
+    control = {"chainAssetTransfer": {"definition": [asset]}}
     return _signing(server, "Summed transactions", f"{_TOKEN_CALLS} && controls.limit", _INTERFACE, control=control)
 
 
@@ -174,18 +174,15 @@ def _signing(
         if interface is not None:
             root.submit("create_smart_contract_interface", interface)
         if control is not None:
-            root.create_velocity_control(
-                name="Limit",
-                identifier="limit",
-                data_source=control,
-                aggregation={
-                    "method": AggregationMethod.SUM,
-                    "operator": AggregationOperator.LESS_THAN_OR_EQUAL,
-                    "threshold": "9" * 30,
-                    "window": {"rolling": {"duration": "3600"}},
-                    "group_by": {"organization": {}},
-                },
-            )
+            limit = {
+                "method": AggregationMethod.SUM,
+                "operator": AggregationOperator.LESS_THAN_OR_EQUAL,
+                "threshold": "9" * 30,
+                "window": {"rolling": {"duration": "3600"}},
+                "groupBy": {"organization": {}},
+            }
+            named = {"name": "Limit", "identifier": "limit"}
+            root.submit("create_velocity_control", {**named, "dataSource": control, "aggregation": limit})
         addresses = _wallet(root, accounts)
         key = _ruled(root, condition.replace("{address}", addresses[0]), FEW_POLICIES)
         organization_id = root.whoami().organization_id
