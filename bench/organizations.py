@@ -53,7 +53,7 @@ class SetupServer(msgspec.Struct, frozen=True):
                 "create_sub_organization",
                 {"subOrganizationName": name, "rootUsers": [root_user(key)], "rootQuorumThreshold": 1},
             )
-        result = made["activity"]["result"]["createSubOrganizationResultV8"]
+        (result,) = made["activity"]["result"].values()
         with self.client(result["subOrganizationId"], key) as root:
             yield root, key
 
@@ -186,7 +186,8 @@ def _signing(
         addresses = _wallet(root, accounts)
         key = _ruled(root, condition.replace("{address}", addresses[0]), FEW_POLICIES)
         organization_id = root.whoami().organization_id
-        return Signing(id=organization_id, key=key, holds=f"{FEW_POLICIES} policies", addresses=addresses)
+        holds = f"{FEW_POLICIES} policies" + ("" if control is None else ", a velocity control")
+        return Signing(id=organization_id, key=key, holds=holds, addresses=addresses)
 
 
 def _wallet(root: Client, accounts: int) -> Sequence[str]:
