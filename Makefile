@@ -22,7 +22,7 @@ MEASURED := $(filter-out $(addprefix tests/,structure client),$(FAST))
 SERVING = $(shell expr $(JOBS) + 2)
 PYTEST = -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-.PHONY: help run install check test torture coverage docs fuzz bench lock generate vendor screenshots
+.PHONY: help run install check test torture coverage docs fuzz bench image lock generate vendor screenshots
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
@@ -34,6 +34,7 @@ help:
 	@echo "make docs      build the documentation as a site, into build/site"
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
 	@echo "make bench     measure the server on this machine; the plots in docs/figures are drawn anew"
+	@echo "make image     build the container image and try it beside PostgreSQL, with docker or podman"
 	@echo "make generate  write anew what is made from the code: client methods, the reference and lists in docs"
 	@echo "make vendor    write the console's copies of npm packages anew, after a change of tests/package.json"
 	@echo "make screenshots  take the pictures of the console in docs/console anew"
@@ -111,6 +112,9 @@ fuzz: .venv/.installed-dev .venv/.compiled
 bench: .venv/.installed-bench .venv/.compiled
 	@$(BIN)/python -m bench --figures docs/figures
 
+image:
+	@sh deploy/try-image.sh
+
 generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.operations.client_methods
 	@$(BIN)/python -m keystead.operations.coverage
@@ -143,14 +147,16 @@ $(BIN)/pip:
 	@$(PYTHON) -m venv .venv
 
 .venv/.installed: requirements.lock requirements-build.lock pyproject.toml | $(BIN)/pip
-	@echo "installing Keystead into .venv"
-	@$(PIP) install --require-hashes --requirement requirements.lock --requirement requirements-build.lock
+	@echo "installing the packages that Keystead uses into .venv"
+	@$(BIN)/python tools/install.py --require-hashes --requirement requirements.lock --requirement requirements-build.lock
+	@echo "installing Keystead itself"
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # Python does this when it first imports a module, unless PYTHONDONTWRITEBYTECODE is set or the folder cannot be
 # written. Then every start would compile every module again, and take half as long again.
 .venv/.compiled: .venv/.installed $(shell find src -name "*.py")
+	@echo "compiling"
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 

@@ -7,6 +7,8 @@ export interface Credentials {
   apiPrivateKey: string;
   /** The authority that signs the certificate of a server with `--tls`: a file in PEM. */
   caFile?: string;
+  /** An authentication proxy of the organization, for pages without a key. */
+  authProxyId?: string;
 }
 
 /** A message that the server kept in place of sending it. `secret`: the code or credential bundle in its text. */

@@ -37,6 +37,7 @@ class Command(NamedTuple):
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "dev": Command("development.development:dev", "Run a development server."),
+    "console": Command("development.console:console", "Print a link to the console of `keystead dev`, logged in."),
     "env": Command("development.environment:env", "Print the settings that clients and published examples read."),
     "fixtures": Command("development.fixtures:app", "Keep an organization as a file that a server makes again."),
     "init": Command("operator.installation:init", "Migrate the database, and make the first organization."),

@@ -78,7 +78,7 @@ class DescribeActivitiesResponse(Wire, frozen=True):
     activity_descriptions: tuple[DescribedActivity, ...]
 
 
-@query()
+@query(own=True)
 async def describe_activities(reading: Reading, request: DescribeActivitiesRequest) -> DescribeActivitiesResponse:
     """What activities ask, in words."""
     described: list[DescribedActivity] = []

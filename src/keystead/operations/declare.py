@@ -18,6 +18,7 @@ from keystead.api.catalogue import Catalogue, Operation, OperationKind, activity
 from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import RequestStruct
+from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
 from keystead.operations.declared_types import declared_types, signature
 from keystead.operations.docstrings import summary
@@ -87,15 +88,16 @@ def query(
     before_session: bool = False,
     for_recovery: bool = False,
     of_caller: bool = False,
+    own: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape.
 
-    QueryOperation describes the parameters.
+    QueryOperation describes the parameters. `own`: the public API has no such path.
     """
 
     def declare(answer: Declared) -> Declared:
         _, request, response = signature(answer)
-        CATALOGUE.add(
+        _add(
             QueryOperation(
                 name=answer.__name__,
                 module=answer.__module__,
@@ -107,6 +109,7 @@ def query(
                 before_session=before_session,
                 for_recovery=for_recovery,
                 of_caller=of_caller,
+                is_own=own,
                 decoder=decoder(request),
             )
         )
@@ -154,6 +157,7 @@ def activity(
     adds: Adds | None = None,
     signs: Signs | None = None,
     also_does: tuple[str, ...] = (),
+    own: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Output[result], or a coroutine of that shape.
 
@@ -161,6 +165,7 @@ def activity(
     `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `load_context`.
     `precondition` is a rule that no policy overrides, a function (id of the submitter, intent) that raises.
     `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities` has what they prove.
+    `own`: the public API has no such path.
 
     The types of the functions declare the rest:
 
@@ -186,8 +191,9 @@ def activity(
             adds=adds,
             signs=signs,
             also_does=also_does,
+            is_own=own,
         )
-        CATALOGUE.add(operation)
+        _add(operation)
         return execute
 
     return declare
@@ -209,6 +215,19 @@ def vote(
     return declare
 
 
+def _add(operation: Operation) -> None:
+    """Add to the catalogue. Raises ValueError for an operation of our own that is not declared as such, and for one
+    of the public API that is."""
+    if not operation.is_own and operation.path not in PATHS:
+        raise ValueError(
+            f"the public API has no {operation.path}: correct the name of the function, or declare it with own=True"
+            " and name it in docs/divergences.md"
+        )
+    if operation.is_own and operation.path in PATHS:
+        raise ValueError(f"{operation.path} is an operation of the public API: declare it without own=True")
+    CATALOGUE.add(operation)
+
+
 def _check_known_to_policies(activity_type: str) -> None:
     """Raise ValueError if policies do not know the activity type."""
     if attributes_of(activity_type) is None and activity_kind(activity_type) not in VOTES:
@@ -216,13 +235,14 @@ def _check_known_to_policies(activity_type: str) -> None:
 
 
 def operator_activity(
-    activity_type: str, *, load_context: LoadContext | None = None
+    activity_type: str, *, load_context: LoadContext | None = None, adds: Adds | None = None
 ) -> Callable[[Declared], Declared]:
     """Declare an activity of the operator, as `activity` declares one of users. It has no path, so no request
     submits it, and no policy decides it: see `pipeline.operator_activity`."""
 
     def declare(execute: Declared) -> Declared:
-        CATALOGUE.add(_operation(execute, activity_type, load_context=load_context), has_path=False)
+        operation = _operation(execute, activity_type, load_context=load_context)
+        CATALOGUE.add(replace(operation, adds=adds), has_path=False)
         return execute
 
     return declare

@@ -51,15 +51,20 @@ async def execute(
     `evaluation`: the record of the decision that allows it. `new_votes`: as in `Commit`. `check` gets the output
     and may refuse it. For a new submission, a refusal that writes nothing is raised, and the commit of another
     refusal has no activity. For an activity on record, the refusal becomes its failure."""
-    is_new, changes = activity.status is ActivityStatus.CREATED, None
+    is_new, changes, made = activity.status is ActivityStatus.CREATED, None, None
     output: Output[Wire] | RefusalWithRows
     try:
-        output = await _output(basis, environment)
+        found = _output(basis, environment)
+        output = found if isinstance(found, Output | RefusalWithRows) else await found
         if isinstance(output, Output):
             if check is not None:
                 await check(output)
             settings, share = environment.settings, environment.share
-            changes = await changes_of(basis.organization, output, evaluation.id, settings.limits, share)
+            organization, added = basis.organization, basis.added
+            changes = await changes_of(organization, output, added, evaluation.id, settings.limits, share)
+            made = new_organization_of(output)
+            for change in (changes, made):
+                settings.published_keys.check(() if change is None else change.lookups_added)
     except ServiceError as refused:
         if is_new or refused.is_temporary:
             raise
@@ -67,7 +72,7 @@ async def execute(
     if isinstance(output, Output):
         assert changes is None or basis.operation.changes_organization, basis.operation.name
         commit = commit_of(activity, Event.EXECUTED, basis, evaluation, new_votes=new_votes)
-        return await _with_output(commit, output, changes, basis, environment)
+        return await _with_output(commit, output, changes, made, basis, environment)
     if is_new:
         return commit_of_refusal(output.error, activity, basis, evaluation, rows=output.rows)
     failure = Status(code=output.error.grpc_code, message=output.error.message)
@@ -75,7 +80,9 @@ async def execute(
     return replace(commit_of(failed, Event.FAILED, basis, evaluation, new_votes=new_votes), rows=output.rows)
 
 
-async def _output(basis: DecisionBasis, environment: Environment) -> Output[Wire] | RefusalWithRows:
+def _output(
+    basis: DecisionBasis, environment: Environment
+) -> Output[Wire] | RefusalWithRows | Awaitable[Output[Wire] | RefusalWithRows]:
     """The output of the operation's function, or of an earlier attempt if that was computed from an equal
     context."""
     if basis.missing is not None:
@@ -83,18 +90,19 @@ async def _output(basis: DecisionBasis, environment: Environment) -> Output[Wire
     computed = basis.computed
     if computed is not None and computed.context == basis.context:
         return computed.output
-    output = basis.operation.execute(execution_of(basis, environment), basis.intent)
-    return output if isinstance(output, Output | RefusalWithRows) else await output
+    return basis.operation.execute(execution_of(basis, environment), basis.intent)
 
 
 async def _with_output(
     commit: Commit,
     output: Output[Wire],
     changes: Changes | None,
+    made: Changes | None,
     basis: DecisionBasis,
     environment: Environment,
 ) -> Commit:
-    """The commit of an executed activity with everything that the execution asks for."""
+    """The commit of an executed activity with everything that the execution asks for. `made`: the organization that
+    it creates."""
     activity = commit.activity
     assert activity is not None
     recorded = output.result if output.recorded_result is None else output.recorded_result
@@ -110,7 +118,7 @@ async def _with_output(
         commit,
         activity=activity,
         changes=changes,
-        new_organization=new_organization_of(output),
+        new_organization=made,
         rows=versioned_rows(output.attachments),
         counted=basis.counted(),
         answer=answer,

@@ -150,8 +150,8 @@ class ApiEndpoints:
         proven, decoded = await self._opened(operation, stamp, body, limit_key, partial(read_submission, operation))
         organization_id = line.organization_id = decoded.envelope.organization_id
         if proven.identity is not None and operation.name == "stamp_login":
-            token = read_attested_stamp(stamp[1]).public_key_attestation
-            await self.auth_proxy.link_google(proven.identity, token, organization_id, line)
+            attested = read_attested_stamp(stamp[1])
+            await self.auth_proxy.link_google(proven.identity, attested, organization_id, line)
         submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
         caller, organization_id = submission.caller, submission.organization_id
         line.user_id = caller.user.user_id

@@ -28,15 +28,14 @@ from keystead.api.errors import (
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
-from keystead.console import SECURITY_HEADERS
+from keystead.console import CONSOLE_PATH, SECURITY_HEADERS
 from keystead.failures.defects import log_defect
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
 from keystead.server.api_endpoints import ApiEndpoints
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.console.files import ConsoleAnswers, is_console, without_secret
-from keystead.server.console.link import PATH as CONSOLE_LOGIN
-from keystead.server.console.link import ConsoleLink
+from keystead.server.console.link import LINK_PATH, LOGIN_PATH, ConsoleLinks
 from keystead.server.console.logins import console_logins
 from keystead.server.development.access import is_control
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
@@ -70,14 +69,14 @@ It may set fields of the log line. Raises ServiceError to refuse the request."""
 class Application:
     """Answers requests. While `service` is not open, only /healthz answers 200.
 
-    `console_link`: on a development server, logs a user in to the console without a credential. `auth_proxy_id`:
+    `console_links`: on a development server, logs a user in to the console without a credential. `auth_proxy_id`:
     the authentication proxy for logins to the console, if the settings name none.
     """
 
     def __init__(
         self,
         service: Service,
-        console_link: ConsoleLink | None = None,
+        console_links: ConsoleLinks | None = None,
         auth_proxy_id: str = "",
         rates: RateTable | None = None,
     ) -> None:
@@ -94,7 +93,7 @@ class Application:
         if settings.console:
             logins = console_logins(settings, auth_proxy_id)
             self._console = ConsoleAnswers(is_development=settings.mode == "dev", logins=logins)
-        self._console_link = console_link
+        self._console_links = console_links
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
             "/": service.front_page,
@@ -128,8 +127,8 @@ class Application:
             else:
                 line.status, body = 200, found
             is_logged = True
-            if self._database.has_failed and (line.user_id or path == "/readyz"):
-                self._database.answered()
+            if self._database.has_failed:
+                self._database.answered(self._service.transactions)
         except ServiceError as refused:
             line.status, body, line.error = refused.http_status, error_answer(refused), refused.message[:500]
             if isinstance(refused, Denied):
@@ -156,7 +155,7 @@ class Application:
     def _note_refusal(self, refused: ServiceError) -> list[Header]:
         """Note a refusal where the server counts or logs it. Returns the headers that only its answer has."""
         if isinstance(refused, DatabaseUnavailable):
-            self._database.failed(refused.message)
+            self._database.failed(refused.message, self._service.transactions)
             self._readiness.forget()
         if isinstance(refused, RateLimited) and self._service.measurements is not None:
             self._service.measurements.count_rate_limited(refused.limit)
@@ -202,15 +201,17 @@ class Application:
             return self._answer_auth_proxy(path, request, line)
         return self._answer_page(path, request)
 
-    async def _answer_page(self, path: str, request: HttpRequest) -> bytes:
+    async def _answer_page(self, path: str, request: HttpRequest) -> bytes | HttpAnswer:
         if CATALOGUE.at(path) is not None:
             raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
         if path in PATHS:
             raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
-        if path == CONSOLE_LOGIN and self._console_link is not None:
+        if path == "/" and self._console is not None and _wants_page(request):
+            return HttpAnswer(303, [(b"location", CONSOLE_PATH.encode()), (b"vary", b"Accept")], b"")
+        if path in (LOGIN_PATH, LINK_PATH) and self._console_links is not None:
             if request.method != "POST":
                 raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
-            return self._console_link.answer(request, self._service.clock.now_ms())
+            return self._console_links.answer(path, request, self._service.clock.now_ms())
         kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
         page = self._pages.get(path)
         if page is None and kept is None:
@@ -245,6 +246,11 @@ class Application:
         # The configuration of an authentication proxy names its origins, but a preflight does not name the
         # configuration.
         return CorsPolicy.any_origin() if path.startswith(AUTH_PROXY) else self._cors
+
+
+def _wants_page(request: HttpRequest) -> bool:
+    """Whether a browser asks for a page to show. Clients of the API ask for JSON, or for anything."""
+    return request.method in ("GET", "HEAD") and b"text/html" in dict(request.headers).get(b"accept", b"")
 
 
 def _measured_as(path: str) -> str:

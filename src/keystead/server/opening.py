@@ -15,9 +15,11 @@ import msgspec
 from keystead.api.errors import Unavailable
 from keystead.api.rendering import encode
 from keystead.identities.issuers import KnownIssuers
+from keystead.organizations.credentials.published_keys import NO_PUBLISHED_KEYS, PublishedKeys
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.ports import Identities, OAuth2
 from keystead.pipeline.signer_port import Signer
+from keystead.server.development.published import published_keys
 from keystead.server.installation.master_keys import master_key_sources
 from keystead.server.issuers import identities_of
 from keystead.server.oauth2_providers import oauth2_of
@@ -52,7 +54,8 @@ class NotReady(Exception):
 
 class Opened(msgspec.Struct, frozen=True):
     """The opened parts. `channel`: the channel to the signer's process; None if the signer is in this process.
-    `master_key_ids`: the ids of the signer's master keys, first the one that seals."""
+    `master_key_ids`: the ids of the signer's master keys, first the one that seals. `published_keys`: those that
+    nobody may register here."""
 
     store: DatabaseStore
     signer: Signer
@@ -61,6 +64,7 @@ class Opened(msgspec.Struct, frozen=True):
     channel: Channel | None
     senders: Senders
     master_key_ids: tuple[str, ...]
+    published_keys: PublishedKeys
 
     async def close(self) -> None:
         """Finish the commits that were handed in, then close the database."""
@@ -109,7 +113,8 @@ async def open_checked(
                 channel.close()
             signer, channel, master_key_ids = await _open_signer(store, settings, mode, connector, sources)
         with_own_issuer = await _with_own_issuer(identities, settings, signer)
-        return Opened(store, signer, with_own_issuer, oauth2, channel, senders, master_key_ids)
+        published = NO_PUBLISHED_KEYS if settings.mode == "dev" else await published_keys()
+        return Opened(store, signer, with_own_issuer, oauth2, channel, senders, master_key_ids, published)
     except Unavailable as refused:
         await store.close()
         raise NotReady(operator_message(settings.database_url, refused)) from None

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from keystead.api.errors import ServiceError
+from keystead.api.errors import ServiceError, Unavailable
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import Lookup
@@ -78,7 +78,13 @@ class DatabaseStore:
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
-        self._commits = CommitQueues(database, self._committed, key_lengths, self._cache.known_version)
+        self.write_failure: Unavailable | None = None
+        """Why the last transaction was not carried out; None if it was."""
+        self.transactions = 0
+        """How many transactions were committed."""
+        self._commits = CommitQueues(
+            database, self._committed, key_lengths, self._cache.known_version, self._note_failure
+        )
         self.accounts = AccountTables(self.queries)
         self.activities = ActivityTables(self.queries)
         self.attached = AttachedTables(self.queries)
@@ -192,7 +198,11 @@ class DatabaseStore:
     ) -> Sequence[CommitResult | ServiceError]:
         loop = asyncio.get_running_loop()
         waiting = [Waiting(one.organization_id, self._rows_of(one), loop.create_future()) for one in commits]
-        result = await lock.write([one.rows for one in waiting])
+        try:
+            result = await lock.write([one.rows for one in waiting])
+        except Unavailable as refused:
+            self._note_failure(refused)
+            raise
         if result is CommitResult.COMMITTED:
             self._committed(waiting)
         if result is CommitResult.COMMITTED or (result is not None and len(commits) == 1):
@@ -241,8 +251,12 @@ class DatabaseStore:
         whether rows of a deleted wallet or organization are left."""
         self._records_removed = call
 
+    def _note_failure(self, refused: Unavailable) -> None:
+        self.write_failure = refused
+
     def _committed(self, commits: Sequence[Waiting]) -> None:
         """Note what was committed: the newest organizations, and rows that background tasks wait for."""
+        self.write_failure, self.transactions = None, self.transactions + 1
         newest: dict[str, Organization] = {}
         for waiting in commits:
             rows = waiting.rows

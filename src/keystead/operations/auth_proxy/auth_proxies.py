@@ -23,7 +23,7 @@ from keystead.organizations.credentials.api_keys import new_api_key
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.pipeline.execution import Execution, Output
-from keystead.pipeline.operation import AddedCredential, NewUser
+from keystead.pipeline.operation import AddedCredential, KnownBefore, NewUser
 from keystead.pipeline.signer_values import AuthProxyKey
 
 PROXIED_KINDS = (
@@ -95,13 +95,13 @@ class EnableAuthProxyResult(Wire, frozen=True):
     user_id: str
 
 
-def _added(_: EnableAuthProxyIntent) -> tuple[AddedCredential]:
+def _added(_: KnownBefore, __: EnableAuthProxyIntent) -> tuple[AddedCredential]:
     """The key of the proxy's user, which the signer makes and keeps."""
     user = NewUser(_USER_NAME, "", ())
     return (AddedCredential(type=CredentialType.API_KEY_P256, holder=user, public_key=""),)
 
 
-@activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY", adds=_added)
+@activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY", adds=_added, own=True)
 async def enable_auth_proxy(execution: Execution, _: EnableAuthProxyIntent) -> Output[EnableAuthProxyResult]:
     """Make an authentication proxy. No browser may call it until its configuration names origins."""
     organization = execution.organization
@@ -132,7 +132,7 @@ class UpdateAuthProxyConfigResult(Wire, frozen=True):
     config_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG", also_does=("DISABLE_AUTH_PROXY",))
+@activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG", also_does=("DISABLE_AUTH_PROXY",), own=True)
 def update_auth_proxy_config(
     execution: Execution, intent: UpdateAuthProxyConfigIntent
 ) -> Output[UpdateAuthProxyConfigResult]:
@@ -154,7 +154,7 @@ class DisableAuthProxyResult(Wire, frozen=True):
     pass
 
 
-@activity("ACTIVITY_TYPE_DISABLE_AUTH_PROXY")
+@activity("ACTIVITY_TYPE_DISABLE_AUTH_PROXY", own=True)
 def disable_auth_proxy(execution: Execution, intent: DisableAuthProxyIntent) -> Output[DisableAuthProxyResult]:
     """Delete an authentication proxy, its user and its policy."""
     organization = execution.organization
@@ -223,7 +223,7 @@ class ListAuthProxyConfigsResponse(Wire, frozen=True):
     auth_proxy_configs: tuple[AuthProxyConfig, ...]
 
 
-@query(of_version=True)
+@query(of_version=True, own=True)
 def list_auth_proxy_configs(reading: Reading, _: ListAuthProxyConfigsRequest) -> ListAuthProxyConfigsResponse:
     """The authentication proxies of the organization, and what each does."""
     return ListAuthProxyConfigsResponse(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from keystead.api.decoding import Label
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText
@@ -28,7 +29,7 @@ class InitOtpIntentV3(RequestStruct, frozen=True, kw_only=True):
 
     otp_type: OtpType
     contact: ShortText
-    app_name: ShortText
+    app_name: Label
     otp_length: CodeLength | None = None
     email_customization: EmailCustomizationParamsV2 | None = None
     sms_customization: SmsCustomizationParams | None = None

@@ -136,7 +136,7 @@ class CheckIpAllowlistResponse(Wire, frozen=True):
     refusal: str | None = None
 
 
-@query()
+@query(own=True)
 async def check_ip_allowlist(reading: Reading, request: CheckIpAllowlistRequest) -> CheckIpAllowlistResponse:
     """Whether a change of an IP allow-list, once executed, would refuse the caller who asks.
 

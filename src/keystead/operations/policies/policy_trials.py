@@ -84,7 +84,7 @@ class _PolicySets(msgspec.Struct, frozen=True):
     saved: PolicySet
 
 
-@query()
+@query(own=True)
 async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyResponse:
     """The outcome of a policy for recorded activities, and the decisions with this policy. Nothing is saved.
 

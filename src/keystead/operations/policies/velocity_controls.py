@@ -223,7 +223,7 @@ class GetVelocityControlUsageResponse(Wire, frozen=True):
     frees_at: str | None = None
 
 
-@query()
+@query(own=True)
 async def get_velocity_control_usage(
     reading: Reading, request: GetVelocityControlUsageRequest
 ) -> GetVelocityControlUsageResponse:

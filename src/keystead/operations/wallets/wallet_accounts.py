@@ -146,7 +146,7 @@ async def _account_to_rename(source: ContextSource, intent: UpdateWalletAccountN
     return AccountToRename(stored, tuple(await store.accounts.called(organization_id, [intent.name])))
 
 
-@activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", load_context=_account_to_rename)
+@activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", load_context=_account_to_rename, own=True)
 def update_wallet_account_name(
     execution: ExecutionWith[AccountToRename], intent: UpdateWalletAccountNameIntent
 ) -> Output[UpdateWalletAccountNameResult]:

@@ -19,7 +19,7 @@ from keystead.api.errors import MethodNotAllowed, NotFound, PermissionDenied
 from keystead.api.rendering import error_answer
 from keystead.pipeline.ports import Clock
 from keystead.server.application import Application
-from keystead.server.console.link import PATH as CONSOLE_LOGIN
+from keystead.server.console.link import LINK_PATH, LOGIN_PATH
 from keystead.server.development.access import PREFIX, check_access, check_may_change, is_control
 from keystead.server.development.control import Control
 from keystead.server.development.faults import ChosenFaults, Fault, fault_body, fault_message
@@ -30,7 +30,7 @@ from keystead.server.http.messages import JSON, HttpAnswer, HttpRequest
 from keystead.server.limits.rate_limits import RateLimited
 from keystead.server.logs import RequestLine, logger
 
-_APPLICATION_CONTROLS = (OUTBOX, CONSOLE_LOGIN)
+_APPLICATION_CONTROLS = (OUTBOX, LOGIN_PATH, LINK_PATH)
 """Controls that the application answers itself, because they need its messages or its console."""
 
 _RECORDED_PATHS = ("/public/", "/auth-proxy/")
@@ -48,6 +48,7 @@ class DevelopmentApplication:
         rate_limit: ChosenRateLimit,
         seen: RequestsSeen,
         clock: Clock,
+        origins: frozenset[bytes] = frozenset(),
     ) -> None:
         self._application = application
         self._controls = {f"{PREFIX}/{name}": control for name, control in controls.items()}
@@ -58,6 +59,7 @@ class DevelopmentApplication:
         self._rate_limit = rate_limit
         self._seen = seen
         self._clock = clock
+        self._origins = origins
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """The answer to a request. Raises only CancelledError, which resets the connection."""
@@ -65,7 +67,7 @@ class DevelopmentApplication:
         if request.refusal is not None:
             return await self._application.answer(request)
         try:
-            check_access(path, request)
+            check_access(path, request, self._origins)
         except PermissionDenied as refused:
             return await self._application.answer(request, functools.partial(_refuse, refused))
         if request.method == "OPTIONS" or not path.startswith(_RECORDED_PATHS):

@@ -3,7 +3,6 @@ import { html, useState } from "../vendor/preact.js";
 import { submit } from "../api/calls.js";
 import { loadWaiting } from "../api/waiting.js";
 import { Icon } from "../parts/icons.js";
-import { useLockoutQuestion } from "../parts/lockout.js";
 import { useMyPasskeys } from "../parts/my_passkeys.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
 import { Card } from "../parts/texts.js";
@@ -15,7 +14,6 @@ import { WAITING, statusInWords } from "../words.js";
 export function VoteCard({ activity, reload }) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
-  const lockout = useLockoutQuestion();
   const { userId } = current();
   const passkeys = useMyPasskeys();
   if (!WAITING.includes(activity.status)) return null;
@@ -27,10 +25,8 @@ export function VoteCard({ activity, reload }) {
     setBusy(true);
     setProblem("");
     try {
-      const parameters = { fingerprint: activity.fingerprint };
-      if (!(await lockout.isMeant(`${what}_activity`, parameters))) return;
       const type = what === "approve" ? "ACTIVITY_TYPE_APPROVE_ACTIVITY" : "ACTIVITY_TYPE_REJECT_ACTIVITY";
-      const changed = await submit(`${what}_activity`, type, parameters, { credentialIds });
+      const changed = await submit(`${what}_activity`, type, { fingerprint: activity.fingerprint }, { credentialIds });
       tell(`${what === "approve" ? "Approved" : "Rejected"}: now ${statusInWords(changed.status).text.toLowerCase()}.`);
       await Promise.all([reload(), loadWaiting().catch(() => undefined)]);
     } catch (error) {
@@ -51,7 +47,6 @@ export function VoteCard({ activity, reload }) {
     ${activity.canReject ? html`<button type="button" class="button danger wide" disabled=${isBusy} onClick=${() => vote("reject")}>
       <${Icon} name="cross" />Reject</button><p class="small muted">One rejection is final.</p>` : null}
     ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
-    ${lockout.dialog}
   <//>`;
 }
 
