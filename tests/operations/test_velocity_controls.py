@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -22,7 +23,7 @@ from tests.support.organization_fixtures import (
     session_profile_params,
     velocity_control_params,
 )
-from tests.support.servers import Server
+from tests.support.servers import Installation, Server
 
 USDC, ROUTER = "0x" + "a0" * 20, "0x" + "b0" * 20
 NATIVE = {"caip19": "eip155:1/slip44:60", "decimals": "0"}
@@ -483,3 +484,12 @@ def test_mfa_conditions_and_scopes_read_controls(server: Server) -> None:
     statuses = [answered(spender.sign(pay(amount)))["activity"]["status"] for amount in (10, 1)]
     assert statuses == ["ACTIVITY_STATUS_COMPLETED", "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"]
     assert spender.used() == "10"
+
+
+@pytest.mark.one_engine
+def test_their_number_is_limited(installation: Installation, start: Callable[..., Server]) -> None:
+    root = start(installation, limit_velocity_controls=1).caller
+    root.submitted("create_velocity_control", control_params())
+    status, message = refusal(root.submit("create_velocity_control", control_params()))
+    assert (status, "velocity controls: 1 of 1 are in use" in message) == (429, True), message
+    assert len(root.asked("list_velocity_controls")["velocityControls"]) == 1

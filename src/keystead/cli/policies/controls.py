@@ -46,7 +46,7 @@ def list_controls(credentials: CredentialsFile = None, as_json: AsJson = False) 
 
 @app.command("usage")
 def usage(
-    control: Annotated[str, typer.Argument(help="The id or the identifier of a control.")],
+    control: Annotated[str, typer.Argument(metavar="CONTROL", help="The id or the identifier of a control.")],
     user: Annotated[str, typer.Option("--user", help="The id of a user; by default, you.")] = "",
     wallet: Annotated[str, typer.Option("--wallet", help="The id of a wallet or of a private key.")] = "",
     credentials: CredentialsFile = None,
