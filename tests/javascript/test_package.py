@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from keystead.client import dev_controls
+from keystead.client import dev_controls, dev_outbox, dev_webhooks
 from tests.compatibility.scripts import PACKAGES
 from tests.support.dev_servers import wait_until_ended
+from tools import developer_controls
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "js"
 HERE = Path(__file__).parent
@@ -192,18 +193,26 @@ def test_a_server_ends_with_the_worker_that_started_it(project: Path) -> None:
         process.communicate(timeout=120)
 
 
-def test_types_and_code_have_the_same_names() -> None:
-    """The declarations are written by hand: every method is in both, and Python has each of them, too."""
+def test_the_methods_are_made_from_the_declaration() -> None:
+    for path, text in developer_controls.files().items():
+        assert path.read_text() == text, "run make generate"
+
+
+def test_the_types_and_the_code_beside_the_declaration_have_the_same_names() -> None:
     declared = (PACKAGE / "src" / "index.d.ts").read_text()
     written = (PACKAGE / "src" / "controls.js").read_text()
-    for name in ("Clock", "Faults", "Outbox", "Webhooks", "DevControls"):
+    for name, of_python in (
+        ("Outbox", dev_outbox.DevelopmentOutbox),
+        ("Webhooks", dev_webhooks.DevWebhooks),
+        ("DevControls", dev_controls.DevControls),
+    ):
         block = _block(declared, rf"(?:interface|class) {name} {{")
-        code = _block(written, rf"class {name} {{")
+        code = _block(written, rf"class {name} (?:extends Methods )?{{")
         methods = set(re.findall(r"^  (\w+)\(", block, re.MULTILINE)) - {"constructor"}
         assert methods == set(re.findall(r"^  (?:async )?(\w+)\(", code, re.MULTILINE)) - {"constructor"}
-    of_python = {name for name in vars(dev_controls.DevControls) if not name.startswith("_")}
-    snake = {re.sub(r"(?<!^)([A-Z])", lambda m: f"_{m[1].lower()}", name) for name in methods}
-    assert snake == of_python - {"get", "post", "close"}
+        snake = {re.sub(r"(?<!^)([A-Z])", lambda m: f"_{m[1].lower()}", method) for method in methods}
+        public = {method for method in vars(of_python) if not method.startswith("_")}
+        assert snake == public - {"read", "change", "close"}
 
 
 def test_its_version_is_the_one_of_the_python_package() -> None:

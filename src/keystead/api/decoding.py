@@ -17,10 +17,9 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from keystead.api.choices import expected_words, member_names
+from keystead.api.choices import did_you_mean, expected_words, member_names
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import UUID_PATTERN
-from keystead.api.spelling import did_you_mean
 from keystead.api.validation_text import in_json_words
 
 NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"

@@ -23,14 +23,13 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.submission import Submission, SubmissionBody, read_submission
 from keystead.primitives.share import Work
+from keystead.server import authentication
 from keystead.server.activity_warnings import log_activity_warnings
 from keystead.server.answers import form_of, is_large, large_answer
 from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import (
     API_KEY_STAMP,
-    authenticate,
     stamp_of,
-    verify_api_key_stamp,
 )
 from keystead.server.callers import reader, submitter
 from keystead.server.http.messages import HttpRequest
@@ -127,10 +126,10 @@ class ApiEndpoints:
         if header == API_KEY_STAMP:
 
             def verified_and_read() -> tuple[ProvenKey, T]:
-                return verify_api_key_stamp(value, body, operation), read(body)
+                return authentication.verify_api_key_stamp(value, body, operation), read(body)
 
             return await service.share.run(limit_key, Work.BODY, verified_and_read, len(body))
-        proven = await authenticate(header, value, body, operation, service.verifiers)
+        proven = await authentication.authenticate(header, value, body, operation, service.verifiers)
         return proven, await service.share.run(limit_key, Work.BODY, partial(read, body), len(body))
 
     async def _submit(

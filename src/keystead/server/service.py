@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from keystead.api.developer_controls import SentWebhook
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
 from keystead.api.rendering import encode
 from keystead.console import CONSOLE_PATH
 from keystead.delivery.kept import KeptMessages
-from keystead.delivery.webhooks.attempts import SeenWebhook
 from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.contacts.outgoing_messages import MessageSettings, OutgoingMessage
 from keystead.organizations.ip_allowlists import SourceAddress
@@ -134,7 +134,7 @@ class Service:
         connector: socket.socket | None = None,
         sources: Sources = SYSTEM_SOURCES,
         chosen_status: ChosenStatus | None = None,
-        webhook_seen: Callable[[SeenWebhook], None] | None = None,
+        webhook_seen: Callable[[SentWebhook], None] | None = None,
     ) -> None:
         self.settings = settings
         self.sources = sources

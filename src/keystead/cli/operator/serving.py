@@ -15,7 +15,7 @@ import typer
 
 from keystead.cli.failure import Failure
 from keystead.cli.operator.setting_flags import LogLevel, TlsCert, TlsKey, TrustedProxies, Workers
-from keystead.server.installation.master_keys import master_key_sources
+from keystead.server.installation.rotation import master_key_sources
 from keystead.server.settings.settings import (
     PREFIX,
     SECRET_NAMES,

@@ -18,7 +18,7 @@ import typer
 from keystead.cli.columns import Column, JsonRecord, table, terminal_width
 from keystead.cli.failure import Failure
 from keystead.cli.operator.chosen_installation import ChosenData, ChosenDatabaseUrl, chosen_settings
-from keystead.cli.operator.database_failure import database_failures
+from keystead.cli.operator.database_url import database_failures
 from keystead.cli.texts import counted
 from keystead.server.installation.processes import LATE_AFTER_MS
 from keystead.server.installation.status import ORGANIZATIONS_COUNTED_MAX, InstallationStatus, status_of

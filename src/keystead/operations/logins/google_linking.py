@@ -16,7 +16,7 @@ from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 from keystead.organizations.lookups import LookupKind, identity_lookup_value
 from keystead.pipeline.store import Store
-from keystead.sessions.key_binding import is_bound
+from keystead.sessions.session_tokens import is_bound
 
 
 async def linkable_organization(

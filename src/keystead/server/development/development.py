@@ -89,7 +89,7 @@ class Development:
         ]
         return DevelopmentApplication(
             Application(service, self._console_links, auth_proxy_id),
-            {control.name: control for control in controls},
+            controls,
             self._faults,
             self._rate_limit,
             self._seen,
