@@ -22,13 +22,14 @@ MEASURED := $(filter-out $(addprefix tests/,structure client),$(FAST))
 SERVING = $(shell expr $(JOBS) + 2)
 PYTEST = -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-.PHONY: help run install check test coverage docs fuzz bench image lock generate vendor screenshots
+.PHONY: help run install check test torture coverage docs fuzz bench image lock generate vendor screenshots
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
 	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
 	@echo "make check     lint, types and the fast tests, in a minute"
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
+	@echo "make torture   limits of velocity controls while servers are killed every second, for ROUNDS="
 	@echo "make coverage  every test under coverage, with a floor for the whole package; takes twice as long"
 	@echo "make docs      build the documentation as a site, into build/site"
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
@@ -97,6 +98,11 @@ coverage:
 
 docs: .venv/.installed-dev $(SITE)/node_modules/.package-lock.json
 	@$(BIN)/python -m tools.site
+
+ROUNDS ?= 5
+
+torture: .venv/.installed-dev .venv/.compiled
+	@TORTURE_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -n 0 tests/faults/test_limits_under_attack.py
 
 MINUTES ?= 10
 

@@ -226,7 +226,12 @@ def shared() -> Iterator[Shared]:
         yield Shared(open_until_the_end)
 
 
-SHARED_LIMITS = {"limit_webhook_endpoints": 1000, "limit_auth_proxies": 1000, "limit_oauth2_credentials": 1000}
+SHARED_LIMITS = {
+    "limit_webhook_endpoints": 1000,
+    "limit_auth_proxies": 1000,
+    "limit_oauth2_credentials": 1000,
+    "limit_velocity_controls": 1000,
+}
 """The limits of an organization that the tests of one worker would reach together."""
 
 

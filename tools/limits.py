@@ -56,8 +56,8 @@ def organization_limits() -> tuple[Limit, ...]:
 
 def filled(text: str) -> str:
     """The text with values: `{{package.NAME_MAX}}`, `{{limit.name}}`, `{{setting.name}}`, with `|KiB` or `|MiB`
-    if it is shown in that unit. Raises KeyError for a name that is not declared, ValueError if a value is not
-    a whole number of its unit."""
+    if it is shown in that unit. Raises KeyError for a name that is not declared, ValueError if a value is not a
+    whole number of its unit."""
     values: dict[tuple[str, str], object] = {
         (package, bound.name): bound.value for package in PACKAGES for bound in bounds_of(package)
     }

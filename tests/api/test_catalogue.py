@@ -112,7 +112,8 @@ def test_versions_of_a_submission(operation: ActivityOperation) -> None:
     """One kind, one intent key each, every key as its type demands: …_V2 -> …IntentV2."""
     assert len({activity_kind(version.activity_type) for version in operation.versions}) == 1
     for version in operation.versions:
-        words, _, number = version.activity_type.removeprefix("ACTIVITY_TYPE_").partition("_V")
+        words = activity_kind(version.activity_type)
+        number = version.activity_type.removeprefix(f"ACTIVITY_TYPE_{words}").removeprefix("_V")
         camel = "".join(word.capitalize() for word in words.split("_"))
         key = f"{camel[0].lower()}{camel[1:]}Intent{f'V{number}' if number.isdigit() else ''}"
         assert version.intent_key.lower() == key.lower()

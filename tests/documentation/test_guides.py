@@ -83,6 +83,7 @@ SAYS = {
     "requests": r"(?s)Developer\nACTIVITY_STATUS_COMPLETED .*3 .*walletId.*",
     "exports": r"(?:test ){11}junk\n",
     "webhooks": r"\[ 'Activities true' \]\n(?:ACTIVITY_TYPE_CREATE_USER_TAG ACTIVITY_STATUS_COMPLETED\n){2}",
+    "spending-limits": r"(?s)signed 100000000\nsigned 50000000\n.*at most 150 in 24 hours; 150 is.*remaining 0\n",
     "approvals": r"(?s)ACTIVITY_STATUS_CONSENSUS_NEEDED sha256:.*",
 }
 """What the blocks of a guide print, where the guide says so or a wrong value would not fail by itself."""

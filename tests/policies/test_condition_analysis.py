@@ -13,8 +13,8 @@ from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
 from keystead.policies.bounds import EXPRESSION_STEPS_MAX
 from keystead.policies.language.evaluation_context import Budget, EvaluationContext, NotApplicable, Unknown
 from keystead.policies.language.grammar import parse
-from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.namespaces import CONTROLS, KEYWORDS, PARAMS, Clause
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY
 from tests.support.policy_fixtures import compiled
@@ -27,7 +27,7 @@ def filled(kind: Type) -> Any:
             return {name: filled(member) for name, member in fields.items()}
         case ListOf(item=item):
             return [filled(item)]
-        case MapOf(value=value):
+        case MapOf(value=value) | NamedByOrganization(value=value):
             return {"key": filled(value)}
         case _:
             values: dict[Scalar, Any] = {Scalar.BOOL: True, Scalar.INT: 7, Scalar.NUMERAL: 7}
@@ -127,4 +127,4 @@ def test_shapes_are_of_every_kind() -> None:
 
 def test_shapes_know_every_keyword() -> None:
     paths = {path.split(".")[0] for path in ACTIVITY_SHAPES.present}
-    assert paths == set(KEYWORDS[Clause.CONDITION])
+    assert paths | {CONTROLS} == set(KEYWORDS[Clause.CONDITION])  # every activity has the controls

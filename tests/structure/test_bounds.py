@@ -16,6 +16,7 @@ BOUND = re.compile(r"_?[A-Z][A-Z0-9_]*_(MAX|MIN)(_[A-Z]+)?")
 CLIENTS = ("keystead.cli.", "keystead.client.")
 
 NO_CALLER_MEETS = {
+    "server.console.link.LINKS_MAX": "links of one development server",
     "api.choices.ALL_SHOWN_MAX": "how many words a refusal shows",
     "api.choices.CHARACTERS_MAX": "longer words are compared with no other",
     "api.choices.WORDS_MAX": "longer lists are compared with no word",

@@ -19,16 +19,17 @@ from msgspec import Meta
 from keystead.api.catalogue import Catalogue, Operation
 from keystead.api.decoding import PUBLIC_KEY_CREDENTIAL
 from keystead.api.identifiers import UUID_PATTERN
+from keystead.api.parameters import OneOf
 
+_TEXTS = ("text", "1")
 _ID = "01998877-6655-7443-8221-100aabbccdde"
 
 
 def example_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """A request of this form with the members that it must have."""
-    hints = typing.get_type_hints(struct, include_extras=True)
-    return {
-        field.encode_name: _example(hints[field.name]) for field in msgspec.structs.fields(struct) if field.required
-    }
+    hints, fields = typing.get_type_hints(struct, include_extras=True), msgspec.structs.fields(struct)
+    given = fields[:1] if issubclass(struct, OneOf) else [field for field in fields if field.required]
+    return {field.encode_name: _example(hints[field.name]) for field in given}
 
 
 def example_submission(activity_type: str, intent: type[msgspec.Struct]) -> dict[str, Any]:
@@ -68,7 +69,10 @@ def _example(kind: Any, *constraints: Meta) -> Any:
 def _text(patterns: list[str | None]) -> str:
     if UUID_PATTERN in patterns:
         return _ID
-    return "public-key" if PUBLIC_KEY_CREDENTIAL in patterns else "text"
+    if PUBLIC_KEY_CREDENTIAL in patterns:
+        return "public-key"
+    given = [pattern for pattern in patterns if pattern]
+    return next((text for text in _TEXTS if all(re.search(pattern, text) for pattern in given)), "text")
 
 
 DESCRIPTION = """\

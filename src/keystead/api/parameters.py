@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from keystead.api import enums
@@ -18,6 +19,16 @@ from keystead.api.records import Wire
 
 class RequestStruct(Wire, frozen=True, forbid_unknown_fields=True):
     """Base of every struct that a caller sends."""
+
+
+class OneOf(RequestStruct, frozen=True):
+    """Base of a struct of which exactly one field is given. Every field has the default None."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError, which the decoder turns into InvalidRequest."""
+        fields = msgspec.structs.fields(type(self))
+        if sum(getattr(self, field.name) is not None for field in fields) != 1:
+            raise ValueError(f"expected exactly one of {', '.join(f'`{field.encode_name}`' for field in fields)}")
 
 
 class QueryRequest(RequestStruct, frozen=True):

@@ -57,6 +57,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "approve": Command("activities:approve", "Approve an activity that waits, after showing it."),
     "reject": Command("activities:reject", "Reject an activity that waits, after showing it."),
     "policy": Command("policies.policies:app", "List, compare, apply, test and explain policies."),
+    "controls": Command("policies.controls:app", "List velocity controls, and show how much of them is left."),
     "outbox": Command("outbox:outbox", "Show the e-mails and SMS that `keystead dev` has kept."),
     "api-key": Command("api_keys:app", "Make key pairs that stamp requests."),
     "auth-proxy": Command("auth_proxies:app", "Say what browsers without a key may do."),

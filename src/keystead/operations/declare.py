@@ -48,6 +48,7 @@ from keystead.pipeline.operation import (
     OwnerOf,
     Precondition,
     Resources,
+    Signs,
 )
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
@@ -241,6 +242,7 @@ def activity(
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
     adds: Adds | None = None,
+    signs: Signs | None = None,
     also_does: tuple[str, ...] = (),
     own: bool = False,
 ) -> Callable[[Declared], Declared]:
@@ -274,6 +276,7 @@ def activity(
             precondition=precondition,
             oidc_tokens=oidc_tokens,
             adds=adds,
+            signs=signs,
             also_does=also_does,
             is_own=own,
         )

@@ -30,6 +30,7 @@ from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Passkeys, Users
+from keystead.organizations.kinds.velocity_controls import VelocityControls
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
@@ -161,6 +162,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def session_profiles(self) -> SessionProfiles:
         return self.of(SessionProfiles)
+
+    @cached_property
+    def velocity_controls(self) -> VelocityControls:
+        return self.of(VelocityControls)
 
     @cached_property
     def auth_proxies(self) -> AuthProxies:

@@ -31,6 +31,7 @@ from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Passkeys, Users
+from keystead.organizations.kinds.velocity_controls import VelocityControls
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.limits import Limit
@@ -88,6 +89,7 @@ KINDS = (
     IpAllowlists,
     WebhookEndpoints,
     Secrets,
+    VelocityControls,
 )
 """Every record kind. The server needs no other list of them. The tests of the stores need a record of each kind
 (docs/extending.md)."""

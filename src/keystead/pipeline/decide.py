@@ -21,7 +21,14 @@ from keystead.organizations.ip_allowlists import check_source
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.principals import Principal, principal_in, unknown_key_error
 from keystead.pipeline.activity import Event, RecordedActivity, chosen_by_developer
-from keystead.pipeline.authorization import authorization_request, authorize_activity, evaluation_of, event_of
+from keystead.pipeline.authorization import (
+    authorization_request,
+    authorize_activity,
+    controls_in_the_way,
+    evaluation_of,
+    event_of,
+    limits_by_policy,
+)
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, basis_of_submission, operation_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
@@ -121,7 +128,7 @@ async def decide(
         if _was_carried_out(submission, voted_on):
             return voted_on
         operation = operation_of(voted_on, environment)
-    if operation.context_is_own and unwritten:
+    if unwritten and (operation.context_is_own or any(commit.counted for commit in unwritten)):
         raise MustBeFirst
     now_ms, existing = environment.clock.now_ms(), _existing(organization, submission)
     decided: Decided
@@ -214,12 +221,13 @@ async def decide_submission(
     activity = _new_activity(submission, caller, basis, environment)
     decision = await environment.share.run(basis.authority.id, Work.DECISION, partial(authorize_activity, basis))
     event = event_of(decision, basis.submitter_id)
-    (vote,), now_ms = activity.votes, basis.now_ms
-    evaluation = evaluation_of(decision, event, environment.new_id(), activity, vote, now_ms)
+    (vote,) = activity.votes
+    new_id, now_ms = environment.new_id(), basis.now_ms
+    evaluation = evaluation_of(decision, event, new_id, activity, vote, now_ms, limits_by_policy(basis))
     if environment.chosen_status and (chosen := environment.chosen_status(activity.type, activity.fingerprint)):
         return await commit_in_chosen_status(chosen, activity, basis, evaluation, environment)
     if decision.is_denial:
-        refusal = denied(decision, activity.type, activity.id)
+        refusal = denied(decision, activity.type, activity.id, controls_in_the_way(basis))
         return commit_of_refusal(refusal, activity, basis, evaluation)
     check = None
     if is_by_parent:

@@ -117,6 +117,7 @@ async def _with_output(
         changes=changes,
         new_organization=made,
         rows=versioned_rows(output.attachments),
+        counted=basis.counted(),
         answer=answer,
         computed=_reusable(output, basis),
     )

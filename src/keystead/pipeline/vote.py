@@ -17,7 +17,14 @@ from keystead.api.records import Vote
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Event, Proof, RecordedActivity, next_status, voter_bytes
-from keystead.pipeline.authorization import VoteAuthorization, authorize_vote, evaluation_of, event_of
+from keystead.pipeline.authorization import (
+    VoteAuthorization,
+    authorize_vote,
+    controls_in_the_way,
+    evaluation_of,
+    event_of,
+    limits_by_policy,
+)
 from keystead.pipeline.bounds import APPROVALS_MAX, VOTE_BYTES_MAX, VOTERS_BYTES_MAX
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, scope_of
 from keystead.pipeline.environment import Environment
@@ -65,10 +72,11 @@ async def decide_vote(
     authorized = await environment.share.run(
         organization.id, Work.DECISION, partial(authorize_vote, basis, voter_id, scope, ballot.proofs)
     )
-    decision, event = _decision(ballot, authorized, submission)
+    decision, event = _decision(ballot, authorized, submission, basis)
     if ballot.repeats and next_status(activity.status, event) is activity.status:
         return on_record
-    evaluation = evaluation_of(decision, event, environment.new_id(), activity, ballot.vote, now_ms)
+    limits, evaluation_id = limits_by_policy(basis), environment.new_id()
+    evaluation = evaluation_of(decision, event, evaluation_id, activity, ballot.vote, now_ms, limits)
     new_votes = () if ballot.vote in on_record.votes else (ballot.vote,)
     if ballot.proofs is not None:
         if not ballot.repeats:
@@ -81,19 +89,21 @@ async def decide_vote(
     return commit if voter_id == activity.submitter_id else replace(commit, answer=None)
 
 
-def _decision(ballot: _Ballot, authorized: VoteAuthorization, submission: Submission) -> tuple[Decision, Event]:
+def _decision(
+    ballot: _Ballot, authorized: VoteAuthorization, submission: Submission, basis: DecisionBasis
+) -> tuple[Decision, Event]:
     """The decision with the vote, and what happens to the activity. Raises PermissionDenied if this user may not
     vote, or not with this session, or if a policy denies because of this approval."""
     activity, type_ = ballot.activity, submission.body.version.activity_type
     before, after = authorized.before, authorized.after
     if not authorized.may_vote:
-        raise denied(before, type_, activity.id)
+        raise denied(before, type_, activity.id, controls_in_the_way(basis))
     if after is None:
         return before, Event.REJECTED
     # A policy may deny because of who approves. Then only this approval is denied; others may follow.
     is_own = ballot.vote.user_id == activity.submitter_id
     if after.is_denial and (is_own or not before.is_denial):
-        raise denied(after, type_, activity.id)
+        raise denied(after, type_, activity.id, controls_in_the_way(basis))
     return after, event_of(after, activity.submitter_id)
 
 

@@ -68,13 +68,13 @@ COMPARED_VALUES_SHOWN_MAX: Final[
         Bound("values", "A list may have more values of one field than are shown."),
     ]
 ] = 20
-WARNING_NAMES_MAX: Final[Annotated[int, Bound("names", "Kinds of activity, or paths, that a warning names.")]] = 6
+WARNING_NAMES_MAX: Final[Annotated[int, Bound("names", "A warning names no more kinds of activity, or paths.")]] = 6
 ANALYZED_MFA_CHARACTERS_MAX: Final[
     Annotated[
         int,
         Bound(
             "characters",
-            "Of MFA conditions that are analyzed for all warnings of an organization: this takes some 2 s.",
+            "Analyzing this many characters of MFA conditions for all warnings of an organization takes some 2 s.",
         ),
     ]
 ] = 200_000

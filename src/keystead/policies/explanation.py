@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
@@ -18,7 +18,9 @@ from keystead.policies.language import evaluation_context, syntax
 from keystead.policies.language.compiler import Compiler
 from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
+from keystead.policies.language.field_paths import path_of
 from keystead.policies.language.grammar import parse
+from keystead.policies.language.namespaces import CONTROLS
 from keystead.policies.language.source_text import text_of
 from keystead.policies.language.three_valued import Perhaps
 from keystead.policies.language.type_checker import NodeTypes, check_types
@@ -31,6 +33,13 @@ _NO_VALUE: Final = (evaluation_context.Unknown, evaluation_context.NotApplicable
 _NO_STEPS: Final = evaluation_context.Unknown(
     "not evaluated: the parts before this one took all the steps", syntax.Place(1, 1)
 )
+
+
+@runtime_checkable
+class ExplainedControls(Protocol):
+    """Velocity controls that say how much of them is used."""
+
+    def explained(self, identifier: str) -> str: ...
 
 
 class ReadValue(msgspec.Struct, frozen=True):
@@ -95,6 +104,8 @@ class _PartEvaluator:
         self._compiler = compiler
         self._context = evaluation_context.EvaluationContext(values)
         self._budget = Budget(bounds.EXPLANATION_STEPS_MAX)
+        controls = values.get(CONTROLS)
+        self._controls = controls if isinstance(controls, ExplainedControls) else None
 
     def part(self, depth: int, node: syntax.Node) -> Part:
         operator = ""
@@ -125,6 +136,12 @@ class _PartEvaluator:
 
     def _read(self, node: syntax.Node) -> Iterator[ReadValue]:
         """The values that the part compares or searches, except those that its text states."""
+        if (
+            isinstance(node, syntax.Field)
+            and self._controls is not None
+            and path_of(node, {}) == f"{CONTROLS}.{node.name}"
+        ):
+            yield ReadValue(text_of(node), self._controls.explained(node.name))
         compared = syntax.parts(node) if isinstance(node, syntax.Comparison | syntax.Contains) else ()
         if isinstance(node, syntax.ListFunction):
             compared = (node.of,)

@@ -191,12 +191,13 @@ async def _checked_condition(condition: str, others: Iterable[records.MfaPolicy]
     the user, with `others`, have too many characters."""
     have = sum(len(other.condition) for other in others)
     check_limit(have, len(condition), MFA_POLICY_CHARACTERS, execution.limits)
+    controls = execution.organization.velocity_controls.labels()
     try:
         if condition:
             await execution.share.run(
                 execution.organization.id,
                 Work.COMPILING,
-                lambda: Expression(mfa_condition_source(condition)),
+                lambda: Expression(mfa_condition_source(condition), controls),
                 len(condition),
             )
     except ExpressionRefused as refused:

@@ -11,6 +11,7 @@ from typing import Any, assert_never
 
 from keystead.policies.language import operators, syntax, three_valued
 from keystead.policies.language.evaluation_context import EvaluationContext, Run, ValueUnknown
+from keystead.policies.language.namespaces import CONTROLS
 from keystead.policies.language.type_checker import NodeTypes
 from keystead.policies.language.types import TEXTS, ComparisonKind, ListOf, Scalar, StructOf, Type, comparison
 from keystead.policies.language.values import FORMS, OPERATORS, fits, is_list
@@ -32,12 +33,14 @@ def free_slot(scope: Mapping[str, int]) -> int:
 class Compiler:
     """Makes a closure of each node. A `scope` maps the variables in scope to their slots in the context.
 
-    `keywords`: those that the compiled nodes name, each with the place of its first use.
+    `keywords`, `controls`: the keywords and the velocity controls that the compiled nodes name, each with the place
+    of its first use.
     """
 
     def __init__(self, node_types: NodeTypes) -> None:
         self._node_types = node_types
         self.keywords: dict[str, syntax.Place] = {}
+        self.controls: dict[str, syntax.Place] = {}
 
     def expression(self) -> Run:
         """The whole tree. It also charges for its own steps."""
@@ -128,6 +131,8 @@ class Compiler:
         path = syntax.keyword_path(node, scope)
         if path:
             self._note_keyword(path)
+            if path[0].name == CONTROLS:
+                self.controls.setdefault(node.name, node.at)
             return operators.at_path(path, fits(self._node_types.of(node)), read)
         of = self._run(node.of, scope)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from keystead.api.choices import did_you_mean
 from keystead.policies.bounds import EXPRESSION_STEPS_MAX
 from keystead.policies.language import evaluation_context, syntax
 from keystead.policies.language.compiler import Compiler
@@ -17,7 +18,7 @@ from keystead.policies.language.consensus import Counter, counters_of
 from keystead.policies.language.credential_predicates import CredentialPredicate, credential_predicates
 from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.grammar import parse
-from keystead.policies.language.namespaces import TRANSACTION_KEYWORDS, Clause
+from keystead.policies.language.namespaces import CONTROLS, TRANSACTION_KEYWORDS, Clause
 from keystead.policies.language.type_checker import check_types, unknown_function_error
 
 
@@ -51,11 +52,24 @@ def _names_signing(literal: syntax.Literal) -> bool:
     return isinstance(value, str) and ("SIGN_TRANSACTION" in value or value.startswith("TRANSACTION_TYPE_"))
 
 
+def _check_controls(named: Mapping[str, syntax.Place], known: Collection[str]) -> None:
+    """Raise ExpressionRefused for an identifier that no velocity control of the organization has."""
+    for identifier, at in named.items():
+        if identifier not in known:
+            near = (
+                did_you_mean(identifier, known) or ": the organization has no velocity control with this identifier"
+            )
+            raise syntax.ExpressionRefused(
+                f"Expression cannot be evaluated: field does not exist: {CONTROLS}.{identifier}{near}", at
+            )
+
+
 class Expression:
     """A checked expression. Several evaluations may use it at the same time.
 
     - `names`: the keywords, fields and variables that it names.
     - `keywords`: the keywords that it names. It applies to activities that have all of them.
+    - `controls`: the identifiers of the velocity controls that it names.
     - `credential_predicates`: what a consensus says about credentials.
     - `names_transactions`: it names a field of a transaction. Or it is meant to deny (`denies`), and a
       literal in it names an activity that signs transactions.
@@ -65,6 +79,7 @@ class Expression:
         "_counters",
         "_places",
         "_run",
+        "controls",
         "credential_predicates",
         "keywords",
         "names",
@@ -72,8 +87,9 @@ class Expression:
         "source",
     )
 
-    def __init__(self, source: ExpressionSource) -> None:
-        """Raises ExpressionRefused if the text does not compile."""
+    def __init__(self, source: ExpressionSource, controls: Collection[str] | None = None) -> None:
+        """Raises ExpressionRefused if the text does not compile. `controls`: the identifiers of the organization's
+        velocity controls, by which those in the text are checked; None for a text that was checked before."""
         self.source = source
         try:
             tree = parse(source.text)
@@ -87,6 +103,9 @@ class Expression:
             source.denies and any(isinstance(node, syntax.Literal) and _names_signing(node) for node in nodes)
         )
         self._run = compiler.expression()
+        self.controls = frozenset(compiler.controls)
+        if controls is not None:
+            _check_controls(compiler.controls, controls)
         is_consensus = source.clause is Clause.CONSENSUS
         self._counters: tuple[Counter, ...] = counters_of(compiler, tree) if is_consensus else ()
         self.credential_predicates = credential_predicates(compiler, tree) if is_consensus else ()
@@ -146,11 +165,19 @@ class UncompilableExpression:
     A time zone may disappear from the host, and a later version may check more.
     """
 
-    __slots__ = ("_unknown", "credential_predicates", "keywords", "names", "names_transactions", "source")
+    __slots__ = (
+        "_unknown",
+        "controls",
+        "credential_predicates",
+        "keywords",
+        "names",
+        "names_transactions",
+        "source",
+    )
 
     def __init__(self, source: ExpressionSource, refused: syntax.ExpressionRefused) -> None:
         self.source = source
-        self.names = self.keywords = frozenset[str]()
+        self.names = self.keywords = self.controls = frozenset[str]()
         self.names_transactions = True
         self.credential_predicates: tuple[CredentialPredicate, ...] = ()
         self._unknown = evaluation_context.Unknown(refused.reason, refused.place)

@@ -17,8 +17,11 @@ from keystead.chains.ethereum.facts import AuthorizationFacts, EthereumTransacti
 from keystead.chains.facts import FactForm
 from keystead.chains.solana.facts import SolanaTransaction
 from keystead.chains.tron.facts import TronTransaction
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
+
+CONTROLS: Final = "controls"
+"""The keyword with the organization's velocity controls, by their identifiers."""
 
 _OF_FORM: Final[Mapping[FactForm, Scalar]] = {
     FactForm.HEX: Scalar.HEX,
@@ -174,6 +177,7 @@ KEYWORDS: Mapping[Clause, Mapping[str, Type]] = {
         "tron": _namespace(tx=type_of_fact(TronTransaction)),
         "bitcoin": _namespace(tx=type_of_fact(BitcoinTransaction)),
         "tempo": _namespace(tx=type_of_fact(TempoTransaction)),
+        CONTROLS: NamedByOrganization(_BOOL),
     },
     Clause.TIME: {"time": _struct(now=Scalar.TIMESTAMP)},
 }

@@ -168,6 +168,8 @@ class _Checker:
         of = self.type(node.of, variables)
         if of is types.Scalar.DYNAMIC:
             return types.Scalar.DYNAMIC
+        if isinstance(of, types.NamedByOrganization):
+            return of.value
         if isinstance(of, types.StructOf) and node.name in of.fields:
             return of.fields[node.name]
         if isinstance(of, types.MapOf):
@@ -193,7 +195,7 @@ class _Checker:
                 return item
             case types.MapOf(value=value):
                 return value
-            case types.Scalar() | types.StructOf():
+            case types.Scalar() | types.StructOf() | types.NamedByOrganization():
                 return of
             case _:
                 assert_never(of)

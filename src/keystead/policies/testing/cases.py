@@ -206,7 +206,7 @@ def _scope(scope: str, where: str) -> CompiledExpression | None:
     if not scope:
         return None
     try:
-        check_scope(scope)
+        check_scope(scope, None)
     except InvalidRequest as refused:
         raise schema.MalformedTable(where, refused.message) from None
     return compile_stored(scope_source(scope))

@@ -159,7 +159,7 @@ def _read_policy(value: Any, where: str) -> Policy:
         time=written.time or None,
     )
     try:
-        check_policy(policy)
+        check_policy(policy, None)
     except InvalidRequest as refused:
         raise MalformedTable(where, refused.message) from None
     return policy

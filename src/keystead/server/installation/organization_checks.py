@@ -77,7 +77,7 @@ async def _check_versions(store: DatabaseStore, organization_id: str, findings: 
 async def _check_lacking_rows(store: DatabaseStore, organization_id: str, findings: OrganizationFindings) -> None:
     try:
         async for row in store.integrity.lacking_rows(organization_id):
-            findings.problems.append(f"the {row.table} {' '.join(row.key)} lacks the {row.lacks}")
+            findings.problems.append(f"the {row.table} {' '.join(map(str, row.key))} lacks the {row.lacks}")
     except OutOfOrder as problem:
         findings.problems.append(str(problem))
 
@@ -160,7 +160,9 @@ class _Contents:
     def add(self, row: AttachedRow | DamagedRow) -> None:
         """Check a row, and note what it stands for."""
         if isinstance(row, DamagedRow):
-            self._report(f"the {row.table} {' '.join(row.key)} is damaged: its columns and its body differ")
+            self._report(
+                f"the {row.table} {' '.join(map(str, row.key))} is damaged: its columns and its body differ"
+            )
         elif isinstance(row, attachments.ChangedAccount):
             self._add_account(row.account)
         elif isinstance(row, attachments.InterfaceText):

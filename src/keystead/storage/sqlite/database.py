@@ -29,8 +29,10 @@ import msgspec
 
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
+from keystead.organizations.velocity.counters import Counted
 from keystead.pipeline.store import LOCK_S, CommitResult
 from keystead.primitives.share import Share
+from keystead.storage import counting
 from keystead.storage.database import Selected
 from keystead.storage.errors import NotMigrated, duplicate_key_error, failed_write_error, unavailable
 from keystead.storage.rows import Outcome, Row, Rows, by_table
@@ -179,7 +181,10 @@ def _write_rows(rows: Rows, connection: sqlite3.Connection, sql: SqliteStatement
         for swap in swaps:
             if connection.execute(statement.sql, statement.arguments(swap.parameters())).rowcount != 1:
                 return CommitResult.CONFLICT
-    inserted_by_table = by_table(rows.inserted)
+    counters = _counters(rows.counted, connection, sql)
+    if counters is None:
+        return CommitResult.CONFLICT
+    inserted_by_table = by_table([*rows.inserted, *counters])
     for table in sql.tables:
         if values := inserted_by_table.get(table.name):
             inserted = _insert(connection, sql.inserts[table.name], values)
@@ -198,6 +203,22 @@ def _write_rows(rows: Rows, connection: sqlite3.Connection, sql: SqliteStatement
         if row != (version.number, version.changed_by):
             return CommitResult.CONFLICT
     return CommitResult.COMMITTED
+
+
+def _counters(
+    additions: Sequence[Counted], connection: sqlite3.Connection, sql: SqliteStatements
+) -> list[tuple[str, Row]] | None:
+    """The rows of the counters after these additions. None if a decision relied on what does not hold."""
+    statement, rows = sql.reads.counters, list[tuple[str, Row]]()
+    for organization_id, counted in counting.by_organization(additions):
+        ids = msgspec.json.encode(counting.counter_ids(counted)).decode()
+        values = {"organization_id": organization_id, "ids": ids, "now_ms": counting.newest_ms(counted)}
+        known = counting.states(connection.execute(statement.sql, statement.arguments(values)).fetchall())
+        after = counting.rows_of_counters(organization_id, counted, known)
+        if after is None:
+            return None
+        rows += after
+    return rows
 
 
 def _insert(connection: sqlite3.Connection, inserts: dict[int, str], rows: Sequence[Row]) -> int:
