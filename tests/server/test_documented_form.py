@@ -289,7 +289,7 @@ UNSUPPORTED = {
 def test_no_answer_has_a_member_that_is_not_supported(
     activity_type: str, headers: dict[str, str], caller: Caller, record_ids: RecordIds
 ) -> None:
-    """Also not as "", as published clients may send it. Only a vote shows it, in the text that the caller signed."""
+    """Also not as "", as published clients may send it. Only a vote has it, in what the caller signed."""
     operation = CATALOGUE.of_type(activity_type)
     assert operation is not None
     sent = SUBMISSIONS[activity_type](record_ids) | dict.fromkeys(UNSUPPORTED[activity_type], "")
