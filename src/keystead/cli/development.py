@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from msgspec.structs import replace
 
 from keystead.api.records import WalletAccount
 from keystead.cli.banner import ReadyServer, development_banner, loaded_keys
@@ -22,6 +23,7 @@ from keystead.cli.credentials import write_credentials
 from keystead.cli.development_folder import DEFAULT, LOOPBACK_HOST, DevelopmentFolder
 from keystead.cli.failure import Failure
 from keystead.cli.memory_folder import memory_folder
+from keystead.console import CONSOLE_PATH
 from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.connection import AnswerRequest
@@ -134,6 +136,9 @@ def dev(
             credentials = folder.prepare(seed)
             sockets = _bind(hosts, settings.port)
             credentials = folder.with_base_url(credentials, _base_url(settings, sockets))
+            changed = differences(settings, folder.settings())
+            if settings.console and not settings.console_url:
+                settings = replace(settings, console_url=f"{credentials.base_url}{CONSOLE_PATH}")
             link = ConsoleLink(credentials)
             development = Development(settings, folder.source(seed), link)
 
@@ -145,7 +150,7 @@ def dev(
                     credentials_file if memory else place / "credentials.json",
                     ready,
                     link.url(credentials.base_url) if settings.console else "",
-                    differences(settings, folder.settings()),
+                    changed,
                     seeded=bool(seed),
                 )
                 if fixtures is not None:

@@ -24,6 +24,7 @@ from keystead.organizations.account_contacts import (
 from keystead.organizations.attachments import Attachment
 from keystead.organizations.contact_evidence import ContactEvidence, of_token, of_writing
 from keystead.organizations.contacts import check_email, check_phone_number
+from keystead.organizations.invited_users import without_invitations
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Change, Put, Remove
@@ -212,6 +213,7 @@ def delete_users(execution: Execution, intent: DeleteUsersIntent) -> ExecutionOu
                 for user_id in user_ids
                 for change in changes_for_removed_user(execution.organization, user_id)
             ),
+            *without_invitations(execution.organization, user_ids),
             *(Remove(User, user_id) for user_id in user_ids),
         ),
     )

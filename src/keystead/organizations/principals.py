@@ -136,8 +136,8 @@ def _principal_of_api_key(organization: Organization, proven: ProvenKey, now_ms:
     if api_key.credential.type not in proven.credential_types:
         if api_key.credential.type is CredentialType.RECOVER_USER_KEY_P256:
             raise PermissionDenied(
-                "this key was sent to recover a user: it stamps recover_user and opens nothing else; log in with "
-                "the passkey that recover_user registers"
+                "this key was sent to recover or invite a user: it stamps recover_user and opens nothing else; "
+                "log in with the passkey that recover_user registers"
             )
         raise Unauthenticated(
             f"could not verify api key signature: scheme {proven.scheme} does not fit an API key of type "

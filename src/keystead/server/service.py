@@ -75,6 +75,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
             last_ms=settings.messages_last_s * 1000,
             kept_ms=settings.messages_kept_s * 1000,
             has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
+            console_url=settings.console_url,
         ),
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,

@@ -100,6 +100,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="Browser origins that may call, separated by commas; `*` for any, empty for none.")
     ] = "*"
     console: Annotated[bool, Meta(description="Serve the web console at `/console/` (console.md).")] = True
+    console_url: Annotated[
+        str,
+        Meta(
+            description="Address at which people reach the console, such as `https://example.com/console/`: links "
+            "of invitations that the server sends by e-mail begin with it; empty sends none."
+        ),
+    ] = ""
     console_auth_proxy: Annotated[
         str,
         Meta(

@@ -33,6 +33,11 @@ const STATUSES = {
 };
 export const WAITING = ["ACTIVITY_STATUS_CONSENSUS_NEEDED", "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"];
 
+/** Whether others must approve it first. @param {{status: string}} activity */
+export function isWaiting({ status }) {
+  return WAITING.includes(status);
+}
+
 /** @param {string} status @returns {{text: string, kind: string}} */
 export function statusInWords(status) {
   const [text, kind] = STATUSES[status] ?? [valueInWords(status, "ACTIVITY_STATUS_"), ""];

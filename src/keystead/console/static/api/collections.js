@@ -20,12 +20,6 @@ const SHOWN_ELSEWHERE = new Set([
   "list_users", "list_wallet_accounts", "list_wallets",
 ]);
 
-/** Lists that are a part of another answer. */
-const PARTS = [{
-  name: "invitations", summary: "People who were asked to join.", idField: "invitationId",
-  load: async () => (await query("get_organization")).organizationData.invitations,
-}];
-
 /** @returns {Promise<Collection[]>} by name */
 export async function collections() {
   const [lists, all, definitions] = await Promise.all([recordLists(), operations(), schemas()]);
@@ -33,7 +27,7 @@ export async function collections() {
     name: name.replace(/^(list|get)_/, ""), summary, idField: idFieldOf(record.properties), load: async () => (await query(name))[member],
   }));
   const fields = new Map(all.map((operation) => [operation, Object.keys(plain(operation.parameters, definitions).properties ?? {})]));
-  return [...PARTS, ...listed].filter(({ idField }) => idField).map((list) => {
+  return listed.filter(({ idField }) => idField).map((list) => {
     const one = list.name.replace(/ies$/, "y").replace(/s$/, "");
     return {
       ...list,

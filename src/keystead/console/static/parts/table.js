@@ -76,7 +76,7 @@ export function SearchedTable({ title, rows, textOf, empty, actions, ...table })
   </section>`;
 }
 
-/** @param {{href: string, children?: any}} properties */
-export function NewButton({ href, children }) {
-  return html`<a class="button" href=${href}><${Icon} name="plus" />${children}</a>`;
+/** @param {{href: string, primary?: boolean, children?: any}} properties */
+export function NewButton({ href, primary = false, children }) {
+  return html`<a class=${`button ${primary ? "primary" : ""}`} href=${href}><${Icon} name="plus" />${children}</a>`;
 }

@@ -18,6 +18,11 @@ export function base64urlOf(bytes) {
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
+/** @param {string} text base64url, without padding */
+export function bytesOfBase64url(text) {
+  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+}
+
 /** @param {string} text */
 export function utf8(text) {
   return new TextEncoder().encode(text);
