@@ -34,6 +34,7 @@ def test_the_coverage_page() -> None:
         "disable_auth_proxy",
         "enable_auth_proxy",
         "list_auth_proxy_configs",
+        "list_invitations",
         "list_policy_keywords",
         "list_policy_warnings",
         "explain_policy",

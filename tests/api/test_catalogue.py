@@ -79,6 +79,7 @@ WITHOUT_PATH = {
     "disable_auth_proxy",
     "enable_auth_proxy",
     "list_auth_proxy_configs",
+    "list_invitations",
     "list_policy_keywords",
     "list_policy_warnings",
     "explain_policy",

@@ -7,7 +7,9 @@ real.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar, assert_never
 
@@ -34,8 +36,9 @@ from keystead.organizations.lookups import (
 )
 from keystead.organizations.organization import Organization, apply
 from keystead.organizations.outgoing_messages import EmailEventRow
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
+from keystead.pipeline.store import ActivityCount, Commit, CommitResult, OrganizationWrite, Page
 
 Item = TypeVar("Item")
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -351,6 +354,33 @@ class MemoryStore:
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
         every = self.database.evaluations.get(organization_id, [])
         return [one for one in every if one.activity_id == activity_id]
+
+    async def activity_counts(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], bounds_ms: Sequence[int]
+    ) -> list[ActivityCount]:
+        await self._pause()
+        counted = Counter(
+            (period, one.type, one.status)
+            for one in self.database.activities.get(organization_id, {}).values()
+            for period, (start, end) in enumerate(itertools.pairwise(bounds_ms))
+            if one.status in statuses and start <= one.created_at_ms < end
+        )
+        return [ActivityCount(*key, count) for key, count in counted.items()]
+
+    async def refused_requests(self, organization_id: str, page: Page, now_ms: int) -> list[RefusedRequest]:
+        return []  # no test of the pipeline records refusals
+
+    async def refused_request_counts(self, organization_id: str, bounds_ms: Sequence[int]) -> list[int]:
+        return [0 for _ in bounds_ms[1:]]
+
+    async def organizations_with(self, kind: LookupKind, value: str, limit: int) -> list[str]:
+        await self._pause()
+        found = [
+            id_
+            for id_, lookups in self.database.lookups.items()
+            if any(one.kind is kind and one.value == value for one in lookups)
+        ]
+        return sorted(found)[:limit]
 
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
         return (await self.suborganizations(parent_id, (kind, value), Page(2))) or []

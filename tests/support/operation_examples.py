@@ -131,6 +131,7 @@ QUERIES: dict[str, Make] = {
     "check_policy": lambda f: {"effect": "EFFECT_ALLOW", "condition": "eth.tx.value < 5"},
     "explain_policy": lambda f: {"activityId": f.activity_id, "policyId": f.policy_id},
     "try_policy": lambda f: {"effect": "EFFECT_ALLOW", "activityIds": [f.activity_id]},
+    "list_invitations": lambda _: {},
     "describe_activities": lambda f: {"activityIds": [f.activity_id]},
     "get_activity": lambda f: {"activityId": f.activity_id},
     "get_api_key": lambda f: {"apiKeyId": f.api_key_id},

@@ -47,7 +47,9 @@ def development_banner(
     changed = _BELOW.join(f"{name}={printable(value)}" for name, value in settings.items()) or "the defaults"
     console = "off"
     if console_url:
-        console = f"{console_url}{_BELOW}opens in your browser, logged in; this link works once"
+        console = (
+            f"{console_url}{_BELOW}opens in your browser, logged in; works once, `keystead console` prints another"
+        )
     return f"""
 Keystead {credentials.base_url}
 

@@ -56,6 +56,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "approve": Command("votes:approve", "Approve an activity that waits, after showing it."),
     "reject": Command("votes:reject", "Reject an activity that waits, after showing it."),
     "policy": Command("policies:app", "List, compare, apply, test and explain policies."),
+    "console": Command("console:console", "Print a link that logs in to the console once."),
     "outbox": Command("outbox:outbox", "Show the e-mails and SMS that `keystead dev` has kept."),
     "api-key": Command("api_keys:app", "Make key pairs that stamp requests."),
     "auth-proxy": Command("auth_proxies:app", "Say what browsers without a key may do."),

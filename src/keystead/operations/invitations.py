@@ -1,8 +1,8 @@
 """Invitations to join the organization: a link with which a new user makes a first passkey.
 
 The link holds a recovery key of the user: it opens recover_user and whoami, nothing else, and is used once. Here:
-making, listing and deleting invitations. Not here: the acceptance, which is recover_user (`email_recovery`), the page
-behind the link (`console`), the text of the e-mail (`delivery.templates`).
+making, listing and deleting invitations. Not here: the acceptance, which is recover_user (`email_recovery`), the
+page behind the link (`console`), the text of the e-mail (`delivery.templates`).
 """
 
 from __future__ import annotations

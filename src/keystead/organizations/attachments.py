@@ -18,6 +18,7 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
 from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.sending_windows import SendingWindow
 from keystead.organizations.used_tokens import UsedToken
 from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
@@ -161,6 +162,7 @@ ATTACHED_TABLES = (
     WebhookEvent.table,
     WebhookDelivery.table,
     WebhookLease.table,
+    RefusedRequest.table,
 )
 """Every table of attached rows. A new kind is added here, and its table in a migration."""
 

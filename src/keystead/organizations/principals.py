@@ -53,6 +53,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     - `public_key`: hex for an API key, base64url of the COSE key for a passkey.
     - `credential_id`: set for passkeys only.
     - `contact`, `identity`: set for attested stamps. What the token proves that attests the key.
+    - `organization_id`: set for a passkey, if the request names ANY_ORGANIZATION. The organization that has it.
     - `session_digest`: set if the request has the text of a read-only session instead of a stamp.
     - `signature`, `scheme`: for the vote that the stamp casts.
     """
@@ -65,6 +66,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     contact: ProvenContact | None = None
     identity: ProvenIdentity | None = None
     session_digest: str | None = None
+    organization_id: str | None = None
 
     @property
     def is_attested(self) -> bool:

@@ -21,6 +21,7 @@ from keystead.organizations.attachments import Attachment
 from keystead.organizations.lookups import AccountLookupKind, Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.outgoing_messages import EmailEventRow
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import ContextReads
 
@@ -31,6 +32,15 @@ class Page(msgspec.Struct, frozen=True):
     limit: int
     before: str | None = None
     after: str | None = None
+
+
+class ActivityCount(msgspec.Struct, frozen=True):
+    """How many activities of a type and status are in a period. `period`: its number, from 0."""
+
+    period: int
+    activity_type: str
+    status: ActivityStatus
+    count: int
 
 
 class OrganizationWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,6 +177,25 @@ class Store(ContextReads, Protocol):
     ) -> list[EmailEventRow] | None:
         """The events of e-mails to this address, newest first. The type "" means any. None if the page's cursor is
         not an event of this address."""
+        ...
+
+    async def activity_counts(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], bounds_ms: Sequence[int]
+    ) -> list[ActivityCount]:
+        """How many activities of these statuses were submitted between each bound and the next. Bounds are
+        milliseconds since the epoch. Counts of 0 are left out."""
+        ...
+
+    async def refused_requests(self, organization_id: str, page: Page, now_ms: int) -> list[RefusedRequest]:
+        """The refused requests that are still kept, newest first, after the id `page.after`."""
+        ...
+
+    async def refused_request_counts(self, organization_id: str, bounds_ms: Sequence[int]) -> list[int]:
+        """How many requests were refused between each bound and the next."""
+        ...
+
+    async def organizations_with(self, kind: LookupKind, value: str, limit: int) -> list[str]:
+        """Ids of organizations that this value finds, of any parent. A deleted one may be among them."""
         ...
 
     async def suborganizations_with(self, parent_id: str, kind: AccountLookupKind, value: str) -> list[str]:

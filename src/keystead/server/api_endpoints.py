@@ -131,6 +131,8 @@ class ApiEndpoints:
             await self.auth_proxy.link_google(proven.identity, token, submission.organization_id, line)
         organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms(), source)
         line.user_id = caller.user.user_id
+        if proven.organization_id is not None:
+            line.organization_id = proven.organization_id
         if of_proxy:
             self._limits.spend_for_proxy(organization.id, time.monotonic())
         else:

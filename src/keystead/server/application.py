@@ -28,13 +28,14 @@ from keystead.api.errors import (
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
-from keystead.console import SECURITY_HEADERS
+from keystead.console import CONSOLE_PATH, SECURITY_HEADERS
 from keystead.failures.defects import log_defect
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
 from keystead.server.api_endpoints import ApiEndpoints
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
-from keystead.server.console_files import ConsoleAnswers, is_console, without_secret
+from keystead.server.console_files import ConsoleAnswers, is_console, wants_page, without_secret
+from keystead.server.console_link import NEW_LINK_PATH as CONSOLE_NEW_LINK
 from keystead.server.console_link import PATH as CONSOLE_LOGIN
 from keystead.server.console_link import ConsoleLink
 from keystead.server.console_logins import console_logins
@@ -136,6 +137,8 @@ class Application:
                 line.activity_id = refused.activity_id
             close = request.refusal is not None
             is_logged = bool(line.user_id) or self._count_failure(request, refused)
+            if line.user_id or refused.sender_id:
+                self._service.refused_requests.note(refused, CATALOGUE.at(path), request, line)
             headers += self._note_refusal(refused)
         except Exception as defect:  # noqa: BLE001 - the caller gets an answer after every error
             log_defect(logger, defect, "a request failed", extra={"request_id": line.request_id})
@@ -198,13 +201,18 @@ class Application:
         self._failures.check(request.client.limit_key, time.monotonic())
         return answer(await self._api.auth_proxy.answer(path, request, line), Form.SDK)
 
-    async def _answer_other_path(self, path: str, request: HttpRequest) -> bytes:
+    async def _answer_other_path(self, path: str, request: HttpRequest) -> bytes | HttpAnswer:
+        if path == "/" and self._console is not None and wants_page(request):
+            return HttpAnswer(303, [(b"location", CONSOLE_PATH.encode()), (b"vary", b"accept")], b"")
         if path in PATHS:
             raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
-        if path == CONSOLE_LOGIN and self._console_link is not None:
+        if path in (CONSOLE_LOGIN, CONSOLE_NEW_LINK) and self._console_link is not None:
             if request.method != "POST":
                 raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
-            return self._console_link.answer(request, self._service.clock.now_ms())
+            clock = self._service.clock
+            if path == CONSOLE_NEW_LINK:
+                return self._console_link.answer_new_link(request, clock.caller_times_ms())
+            return self._console_link.answer(request, clock.now_ms())
         kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
         page = self._pages.get(path)
         if page is None and kept is None:

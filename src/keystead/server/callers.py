@@ -6,7 +6,7 @@ Not here: the proof of the key (`authentication`), which user of one organizatio
 
 from __future__ import annotations
 
-from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.errors import InvalidRequest, NotFound, ServiceError
 from keystead.organizations.ip_allowlists import SourceAddress, check_source
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
@@ -57,10 +57,24 @@ def _allowed_principal(
 ) -> Principal | None:
     """The user of this organization who has the key; None if no user has it. Raises Unauthenticated, and
     PermissionDenied if an IP allow-list does not have the address of `source`."""
-    principal = principal_in(organization, proven, now_ms)
-    if principal is not None:
-        check_source(organization, proven.public_key, source)
+    try:
+        principal = principal_in(organization, proven, now_ms)
+        if principal is not None:
+            check_source(organization, proven.public_key, source)
+    except ServiceError as refused:
+        refused.sender_id = _holder_of(organization, proven)
+        raise
     return principal
+
+
+def _holder_of(organization: Organization, proven: ProvenKey) -> str:
+    """The id of the user who has the key or the passkey, which may have expired; "" if nobody has it."""
+    users = organization.users
+    if proven.credential_id is not None:
+        holder, _ = users.by_credential_id.get(proven.credential_id) or ("", None)
+    else:
+        holder, _ = users.by_public_key.get(proven.public_key) or ("", None)
+    return holder
 
 
 async def _in_suborganization(
@@ -85,7 +99,8 @@ async def submitter(
     IP allow-list that applies to the user must have the address of `source`. Raises InvalidRequest, NotFound,
     Unauthenticated, PermissionDenied.
     """
-    operation, organization_id = submission.operation, submission.organization_id
+    operation = submission.operation
+    organization_id = proven.organization_id or submission.organization_id
     organization = await existing_organization(store, organization_id)
     if (principal := _allowed_principal(organization, proven, now_ms, source)) is not None:
         if operation.by_parent is not None and organization.profile.parent_id is None:

@@ -6,6 +6,7 @@ Here: start, stop and health. Not here: HTTP (`application`), the conditions for
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import random
 import socket
@@ -46,6 +47,7 @@ from keystead.server.deletions import Deletions
 from keystead.server.opening import NotReady, Opened, open_checked
 from keystead.server.processes import announce, keep_announcing, this_process, withdraw
 from keystead.server.purging import keep_purging
+from keystead.server.refused_requests import RefusedRequests
 from keystead.server.senders import Senders, kept_messages_of, outbox_of
 from keystead.server.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES, Sources
@@ -116,6 +118,7 @@ class Service:
     environment: Environment
     lifecycle: Lifecycle
     verifiers: Verifiers
+    refused_requests: RefusedRequests
     kept_messages: KeptMessages | None
     certificate: TlsCertificate | None
     measurements: Measurements | None = None
@@ -168,6 +171,7 @@ class Service:
             verification_key=bytes.fromhex(published[VERIFICATION_KEY.name]),
             clock=self.clock,
         )
+        self.refused_requests = RefusedRequests(self.store, self.clock, settings.refused_requests_days)
         self.kept_messages = kept_messages_of(senders, self.store, self.signer, self.clock)
         wall_ms = SYSTEM_SOURCES.clock.now_ms
         self._webhooks = Webhooks(settings, self.store, self.signer, self.clock, wall_ms, self._webhook_seen)
@@ -189,6 +193,7 @@ class Service:
         self.store.when_records_are_removed(deletions.note_removal)
         announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
         running = [self._outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
+        running.append(self.refused_requests.run())
         if self.certificate is not None:
             running.append(self.certificate.keep_current())
         self._background = [background_task(work) for work in running]
@@ -225,6 +230,8 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         await asyncio.gather(self._webhooks.close(), self._outbox.close())
+        with contextlib.suppress(Unavailable):  # those of the last second are in the log
+            await self.refused_requests.write()
         await withdraw(self.store, self._process)
         await self._opened.close()
 

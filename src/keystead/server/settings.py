@@ -257,6 +257,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     messages_last_s: Annotated[
         int, Meta(description="Seconds after which a message that could not be sent is dropped.", ge=1)
     ] = 600
+    refused_requests_days: Annotated[
+        int,
+        Meta(
+            description="Days for which refused requests of users are kept, for the console and for "
+            "`list_refused_requests`; then they are deleted. 0 keeps none.",
+            ge=0,
+            le=3_650,
+        ),
+    ] = 30
     messages_kept_s: Annotated[
         int,
         Meta(

@@ -15,8 +15,9 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.lookups import Lookup, LookupKind, possible_values
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Page
+from keystead.pipeline.store import ActivityCount, Page
 from keystead.storage import row_decoding, rows
 from keystead.storage.attachment_reads import HIGHEST, LOWEST, AttachmentReads
 from keystead.storage.errors import NotMigrated
@@ -93,7 +94,50 @@ class DatabaseReads(AttachmentReads):
         )
         return [row_decoding.evaluation_from(row) for row in selected]
 
+    async def activity_counts(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], bounds_ms: Sequence[int]
+    ) -> list[ActivityCount]:
+        selected = await self._select(
+            self._reads.activity_counts,
+            organization_id=organization_id,
+            statuses=self._list_argument([status.value for status in dict.fromkeys(statuses)]),
+            **self._periods(bounds_ms),
+        )
+        return [
+            ActivityCount(period, type_, ActivityStatus(status), count) for period, type_, status, count in selected
+        ]
+
+    # Refused requests.
+
+    async def refused_requests(self, organization_id: str, page: Page, now_ms: int) -> list[RefusedRequest]:
+        selected = await self._select(
+            self._reads.refused_requests,
+            organization_id=organization_id,
+            cursor=page.after or HIGHEST,
+            now_ms=now_ms,
+            limit=page.limit,
+        )
+        return [RefusedRequest.from_row(row) for row in selected]
+
+    async def refused_request_counts(self, organization_id: str, bounds_ms: Sequence[int]) -> list[int]:
+        selected = await self._select(
+            self._reads.refused_request_counts, organization_id=organization_id, **self._periods(bounds_ms)
+        )
+        counts = {int(period): int(count) for period, count in selected}
+        return [counts.get(period, 0) for period in range(len(bounds_ms) - 1)]
+
+    def _periods(self, bounds_ms: Sequence[int]) -> dict[str, Any]:
+        """The periods between these bounds, as two arguments of a statement."""
+        texts = list(map(str, bounds_ms))
+        return {"starts": self._list_argument(texts[:-1]), "ends": self._list_argument(texts[1:])}
+
     # Sub-organizations.
+
+    async def organizations_with(self, kind: LookupKind, value: str, limit: int) -> list[str]:
+        selected = await self._select(
+            self._reads.organizations_with_value, kind=kind.value, value=value, limit=limit
+        )
+        return [organization_id for (organization_id,) in selected]
 
     async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
         return await self.suborganizations(parent_id, (kind, value), Page(limit=2)) or []

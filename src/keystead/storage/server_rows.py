@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Sequence
 
 from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult
 from keystead.storage import rows
@@ -109,6 +110,12 @@ class ServerRows(DatabaseReads):
         """Write deliveries of one organization's activities after an attempt, all or none. False if one of them was
         recorded meanwhile."""
         return await self._write_rows(after[0].organization_id, *after)
+
+    # Refused requests.
+
+    async def write_refused_requests(self, organization_id: str, refused: Sequence[RefusedRequest]) -> None:
+        """Write refused requests of one organization."""
+        await self._write_rows(organization_id, *refused)
 
     # Rows that have expired.
 

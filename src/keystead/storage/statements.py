@@ -83,6 +83,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     activities: Pages
     activities_by_status: Pages
     activities_by_type_and_status: Pages
+    activity_counts: Statement
     evaluations: Statement
     interface_texts: Statement
     interface_texts_of: Statement
@@ -100,6 +101,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     held_by_siblings: Statement
     suborganizations: Pages
     suborganizations_with_value: Pages
+    organizations_with_value: Statement
     data_keys_above: Statement
     stored_versions: Statement
     lookups_of: Statement
@@ -130,6 +132,8 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     released_webhook_leases: Statement
     has_email_event: Statement
     email_events: Pages
+    refused_requests: Statement
+    refused_request_counts: Statement
 
 
 class SwapStatements(msgspec.Struct, frozen=True):

@@ -72,6 +72,11 @@ WHERE kind = :kind AND value = :value AND parent_id = :parent_id AND organizatio
 ORDER BY organization_id
 LIMIT :limit;
 
+-- name: organizations_with_value
+-- Of any parent. A deleted organization may be among them, until its look-ups are deleted.
+SELECT DISTINCT organization_id FROM lookup WHERE kind = :kind AND value = :value
+ORDER BY organization_id LIMIT :limit;
+
 -- Activities. The statements with the comment "ids of activities" are completed by `activities_of_page`.
 
 -- name: activity
@@ -333,3 +338,10 @@ UPDATE organization SET parent_id = NULL WHERE id = :organization_id;
 -- A deleted organization has only a profile and a data key. The record 'forgotten' of the same transaction tells
 -- other processes to read the whole organization again. Tombstones of 50,000 records would take longer.
 DELETE FROM record WHERE organization_id = :organization_id AND kind NOT IN ('profile', 'data_key', 'forgotten');
+
+-- Refused requests.
+
+-- name: refused_requests
+SELECT body FROM refused_request
+WHERE organization_id = :organization_id AND id < :cursor AND expires_at_ms > :now_ms
+ORDER BY id DESC LIMIT :limit;
