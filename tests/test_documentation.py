@@ -30,6 +30,7 @@ def test_the_coverage_page() -> None:
     assert {operation.name for operation in CATALOGUE} - {operation.name for operation in in_the_schema} == {
         "check_ip_allowlist",
         "check_policy",
+        "count_activities",
         "describe_activities",
         "disable_auth_proxy",
         "enable_auth_proxy",
@@ -37,6 +38,7 @@ def test_the_coverage_page() -> None:
         "list_invitations",
         "list_policy_keywords",
         "list_policy_warnings",
+        "list_refused_requests",
         "explain_policy",
         "try_policy",
         "update_auth_proxy_config",

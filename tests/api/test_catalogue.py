@@ -75,6 +75,7 @@ def test_an_operation_needs_its_documentation() -> None:
 WITHOUT_PATH = {
     "check_ip_allowlist",
     "check_policy",
+    "count_activities",
     "describe_activities",
     "disable_auth_proxy",
     "enable_auth_proxy",
@@ -82,6 +83,7 @@ WITHOUT_PATH = {
     "list_invitations",
     "list_policy_keywords",
     "list_policy_warnings",
+    "list_refused_requests",
     "explain_policy",
     "try_policy",
     "update_auth_proxy_config",

@@ -9,15 +9,15 @@ import httpx
 import msgspec
 import pytest
 
-from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.api.errors import InvalidRequest, PermissionDenied, Unauthenticated
 from keystead.client.credentials import Credentials
 from keystead.console import ConsoleLogins, OidcLogin, console_files
-from keystead.server.console_link import PATH, ConsoleLink
+from keystead.server.console_link import ASKED_WITHIN_MS, LINKS_MAX, NEW_LINK_PATH, PATH, ConsoleLink
 from keystead.server.console_logins import console_logins
 from keystead.server.http_messages import CallerAddress, HttpRequest
 from keystead.server.settings import Settings, SettingsError
 from keystead.stamps.api_key import read_stamp, verify_stamp
-from keystead.stamps.signing import generate_api_key
+from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, generate_api_key
 from tests.conftest import StartServer
 from tests.support.callers import refusal
 from tests.support.servers import Installation, Server
@@ -181,6 +181,74 @@ def test_the_link_stamps_one_login(host: str) -> None:
     with pytest.raises(PermissionDenied, match="used before"):
         link.answer(_asked(secret), 1_764_000_000_000)
     assert secret not in repr(link)
+
+
+def test_each_link_works_once_and_the_newest_hundred_work() -> None:
+    link, first = _link()
+    secrets = [link.url("http://localhost:8080").partition("#login=")[2] for _ in range(LINKS_MAX)]
+    with pytest.raises(PermissionDenied, match="used before"):
+        link.answer(_asked(first), 1_764_000_000_000)
+    for secret in reversed(secrets):
+        link.answer(_asked(secret), 1_764_000_000_000)
+
+
+def _new_link(link: ConsoleLink, *, ago_ms: int = 0, key: ApiKeyPair = KEY, client: str = "127.0.0.1") -> str:
+    body = msgspec.json.encode({"timestampMs": 1_764_000_000_000 - ago_ms})
+    name, stamp = ApiKeyStamper(key.public_key, key.private_key).stamp(body)
+    headers = {"host": "localhost:8080", "content-type": "application/json", name.lower(): stamp}
+    request = HttpRequest(
+        method="POST",
+        path=NEW_LINK_PATH,
+        client=CallerAddress(client),
+        headers=[(header.encode(), value.encode()) for header, value in headers.items()],
+        body=body,
+    )
+    url: str = msgspec.json.decode(link.answer_new_link(request, (1_764_000_000_000,)))["url"]
+    return url
+
+
+def test_the_holder_of_the_key_gets_a_new_link_whenever_asked() -> None:
+    link, _ = _link()
+    urls = [_new_link(link), _new_link(link)]
+    assert urls[0] != urls[1]
+    for url in urls:
+        base_url, _, secret = url.partition("#login=")
+        assert base_url == "http://localhost:8080/console/"
+        link.answer(_asked(secret), 1_764_000_000_000)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        ({"key": generate_api_key()}, Unauthenticated),
+        ({"client": "192.168.1.20"}, PermissionDenied),
+        ({"ago_ms": ASKED_WITHIN_MS + 1}, InvalidRequest),
+    ],
+    ids=["another key", "another machine", "an old request"],
+)
+def test_nobody_else_gets_one(asked: dict[str, Any], error: type[Exception]) -> None:
+    link, _ = _link()
+    with pytest.raises(error):
+        _new_link(link, **asked)
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize(
+    ("accept", "status"), [(BROWSER, 303), ("text/html", 303), ("*/*", 200), ("application/json", 200), ("", 200)]
+)
+def test_the_address_of_the_server_leads_browsers_to_the_console(
+    accept: str, status: int, http: httpx.Client
+) -> None:
+    answer = http.get("/", headers={"accept": accept})
+    assert (answer.status_code, answer.headers.get("location")) == (status, "/console/" if status == 303 else None)
+    assert http.get("/healthz", headers={"accept": accept}).status_code == 200
+
+
+def test_without_a_console_a_browser_gets_the_front_page(start: StartServer, installation: Installation) -> None:
+    server = start(installation, console="false")
+    assert server.http.get("/", headers={"accept": BROWSER}).status_code == 200
 
 
 REFUSED: list[tuple[str, dict[str, str], type[Exception]]] = [

@@ -1,7 +1,7 @@
 """How many activities and refused requests there are over time: a query of our own, for charts.
 
-The words are those of the metric `keystead_activities_total`. That counts answers, from the start of a process on; this
-query counts what is on record. Not here: the activities themselves (`activities`).
+The words are those of the metric `keystead_activities_total`. That counts answers, from the start of a process on;
+this query counts what is on record. Not here: the activities themselves (`activities`).
 """
 
 from __future__ import annotations

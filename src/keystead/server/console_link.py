@@ -1,9 +1,10 @@
-"""Links that log in to the console of `keystead dev`: POST /dev/v1/console-link makes one, and the page behind a link
+"""Links that log in to the console of `keystead dev`: POST /dev/v1/console-link makes one, and the page behind it
 sends POST /dev/v1/console-login.
 
 A link works once, on this machine. Who asks for one has the development key, and stamps the request with it. Here:
-both answers; that to the secret of a link is a stamped `stamp_login` of the development user, which the console then
-submits. Not here: printing links (`cli.banner`, `cli.console`), the console's files (`keystead.console`).
+both answers. The answer to the secret of a link is a stamped `stamp_login` of the development user, which the
+console then submits. Not here: printing links (`cli.banner`, `cli.console`), the console's files
+(`keystead.console`).
 """
 
 from __future__ import annotations
