@@ -47,9 +47,7 @@ def development_banner(
     changed = _BELOW.join(f"{name}={printable(value)}" for name, value in settings.items()) or "the defaults"
     console = "off"
     if console_url:
-        console = (
-            f"{console_url}{_BELOW}opens in your browser, logged in; works once, `keystead console` prints another"
-        )
+        console = f"{console_url}{_BELOW}opens in your browser, logged in; works once: keystead console prints more"
     return f"""
 Keystead {credentials.base_url}
 

@@ -23,7 +23,7 @@ def is_console(path: str) -> bool:
 
 
 def wants_page(request: HttpRequest) -> bool:
-    """Whether a browser asks for a page, to show it to a person. Clients of the API ask for JSON or for anything."""
+    """Whether a browser asks for a page, to show it to a person. Clients of the API ask for JSON, or for all."""
     accepted = [one.partition(b";")[0].strip() for one in dict(request.headers).get(b"accept", b"").split(b",")]
     return request.method in ("GET", "HEAD") and b"text/html" in accepted
 
