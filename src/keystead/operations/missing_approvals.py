@@ -5,11 +5,12 @@ Not here: the rules themselves (`policies.authorize`), the query (`activity_desc
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from keystead.api.catalogue import activity_kind
 from keystead.api.records import Wire
+from keystead.operations.approvals_needed import Needed, approvals_needed
 from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.organization import Organization
@@ -30,13 +31,18 @@ WAYS_MAX: Final = 10
 
 
 class MissingApprovals(Wire, frozen=True):
-    """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
-    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how many
-    of them must approve; absent for a policy, whose consensus expression decides."""
+    """One way in which the activity could be allowed.
+
+    - `policy_id`: the policy that waits, absent for the root quorum.
+    - `user_ids`: users who have not approved and whose approval counts, at most a hundred.
+    - `count`: how many of them must approve; absent for a consensus that no number describes.
+    - `required_user_ids`: those of them who must approve in any case, if others must, too.
+    """
 
     user_ids: tuple[str, ...]
     policy_id: str | None = None
     count: int | None = None
+    required_user_ids: tuple[str, ...] = ()
 
 
 def missing_approvals(
@@ -71,8 +77,26 @@ def _by_policies(
             continue
         user_ids = _counted_users(organization, approving, waiting[policy.id], policy.consensus)
         if user_ids:
-            ways.append(MissingApprovals(policy_id=policy.id, user_ids=user_ids))
+            needed = _needed(user_ids, waiting[policy.id], policy.consensus)
+            ways.append(
+                MissingApprovals(
+                    policy_id=policy.id,
+                    user_ids=user_ids,
+                    count=None if needed is None else needed.count,
+                    required_user_ids=() if needed is None else needed.required,
+                )
+            )
     return ways
+
+
+def _needed(
+    user_ids: Sequence[str], evaluator: PolicyEvaluator, consensus: CompiledExpression | None
+) -> Needed | None:
+    """How many of these users must approve; None if no number describes it, or if finding out takes too long."""
+    if consensus is None:
+        return None
+    needed = approvals_needed(user_ids, lambda chosen: evaluator.is_met_with(consensus, chosen))
+    return None if evaluator.has_no_counting_steps_left else needed
 
 
 def _by_root_quorum(quorum: RootQuorum, approving: Collection[str]) -> list[MissingApprovals]:

@@ -7,7 +7,7 @@ policies can apply to a request (`policy_set`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from keystead.api.enums import Effect
@@ -25,6 +25,7 @@ from keystead.policies.policy import CompiledPolicy
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet, RequestShape
 from keystead.policies.request import (
+    Approval,
     AuthorizationRequest,
     condition_values,
     consensus_values,
@@ -181,6 +182,17 @@ class PolicyEvaluator:
         counted = consensus.counts(self._everybody, user_value(user), credentials)
         self._counting_steps_left -= steps_taken(self._everybody, STEPS_MAX)
         return counted and self._is_attainable(consensus)
+
+    def is_met_with(self, consensus: CompiledExpression, user_ids: Sequence[str]) -> bool:
+        """Whether a consensus is met once these users have approved, too, with no credential in particular. False
+        once there are no counting steps left."""
+        if self.has_no_counting_steps_left:
+            return False
+        approvals = [*self._request.approvals, *(Approval(user_id, None) for user_id in user_ids)]
+        context = EvaluationContext(consensus_values(self._request.users, approvals))
+        is_met = consensus.evaluate(context) is True
+        self._counting_steps_left -= steps_taken(context, STEPS_MAX)
+        return is_met
 
     def _is_attainable(self, consensus: CompiledExpression) -> bool:
         """Whether a consensus is true once all users have approved."""
