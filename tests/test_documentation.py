@@ -36,6 +36,7 @@ def test_the_coverage_page() -> None:
         "enable_auth_proxy",
         "list_auth_proxy_configs",
         "list_invitations",
+        "list_named_suborgs",
         "list_policy_keywords",
         "list_policy_warnings",
         "list_refused_requests",

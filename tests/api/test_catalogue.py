@@ -81,6 +81,7 @@ WITHOUT_PATH = {
     "enable_auth_proxy",
     "list_auth_proxy_configs",
     "list_invitations",
+    "list_named_suborgs",
     "list_policy_keywords",
     "list_policy_warnings",
     "list_refused_requests",

@@ -132,6 +132,7 @@ QUERIES: dict[str, Make] = {
     "explain_policy": lambda f: {"activityId": f.activity_id, "policyId": f.policy_id},
     "try_policy": lambda f: {"effect": "EFFECT_ALLOW", "activityIds": [f.activity_id]},
     "list_invitations": lambda _: {},
+    "list_named_suborgs": lambda _: {},
     "list_refused_requests": lambda _: {},
     "count_activities": lambda _: {"boundsMs": [1_764_000_000_000, 1_764_003_600_000]},
     "describe_activities": lambda f: {"activityIds": [f.activity_id]},

@@ -122,7 +122,7 @@ function BooleanField(properties) {
   const text = value === undefined ? "" : String(value);
   return html`<${Labelled} ...${properties}>${(/** @type {any} */ attributes) => html`<select ...${attributes} class="input" value=${text}
     onChange=${(/** @type {any} */ event) => onChange(event.target.value === "" ? undefined : event.target.value === "true")}>
-    <option value="">Do not send</option><option value="true">Yes</option><option value="false">No</option></select>`}<//>`;
+    <option value="">Default</option><option value="true">Yes</option><option value="false">No</option></select>`}<//>`;
 }
 
 /** @param {FieldProperties & {kind: string}} properties */
@@ -155,7 +155,7 @@ function ObjectField({ name, schema, all, value, onChange, isRequired }) {
   }
   return html`<fieldset class="group-box"><legend>${fieldInWords(name)}</legend>
     <${ObjectFields} schema=${schema} all=${all} value=${value} onChange=${onChange} />
-    ${isRequired ? null : html`<div><button type="button" class="button tiny" onClick=${() => onChange(undefined)}>Do not send</button></div>`}</fieldset>`;
+    ${isRequired ? null : html`<div><button type="button" class="button tiny" onClick=${() => onChange(undefined)}>Leave it out</button></div>`}</fieldset>`;
 }
 
 /** @param {FieldProperties} properties */

@@ -14,6 +14,7 @@ import { canUsePasskeys, makePasskey } from "../session/passkeys.js";
 import { addIdentityAt, proxyLogins } from "../session/proxy_logins.js";
 import { current } from "../session/session.js";
 import { isWaiting, msOf, statusInWords, valueInWords } from "../words.js";
+import { QuorumDialog } from "./root_quorum.js";
 
 /** @param {{id: string}} properties */
 export function UserPage({ id }) {
@@ -77,14 +78,16 @@ function Approver({ userId }) {
     const [{ configs }, { policies }] = await Promise.all([query("get_organization_configs"), listed("list_policies")]);
     return { quorum: configs.quorum, policies: policies.filter((/** @type {any} */ policy) => policy.consensus?.includes(userId)) };
   }, [userId]);
+  const [isOpen, setOpen] = useState(false);
   return html`<${Card} title="Where this user's approvals count"><${Loaded} of=${loaded}>${(/** @type {any} */ { quorum, policies }) => {
     const isRoot = quorum.userIds.includes(userId);
     return html`<ul class="stack tight">
       <li>${isRoot ? `In the root quorum: ${quorum.threshold} of ${quorum.userIds.length} members together may do everything.` : "Not in the root quorum."}</li>
       ${policies.length ? policies.map((/** @type {any} */ policy) => html`<li class="prose">In the policy <a href=${to(["policies", policy.policyId])}>${policy.policyName}</a></li>`)
         : html`<li>No policy names this user. Policies that count all approvers, or a tag, may count this user.</li>`}</ul>
-      <div class="row">${isRoot ? null : html`<${ActionLink} operation="update_root_quorum" fields=${{ threshold: String(quorum.threshold), userIds: [...quorum.userIds, userId].join(",") }}>Add to the root quorum<//>`}
-        <a class="button" href=${to(["policies", "new"], { approver: userId })}>New policy that counts this user</a></div>`;
+      <div class="row">${isRoot ? null : html`<button type="button" class="button" onClick=${() => setOpen(true)}>Add to the root quorum</button>`}
+        <a class="button" href=${to(["policies", "new"], { approver: userId })}>New policy that counts this user</a></div>
+      ${isOpen ? html`<${QuorumDialog} quorum=${quorum} addedId=${userId} onClose=${() => setOpen(false)} onChanged=${loaded.reload} />` : null}`;
   }}<//><//>`;
 }
 
@@ -133,7 +136,7 @@ function ApiKeys({ user }) {
   return html`<${Card} title="API keys" flush actions=${html`<${ActionLink} operation="create_api_keys" fields=${{ userId: user.userId }}>Add an API key<//>`}>
     ${user.apiKeys.length ? html`<${Table} caption="API keys" rows=${user.apiKeys} idOf=${(/** @type {any} */ key) => key.apiKeyId} columns=${[
       { title: "Name", cell: (/** @type {any} */ key) => html`${key.apiKeyName} ${key.credential.publicKey === current().key.publicKey ? html`<${Badge} kind="accent">this browser<//>` : null}
-        <div class="small muted">${valueInWords(key.credential.type, "CREDENTIAL_TYPE_").replace(/\bp256$/, "P-256")}</div>` },
+        <div class="small muted">${valueInWords(key.credential.type, "CREDENTIAL_TYPE_")}</div>` },
       { title: "Public key", cell: (/** @type {any} */ key) => html`<${Copy} text=${key.credential.publicKey} short />` },
       { title: "Expires", cell: expiry, tight: true },
       { title: "Delete", cell: (/** @type {any} */ key) => html`<${ActionLink} operation="delete_api_keys" fields=${{ userId: user.userId, apiKeyIds: key.apiKeyId }} danger>Delete<//>`, tight: true },

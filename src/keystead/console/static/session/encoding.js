@@ -42,6 +42,19 @@ export function derOf(signature) {
   return Uint8Array.from([0x30, numbers.length, ...numbers]);
 }
 
+/** The 64 bytes of r and s, of an ECDSA signature in DER. @param {Uint8Array} der */
+export function rawOf(der) {
+  const raw = new Uint8Array(64);
+  let at = 2;
+  for (const end of [32, 64]) {
+    const length = der[at + 1];
+    const digits = der.slice(at + 2, at + 2 + length).slice(-32);
+    raw.set(digits, end - digits.length);
+    at += 2 + length;
+  }
+  return raw;
+}
+
 /** @param {Uint8Array} bytes */
 function integer(bytes) {
   let start = 0;
