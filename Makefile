@@ -108,8 +108,9 @@ bench: .venv/.installed-bench .venv/.compiled
 generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.operations.client_methods
 	@$(BIN)/python -m keystead.operations.coverage
-	@$(BIN)/python -m keystead.server.configuration
+	@$(BIN)/python -m keystead.server.settings.configuration
 	@$(BIN)/python -m tools.reference
+	@$(BIN)/python -m tools.published_clients
 
 vendor: tests/node_modules/.package-lock.json
 	@$(BIN)/node tests/browser/console/vendor.mjs

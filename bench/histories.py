@@ -20,7 +20,7 @@ from keystead.api.records import Evaluation, Status, Timestamp, User, Vote
 from keystead.organizations.organization import Version
 from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.store import Commit
-from keystead.storage.rows import of_commit
+from keystead.storage.row_encoding import rows_of
 
 TYPES = ("ACTIVITY_TYPE_CREATE_USER_TAG", "ACTIVITY_TYPE_UPDATE_USER_NAME", "ACTIVITY_TYPE_CREATE_WALLET")
 STATUSES = (*[ActivityStatus.COMPLETED] * 7, ActivityStatus.FAILED, ActivityStatus.REJECTED)
@@ -114,11 +114,11 @@ def _rows(organization_id: str, user: User, id_: str, number: int) -> Batch:
         created_at_ms=made_at_ms,
         updated_at_ms=made_at_ms,
     )
-    return of_commit(
+    return rows_of(
         Commit(
             organization_id=organization_id, decided_on=Version(1, ""), activity=activity, evaluations=(evaluation,)
         )
-    ).rows
+    ).inserted
 
 
 def _asked(type_: str, number: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -17,14 +17,14 @@ from keystead.api.records import Timestamp, User, Wallet
 from keystead.keys import sealing
 from keystead.keys.master_key import load
 from keystead.keys.sealing import MasterKey
-from keystead.organizations.api_keys import new_api_key
+from keystead.organizations.credentials.api_keys import new_api_key
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import user_lookups
 from keystead.organizations.organization import Record, Version, from_records
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from keystead.storage.rows import of_new_organization
-from keystead.storage.write_set import Row
+from keystead.storage.row_encoding import rows_of_new_organization
+from keystead.storage.rows import Row
 
 WALLETS = 2
 
@@ -62,7 +62,7 @@ def _rows(master_key: MasterKey, tenants: Sequence[Tenant]) -> list[tuple[str, R
             *(_wallet(number) for number in range(1, WALLETS + 1)),
         ]
         organization = from_records(organization_id, Version(1, new_id()), records)
-        rows.extend(of_new_organization(organization, (), user_lookups(user), {}).rows)
+        rows.extend(rows_of_new_organization(organization, (), user_lookups(user), {}).inserted)
     return rows
 
 

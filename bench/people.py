@@ -29,18 +29,18 @@ from keystead.keys.master_key import load
 from keystead.keys.material import WalletSecret, derive_accounts, plan_accounts, wallet_context
 from keystead.keys.mnemonic import mnemonic_from_entropy, seed_from_mnemonic
 from keystead.keys.sealing import MasterKey
-from keystead.operations.derived_accounts import account_record
-from keystead.organizations.api_keys import new_api_key
+from keystead.operations.wallets.derived_accounts import account_record
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, NewAccount, SealedSecret
+from keystead.organizations.credentials.api_keys import new_api_key
+from keystead.organizations.credentials.sessions import session_key
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.lookups import name_lookup, user_lookups
 from keystead.organizations.organization import Record, Version, from_records
-from keystead.organizations.sessions import session_key
 from keystead.pipeline.signer_values import AccountRequest, DerivedAccount
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from keystead.storage.rows import of_new_organization
-from keystead.storage.write_set import Row
+from keystead.storage.row_encoding import rows_of_new_organization
+from keystead.storage.rows import Row
 
 _AT_ONCE = 2_500
 _SESSION_S = 30 * 86_400
@@ -196,4 +196,4 @@ def _rows(
     )
     organization = from_records(person.organization_id, Version(1, new_id()), records)
     found_by = user_lookups(user) | {name_lookup(profile.name)}
-    return of_new_organization(organization, attached, found_by, {}).rows
+    return rows_of_new_organization(organization, attached, found_by, {}).inserted

@@ -12,9 +12,9 @@ from contextlib import closing
 
 import asyncpg
 
-from keystead.cli.progress import ProgressLine
+from keystead.cli.operator.progress import ProgressLine
 from keystead.storage.open import sqlite_path
-from keystead.storage.write_set import Row
+from keystead.storage.rows import Row
 
 Batch = Iterable[tuple[str, Row]]
 """Rows, each with the name of its table."""

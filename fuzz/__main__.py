@@ -15,6 +15,7 @@ from fuzz.decoders import fuzz_decoders
 from fuzz.delays import fuzz_delays
 from fuzz.findings import Findings
 from fuzz.mail_server import accepting_mail
+from fuzz.policies import fuzz_policies
 from fuzz.properties import fuzz_properties
 from fuzz.requests import fuzz_requests
 from keystead.storage.schema import migrate
@@ -23,7 +24,7 @@ from tests.support.issuers import taking_tokens
 from tests.support.postgres import running_postgres
 from tests.support.servers import Server, bootstrap_installation, running
 
-PARTS = {"requests": 0.5, "decoders": 0.2, "properties": 0.2, "delays": 0.1}
+PARTS = {"requests": 0.5, "decoders": 0.15, "policies": 0.1, "properties": 0.15, "delays": 0.1}
 """The share of the time that each part gets."""
 
 OF_SERVERS = ("requests", "delays")
@@ -63,6 +64,10 @@ def _run(part: str, store: str | None, findings: Findings, chance: random.Random
         case "decoders", None:
             for decoder in fuzz_decoders(findings, chance, until=until, limit=sys.maxsize):
                 print(f"  {decoder.name}: slowest {decoder.slowest_s * 1_000:.1f} ms of processor time")
+        case "policies", None:
+            counts = fuzz_policies(findings, chance, until=until, limit=sys.maxsize)
+            for what, count in counts.most_common():
+                print(f"  {what}: {count}")
         case "properties", None:
             fuzz_properties(findings, chance, until=until)
         case "requests", str():

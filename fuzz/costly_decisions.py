@@ -32,8 +32,8 @@ def loops(variables: str, inner: str) -> str:
     return condition
 
 
-DENIES_NOTHING = "!(" + loops("abc", "a != 0 || activity.params.encoding == 'x'") + ")"
-_COUNTS_NOBODY = "!(" + loops("ab", "a != 0 || u.id == 'x'") + ")"
+DENIES_NOTHING = "!(" + loops("abc", "activity.params.encoding == 'x' || a != 0") + ")"
+_COUNTS_NOBODY = "!(" + loops("ab", "u.id == 'x' || a != 0") + ")"
 
 
 def costly_decision(caller: Caller, records: RecordIds) -> httpx.Response:

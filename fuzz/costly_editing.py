@@ -10,7 +10,7 @@ import threading
 import httpx
 
 from fuzz.costly_decisions import DENIES_NOTHING
-from keystead.operations.policy_trials import TRIED_AT_ONCE
+from keystead.operations.policies.policy_trials import TRIED_AT_ONCE
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY
 from tests.support.callers import Caller, unique
 from tests.support.organization_fixtures import RecordIds, policy_params

@@ -22,20 +22,23 @@ from fuzz.findings import Findings
 from fuzz.mutating import mutated_bytes, mutated_json
 from keystead.api.enums import TransactionType
 from keystead.api.errors import ServiceError
-from keystead.chains.ethereum.interfaces import check_abi
+from keystead.chains.ethereum.interfaces import ContractAbi
 from keystead.chains.ethereum.typed_data import parse_typed_data
+from keystead.chains.login_messages import InvalidLogin, verified_login
 from keystead.chains.parsers import parse_transaction
-from keystead.chains.solana.idl import check_idl
+from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.transaction import Party
-from keystead.policies.grammar import parse
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.syntax import ExpressionRefused
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attestation import verify_attestation
 from keystead.stamps.base64url import decode_base64url, encode_base64url
+from keystead.stamps.signing import generate_api_key
 from keystead.stamps.webauthn import read_assertion
 from tests.chains.ethereum.test_typed_data import CAPTURED, PERMIT, independent_digest
-from tests.chains.signing_vectors import SIGNING, account
+from tests.chains.signing_vectors import PROGRAM_INTERFACES, TRANSACTIONS, account
 from tests.chains.tron.independent import read as read_tron
+from tests.support.login_wallets import login_message, new_wallet
 from tests.support.organization_fixtures import ERC20_TRANSFER, IDL
 from tests.support.passkeys import SoftPasskey
 
@@ -53,7 +56,7 @@ class Decoder:
     slowest_s: float = 0.0
 
 
-def _transactions(group: str, kind: TransactionType, reads_alike: Callable[[bytes], bool]) -> list[Decoder]:
+def _transactions(kind: TransactionType, reads_alike: Callable[[bytes], bool]) -> list[Decoder]:
     def reader(party: Party) -> Callable[[bytes], None]:
         def read(data: bytes) -> None:
             parsed = parse_transaction(kind, data, party)
@@ -63,7 +66,7 @@ def _transactions(group: str, kind: TransactionType, reads_alike: Callable[[byte
         return read
 
     decoders: dict[str, Decoder] = {}
-    for vector in SIGNING[group]:
+    for vector in TRANSACTIONS[kind.value]:
         address = vector.get("signWith", _SIGNER)
         party = account(address)[1]
         decoder = decoders.setdefault(address, Decoder(f"{kind.value} {address[:10]}", [], reader(party)))
@@ -134,8 +137,27 @@ def _passkey() -> Decoder:
     return Decoder("passkey", [decode_base64url(attestation["attestationObject"])], read)
 
 
+def _login_messages() -> Decoder:
+    """Messages that the wallet signed, whatever they say."""
+    wallet, session_key, now_ms = new_wallet("Solana"), generate_api_key().public_key, 1_790_000_000_000
+
+    def read(data: bytes) -> None:
+        text = data.decode()
+        try:
+            login = verified_login(text, wallet.sign(text), None, now_ms)
+        except InvalidLogin:
+            return
+        lines = text.split("\n")
+        assert lines[0].startswith(f"{login.wallet.domain} wants you to sign in"), "the domain is not what it says"
+        assert (lines[1], login.wallet.address) == (wallet.address, wallet.address), "another wallet than signed it"
+        assert lines[-1] == f"- urn:turnkey:session-key:{login.session_public_key}", "another key than it names"
+
+    return Decoder("login message", [login_message(wallet, session_key, now_ms).encode()], read)
+
+
 def decoders() -> list[Decoder]:
     typed = [json.dumps(PERMIT).encode(), *(one["parameters"]["payload"].encode() for one in CAPTURED.values())]
+    idls = [IDL.encode(), *(json.dumps(idl).encode() for idl in PROGRAM_INTERFACES["idls"].values())]
     expressions = [
         b"activity.type == 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2' && eth.tx.value < 1000",
         b"approvers.filter(u, u.tags.contains('ops')).count() >= 2 || approvers.any(u, u.id in ['a', 'b'])",
@@ -146,17 +168,18 @@ def decoders() -> list[Decoder]:
         dict.fromkeys(("credentialId", "clientDataJson", "authenticatorData", "signature"), "AAAA")
     ).encode()
     return [
-        *_transactions("ethereumTransactions", TransactionType.ETHEREUM, _rlp_reads),
-        *_transactions("tempoTransactions", TransactionType.TEMPO, _rlp_reads),
-        *_transactions("solanaTransactions", TransactionType.SOLANA, _solders_reads),
-        *_transactions("bitcoinPsbts", TransactionType.BITCOIN, lambda _: True),
-        *_transactions("tronTransactions", TransactionType.TRON, lambda data: read_tron("raw", data) is not None),
+        *_transactions(TransactionType.ETHEREUM, _rlp_reads),
+        *_transactions(TransactionType.TEMPO, _rlp_reads),
+        *_transactions(TransactionType.SOLANA, _solders_reads),
+        *_transactions(TransactionType.BITCOIN, lambda _: True),
+        *_transactions(TransactionType.TRON, lambda data: read_tron("raw", data) is not None),
         Decoder("typed data", typed, _typed_data, is_json=True),
-        Decoder("contract interface", [ERC20_TRANSFER.encode()], _text(check_abi), is_json=True),
-        Decoder("program interface", [IDL.encode()], _text(check_idl), is_json=True),
+        Decoder("contract interface", [ERC20_TRANSFER.encode()], _text(ContractAbi.read), is_json=True),
+        Decoder("program interface", idls, _text(ProgramIdl.read), is_json=True),
         Decoder("policy expression", expressions, _text(parse)),
         Decoder("stamp", [stamp], lambda data: _text(read_stamp)(data)),
         _passkey(),
+        _login_messages(),
         Decoder("assertion", [assertion], lambda data: _text(read_assertion)(data), is_json=True),
     ]
 

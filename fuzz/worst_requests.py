@@ -32,6 +32,7 @@ from fuzz.worst_transactions import (
     separate_lists,
     shared_lists,
     solana_instructions,
+    solana_version_1,
     tempo_calls,
     tron_memo,
 )
@@ -39,6 +40,7 @@ from keystead.chains.ethereum.interfaces import ENTRIES_MAX
 from keystead.chains.ethereum.typed_data import DELIMITERS_MAX
 from keystead.chains.paths import TOTAL_DEPTH_MAX
 from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX
+from keystead.chains.solana.interfaces import INSTRUCTIONS_MAX
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS
 from tests.support.callers import Caller, encoded, unique, user_params
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, RecordIds, interface_params
@@ -242,8 +244,8 @@ CASES = (
     Case("too many calls of Tempo", _transaction("TEMPO", tempo_calls(1)), 400),
     Case("an IDL of as many members as may be read", _transaction("SOLANA", program_calls(idl_of_members(9_000)))),
     Case(
-        "an IDL of instructions without difference",
-        _transaction("SOLANA", program_calls(idl_of_instructions(7_000))),
+        "an IDL of instructions of 16 discriminators each",
+        _transaction("SOLANA", program_calls(idl_of_instructions(INSTRUCTIONS_MAX))),
     ),
     Case("lists in lists as RLP", _transaction("ETHEREUM", nested_lists()), 400),
     Case("the most inputs of a PSBT", _transaction("BITCOIN", bitcoin_inputs(0))),
@@ -252,6 +254,8 @@ CASES = (
     Case("a Tron transaction that is too long", _transaction("TRON", tron_memo(1)), 400),
     Case("the most instructions of Solana", _transaction("SOLANA", solana_instructions(0))),
     Case("too many instructions of Solana", _transaction("SOLANA", solana_instructions(1)), 400),
+    Case("the longest Solana transaction of version 1", _transaction("SOLANA", solana_version_1(0))),
+    Case("one that is too long", _transaction("SOLANA", solana_version_1(1)), 400),
     Case("typed data of 4,096 structures", _payload(_typed_data(12, 2), "EIP712", "NO_OP")),
     Case("typed data 900 structures deep", _payload(_typed_data(900, 1), "EIP712", "NO_OP"), 400),
     Case("the most empty structures", _payload(_empty_structures(_EMPTY_STRUCTURES_MAX), "EIP712", "NO_OP")),

@@ -18,7 +18,9 @@ from solders.pubkey import Pubkey
 
 from keystead.chains.bitcoin.psbt import TRANSACTION_BYTES_MAX as BITCOIN_BYTES_MAX
 from keystead.chains.ethereum.envelope import TRANSACTION_BYTES_MAX as ETHEREUM_BYTES_MAX
-from keystead.chains.solana.message import TRANSACTION_BYTES_MAX as SOLANA_BYTES_MAX
+from keystead.chains.solana.message import V1_INSTRUCTIONS_MAX as SOLANA_V1_INSTRUCTIONS_MAX
+from keystead.chains.solana.wire import PACKET_BYTES_MAX as SOLANA_BYTES_MAX
+from keystead.chains.solana.wire import V1_BYTES_MAX as SOLANA_V1_BYTES_MAX
 from keystead.chains.tron.transaction import RAW_DATA_BYTES_MAX as TRON_BYTES_MAX
 from keystead.primitives.keccak import keccak256
 from tests.chains.bitcoin.psbts import compact, psbt
@@ -29,7 +31,8 @@ from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, SOLANA_ACCOUNT
 Build = Callable[[Caller, RecordIds], tuple[str, bytes]]
 """What signs, and the transaction."""
 
-_BITCOIN_ACCOUNT = ETHEREUM_ACCOUNT | {"addressFormat": "ADDRESS_FORMAT_BITCOIN_MAINNET_P2WPKH"}
+_BITCOIN_ACCOUNT = ETHEREUM_ACCOUNT | {"addressFormat": "ADDRESS_FORMAT_BITCOIN_MAINNET_P2TR"}
+"""Its inputs are the shortest, because they need no previous transactions."""
 
 
 def _built_once(build: Callable[[], bytes]) -> Build:
@@ -109,9 +112,13 @@ def idl_of_members(count: int) -> str:
 
 
 def idl_of_instructions(count: int) -> str:
-    """The IDL of `count` instructions. Any data names all of them, so it is not clear which one is meant."""
-    instruction = {"name": "go", "accounts": [], "args": [], "discriminator": []}
-    return json.dumps({"instructions": [instruction] * count, "types": []}, separators=(",", ":"))
+    """The IDL of `count` instructions whose names each have 16 discriminators."""
+    instructions = [{"name": f"a1234{_letters(number)}", "accounts": [], "args": []} for number in range(count)]
+    return json.dumps({"instructions": instructions, "types": []}, separators=(",", ":"))
+
+
+def _letters(number: int) -> str:
+    return "".join(chr(ord("a") + number // 26**place % 26) for place in range(3))
 
 
 _uploaded: set[tuple[str, str]] = set()
@@ -186,6 +193,22 @@ def solana_instructions(beyond: int) -> Build:
         keys = bytes(Pubkey.from_string(signer)) + b"\x07" * 32
         instructions = bytes([count & 0x7F | 0x80, count >> 7]) + b"\x01\x00\x00" * count
         return signer, b"\x01" + bytes(64) + b"\x01\x00\x01\x02" + keys + bytes(32) + instructions
+
+    return build
+
+
+def solana_version_1(beyond: int) -> Build:
+    """The most instructions of version 1, with data as long as fits."""
+    count = SOLANA_V1_INSTRUCTIONS_MAX
+    around = 1 + 3 + 4 + 32 + 2 + 2 * 32 + 4 * count + 64
+    data = bytes(SOLANA_V1_BYTES_MAX - around + beyond)
+
+    def build(caller: Caller, _: RecordIds) -> tuple[str, bytes]:
+        signer = _address(caller, "SOLANA")
+        keys = bytes(Pubkey.from_string(signer)) + b"\x07" * 32
+        headers = b"\x01\0\0\0" * (count - 1) + b"\x01\0" + len(data).to_bytes(2, "little")
+        front = b"\x81\x01\0\x01" + bytes(4) + bytes(32) + bytes([count, 2]) + keys
+        return signer, front + headers + data + bytes(64)
 
     return build
 

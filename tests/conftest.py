@@ -172,7 +172,6 @@ _LONGEST = (
     "test_site.py",
     "test_email_events.py",
     "test_fixtures.py",
-    "test_policies_take_turns.py",
     "test_model.py",
 )
 

@@ -12,7 +12,7 @@ import pytest
 from keystead.api.public_schema import PATHS
 from keystead.cli.main import COMMANDS
 from keystead.operations import CATALOGUE, coverage
-from keystead.server import configuration
+from keystead.server.settings import configuration
 from tools.reference import __main__ as reference
 from tools.site.configuration import configuration as site_configuration
 

@@ -23,13 +23,20 @@ READERS = {
         "tests.keys.test_mnemonic",
         "tests.signer.test_local",
     ],
+    "public_reports": [
+        "tests.chains.bitcoin.test_bitcoin",
+        "tests.chains.ethereum.test_typed_data",
+        "tests.operations.test_public_reports",
+    ],
+    "program_interfaces": ["tests.chains.solana.test_solana_interfaces"],
     "hpke": ["tests.keys.test_bundles", "tests.signer.test_tokens"],
     "signing": ["tests.operations.test_signing_vectors", "tests.chains.ethereum.test_ethereum"],
     "stamps": ["tests.server.test_stamp_vectors"],
     "tokens": ["tests.sessions.test_vectors", "tests.sessions.test_webhook_signatures"],
     "tron": ["tests.chains.tron.test_tron"],
+    "wallet_logins": ["tests.chains.test_login_messages"],
 }
-NO_CASES = {"how", "suite", "keys", "ids", "webauthnRegistration", "oidc"}
+NO_CASES = {"how", "idls", "suite", "keys", "ids", "webauthnRegistration", "oidc", "sessionPublicKey", "nowMs"}
 """What the cases have in common."""
 
 FOR_CLIENTS = {

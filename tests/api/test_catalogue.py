@@ -11,7 +11,7 @@ from keystead.api.public_schema import ACTIVITY_TYPES, PATHS
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.operations.declare import activity
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.operation import ActivityOperation
 
 ALL = list(CATALOGUE)
@@ -63,11 +63,11 @@ def test_an_operation_needs_its_documentation() -> None:
     class SomeResult(Wire, frozen=True):
         pass
 
-    def create_nothing(execution: Execution, intent: SomeIntent) -> ExecutionOutput[SomeResult]:
+    def create_nothing(execution: Execution, intent: SomeIntent) -> Output[SomeResult]:
         raise NotImplementedError
 
     create_nothing.__annotations__.update(intent=SomeIntent)
-    create_nothing.__annotations__["return"] = ExecutionOutput[SomeResult]
+    create_nothing.__annotations__["return"] = Output[SomeResult]
     with pytest.raises(ValueError, match="create_nothing has no docstring"):
         activity("ACTIVITY_TYPE_CREATE_USERS")(create_nothing)
 

@@ -10,20 +10,21 @@ import msgspec
 import pytest
 
 from keystead.api.catalogue import Operation
-from keystead.api.openapi import openapi_document
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import read_submission
+from keystead.pipeline.signer_values import PublicInstallationKey
+from keystead.pipeline.submission import read_submission
+from keystead.server.pages import InstallationKeys, api_document
 
 ALL = list(CATALOGUE)
 SUBMISSIONS = [operation for operation in ALL if isinstance(operation, ActivityOperation)]
-PAGES = {"/healthz", "/readyz", "/bundle-signer", "/installation-keys", "/openapi.json"}
+PAGES = {"/healthz", "/version", "/readyz", "/bundle-signer", "/installation-keys", "/openapi.json"}
 
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     """As a reader of its JSON has it."""
-    read: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(openapi_document(CATALOGUE)))
+    read: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(api_document()))
     return read
 
 
@@ -94,3 +95,28 @@ def test_the_document_requires_the_header_that_selects_its_form(document: dict[s
     assert (parameter["name"], parameter["required"]) == ("X-Client-Version", True)
     times = document["components"]["schemas"]["Timestamp"]["properties"]
     assert set(times) == {"seconds", "nanos"}
+
+
+GENERATED = ("Response", "Params", "JSONBody", "JSONRequestBody", "RequestBody")
+"""What oapi-codegen appends to the name of an operation for types of its own."""
+
+
+def test_no_schema_has_the_name_of_a_type_that_generators_make_of_an_operation(document: dict[str, Any]) -> None:
+    """Go has one name for one type: with GetUserResponse as a schema, oapi-codegen's client does not compile."""
+    operations = [method["operationId"] for path in document["paths"].values() for method in path.values()]
+    in_go = ["".join(word[:1].upper() + word[1:] for word in name.split("_")) for name in operations]
+    assert {"GetUser", "InstallationKeys"} <= {*in_go}
+    taken = {name + suffix for name in in_go for suffix in GENERATED}
+    schemas = document["components"]["schemas"]
+    assert taken & schemas.keys() == set()
+    assert len({name.lower() for name in schemas}) == len(schemas)
+
+
+def test_the_page_of_installation_keys_is_as_the_document_says(document: dict[str, Any]) -> None:
+    """A key has no `compositePublicKey` unless it is one of two keys."""
+    schema = document["components"]["schemas"]["PublicInstallationKey"]
+    assert schema["required"] == ["name", "use", "publicKey"]
+    bare = PublicInstallationKey(name="n", use="u", public_key="00")
+    both = PublicInstallationKey(name="n", use="u", public_key="00", composite_public_key="01")
+    shown = msgspec.json.decode(msgspec.json.encode(InstallationKeys(keys=(bare, both))))
+    assert [set(key) for key in shown["keys"]] == [set(schema["required"]), set(schema["properties"])]

@@ -22,6 +22,7 @@ class ConsoleServer:
     """A development server with the link that it printed."""
 
     def __init__(self, data: Path, banner: str) -> None:
+        self.data = data
         credentials = credentials_in(data / "credentials.json")
         assert credentials.user_id is not None
         self.base_url = credentials.base_url
@@ -52,7 +53,7 @@ def console_server(data: Path, *options: str) -> Iterator[ConsoleServer]:
 )
 def test_in_a_browser(subject: str, server: ConsoleServer, subtests: pytest.Subtests) -> None:
     script = str(HERE / "console" / f"{subject}.mjs")
-    drive(script, "", server, subtests, KEYSTEAD_CONSOLE_URL=server.console_url)
+    drive(script, "", server, subtests, KEYSTEAD_CONSOLE_URL=server.console_url, DATA=str(server.data))
 
 
 def test_logging_in_at_an_issuer(tmp_path: Path, subtests: pytest.Subtests) -> None:

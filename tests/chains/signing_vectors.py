@@ -1,4 +1,7 @@
-"""The vectors of signed transactions, and the accounts of one mnemonic that sign in them, with private keys."""
+"""The vectors of signed transactions and of program interfaces.
+
+And the accounts of one mnemonic that sign in them, with private keys.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,21 @@ from keystead.keys.public_keys import public_key
 
 _VECTORS = Path(__file__).parents[1] / "vectors"
 SIGNING: dict[str, Any] = json.loads((_VECTORS / "signing.json").read_bytes())
+REPORTED: dict[str, Any] = json.loads((_VECTORS / "public_reports.json").read_bytes())
+PROGRAM_INTERFACES: dict[str, Any] = json.loads((_VECTORS / "program_interfaces.json").read_bytes())
+CLAIMED_AMOUNTS = [vector for vector in SIGNING["bitcoinPsbts"] if vector["id"].startswith("p2wpkh")]
+"""PSBTs of SegWit inputs with `witness_utxo` alone: the amount is a claim, and they are refused."""
+TRANSACTIONS: dict[str, list[dict[str, Any]]] = {
+    "TRANSACTION_TYPE_ETHEREUM": SIGNING["ethereumTransactions"],
+    "TRANSACTION_TYPE_TEMPO": SIGNING["tempoTransactions"],
+    "TRANSACTION_TYPE_SOLANA": SIGNING["solanaTransactions"],
+    "TRANSACTION_TYPE_TRON": SIGNING["tronTransactions"],
+    "TRANSACTION_TYPE_BITCOIN": [
+        *(vector for vector in SIGNING["bitcoinPsbts"] if vector not in CLAIMED_AMOUNTS),
+        *REPORTED["bitcoinPsbts"],
+    ],
+}
+"""The transactions that are signed, by type."""
 _ACCOUNTS = json.loads((_VECTORS / "addresses.json").read_bytes())["walletAccounts"]
 
 

@@ -14,16 +14,28 @@ from solders.instruction import CompiledInstruction, Instruction
 from solders.system_program import TransferParams, transfer
 
 from keystead.chains.bitcoin.transaction import parse_bitcoin
-from keystead.chains.solana.idl import check_idl
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.tron.transaction import parse_tron
-from keystead.policies.namespaces import KEYWORDS, Clause
-from keystead.policies.types import ListOf, StructOf, Type
-from keystead.policies.values import fits
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.types import ListOf, StructOf, Type
+from keystead.policies.language.values import fits
 from keystead.primitives.unreadable import Unreadable
 from tests.chains.bitcoin.psbts import KEY, OTHER_KEY, Spent, bitcoin_party, key_of, script_for, unsigned_psbt
-from tests.chains.solana.test_solana import PROGRAM, SIGNER, TOKEN, A, B, C, D, legacy, of, read, with_table
+from tests.chains.solana.test_solana import (
+    CONFIGS,
+    PROGRAM,
+    SIGNER,
+    TOKEN,
+    A,
+    B,
+    C,
+    D,
+    legacy,
+    of,
+    read,
+    with_table,
+)
 from tests.chains.solana.test_solana_interfaces import ROUTE
 from tests.chains.tron.test_tron import SIGNER as TRON_SIGNER
 from tests.chains.tron.test_tron import WRITTEN, contract, tronweb_address
@@ -39,7 +51,7 @@ IDL = json.dumps(
         "types": [],
     }
 )
-check_idl(IDL)
+ProgramIdl.read(IDL)
 
 
 def solana(*instructions: Instruction, interfaces: Mapping[str, str] | None = None) -> Mapping[str, Any]:
@@ -211,6 +223,7 @@ def test_every_field_that_policies_can_name_is_filled_and_no_other() -> None:
     seen = [
         solana(pays(A), route(), multisig, interfaces=WITH_IDL),
         LOOKED_UP,
+        parse_solana(CONFIGS[3][1], of(SIGNER)).describe({}).keywords,
         bitcoin(1, THEIRS),
         *(tronweb(name) for name in WRITTEN if name != "WithdrawExpireUnfreezeContract"),
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keystead.keys import master_key
-from keystead.storage.sqlite_backup import back_up
+from keystead.storage.sqlite.backup import back_up
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import WalletLoad
 from tests.support.commands import run_keystead as keystead

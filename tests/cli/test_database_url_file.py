@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from keystead.server.database_url_file import warn_of_readable_password
-from keystead.server.settings import SettingsError, from_environment
+from keystead.server.settings.database_url_file import warn_of_readable_password
+from keystead.server.settings.settings import SettingsError, from_environment
 from tests.support.terminal import Terminal
 
 NAME = "KEYSTEAD_DATABASE_URL_FILE"

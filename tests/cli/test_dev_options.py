@@ -18,11 +18,11 @@ import pytest
 
 from keystead import Client
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PathFormat, PayloadEncoding
-from keystead.cli.development_folder import DevelopmentFolder
-from keystead.cli.memory_folder import memory_folder
+from keystead.cli.development.folder import DevelopmentFolder
+from keystead.cli.development.memory_folder import memory_folder
 from keystead.client.errors import ApiError, NotFound
 from keystead.client.shapes import WalletAccountParams
-from keystead.server.settings import OF_DATA, AllSettings, SettingsError, differences, variable_of
+from keystead.server.settings.settings import OF_DATA, AllSettings, SettingsError, differences, variable_of
 from tests.support.dev_servers import Started, dev
 from tests.support.terminal import Terminal
 

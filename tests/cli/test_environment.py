@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from keystead.cli.environment import Format, client_settings, settings_text
+from keystead.cli.development.environment import Format, client_settings, settings_text
 from keystead.client.credentials import Credentials
 from tests.support.terminal import Terminal
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.cli import installation
 from keystead.cli.failure import Failure
-from keystead.server.bootstrap import bootstrap as real_bootstrap
+from keystead.cli.operator import installation
+from keystead.server.installation.bootstrap import bootstrap as real_bootstrap
 from keystead.storage.errors import unavailable
 from tests.conftest import MakeDatabase
 from tests.support.commands import run_keystead as keystead

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from keystead.cli.banner import ReadyServer, development_banner
-from keystead.cli.development_folder import DevelopmentFolder
+from keystead.cli.development.banner import ReadyServer, development_banner
+from keystead.cli.development.folder import DevelopmentFolder
 from keystead.client.credentials import Credentials
 from keystead.keys import master_key
 from keystead.pipeline.signer_values import BundleSigner

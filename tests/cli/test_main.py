@@ -93,7 +93,7 @@ INIT += ["--master-key-file", "/nowhere/key", "--credentials", "/nowhere/root.js
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["aprove"], "No such command 'aprove'. Did you mean 'approve'?"),
+        (["aprove"], "No such command 'aprove'. Did you mean 'approve'"),
         (["policy", "aply"], "No such command 'aply'. Did you mean 'apply'?"),
         (["dev", "--port", "99999"], "less than or equal to 65535"),
         (["serve", "--port", "-1"], "greater than or equal to 0"),

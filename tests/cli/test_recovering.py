@@ -19,16 +19,16 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.cli import recovering
 from keystead.cli.failure import Failure
+from keystead.cli.operator import recovering
 from keystead.keys import master_key
 from keystead.keys.sealing import MasterKey
-from keystead.pipeline.operator_activity import OPERATOR_RULE
-from keystead.server.checking import check_installation
-from keystead.server.recovery import recover as real_recover
+from keystead.pipeline.decide import OPERATOR_RULE
+from keystead.server.installation.checking import check_installation
+from keystead.server.installation.recovery import recover as real_recover
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from keystead.storage.base import DatabaseStore
 from keystead.storage.errors import unavailable
+from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, answered, refusal, unique
 from tests.support.commands import run_keystead, start_keystead
@@ -311,7 +311,7 @@ def test_questions(quiet: Operator, terminal: Terminal, monkeypatch: pytest.Monk
         if name.startswith("KEYSTEAD_"):
             monkeypatch.setenv(name, value)
     monkeypatch.chdir(quiet.folder)
-    monkeypatch.setattr("keystead.cli.recovering.keep_memory_private", lambda: None)
+    monkeypatch.setattr("keystead.cli.operator.recovering.keep_memory_private", lambda: None)
     before = quiet.installation.database.counts()
     words = ("recover", "quorum", "--threshold", "1", "--member", quiet.root.user_id)
     printed = terminal.run(*words)

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from keystead.cli.status import screen, span
-from keystead.server.processes import ServingProcess
-from keystead.server.status import InstallationStatus, problems_of
+from keystead.cli.operator.status import screen, span
+from keystead.server.installation.processes import ServingProcess
+from keystead.server.installation.status import InstallationStatus, problems_of
 from keystead.storage.migrations import newest
 from tests.support.callers import now_ms
 from tests.support.commands import run_keystead

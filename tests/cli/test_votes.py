@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from keystead.api.enums import Effect
+from keystead.api.records import Policy, User
 from tests.support.terminal import FakeServer, Printed, Terminal, activity, policy, refused, user, vote
 
 ID = "01a1ffce-afbf-7700-92ee-ff68bc6982e1"
@@ -21,13 +22,25 @@ UNREADABLE = policy("Unreadable", Effect.ALLOW, "", "approvers.many()")
 @pytest.fixture
 def voted(fake: FakeServer) -> FakeServer:
     fake.organization([ANA, BEN, CY, ROOT, ROOT2], [TWO, OTHER, UNREADABLE], ROOT.user_id, ROOT2.user_id)
-    fake.answers["query/get_policy_evaluations"] = {"policyEvaluations": [{"policyIds": [TWO.policy_id]}]}
+    misses(fake, by_policy(TWO, BEN), by_quorum(1, ROOT, ROOT2))
     asked = activity("CONSENSUS_NEEDED", vote(ANA))
     fake.answers["query/get_activity"] = {"activity": asked}
     fake.answers["query/list_activities"] = lambda body: {
         "activities": [] if "after" in body["paginationOptions"] else [asked]
     }
     return fake
+
+
+def by_policy(policy: Policy, *users: User) -> dict[str, Any]:
+    return {"policyId": policy.policy_id, "userIds": [user.user_id for user in users]}
+
+
+def by_quorum(count: int, *users: User) -> dict[str, Any]:
+    return {"count": count, "userIds": [user.user_id for user in users]}
+
+
+def misses(fake: FakeServer, *ways: dict[str, Any]) -> None:
+    fake.answers["query/describe_activities"] = {"activityDescriptions": [{"missingApprovals": ways}]}
 
 
 def answers(fake: FakeServer, status: str, *votes: Any, **members: Any) -> None:
@@ -179,21 +192,14 @@ def test_says_whose_approvals_count(voted: FakeServer, terminal: Terminal) -> No
 
 
 def test_says_how_many_of_the_root_quorum(voted: FakeServer, terminal: Terminal) -> None:
-    voted.organization([ANA, ROOT, ROOT2], [], ROOT.user_id, ROOT2.user_id, threshold=2)
-    voted.answers["query/get_policy_evaluations"] = {"policyEvaluations": []}
+    misses(voted, by_quorum(1, ROOT2))
     assert waits(voted, terminal, "CONSENSUS_NEEDED", vote(ROOT)) == ["waits for    1 of the root quorum: Root2"]
-
-
-def test_a_policy_that_cannot_be_read_counts_nobody(voted: FakeServer, terminal: Terminal) -> None:
-    voted.answers["query/get_policy_evaluations"] = {"policyEvaluations": [{"policyIds": [UNREADABLE.policy_id]}]}
-    assert waits(voted, terminal, "CONSENSUS_NEEDED", vote(ANA)) == [
-        "waits for    1 of the root quorum: Root, Root2"
-    ]
 
 
 def test_names_ten_at_most(voted: FakeServer, terminal: Terminal) -> None:
     others = [user(f"U{number:02}", "OPS") for number in range(13)]
     voted.organization([ANA, *others], [TWO])
+    misses(voted, by_policy(TWO, *others))
     (line,) = waits(voted, terminal, "CONSENSUS_NEEDED", vote(ANA))
     assert line.endswith("U08, U09 and 3 more")
 
@@ -218,7 +224,7 @@ def test_says_which_proofs_are_missing(voted: FakeServer, terminal: Terminal) ->
 
 
 def test_a_vote_is_told_even_where_the_rest_is_not(voted: FakeServer, terminal: Terminal) -> None:
-    voted.answers["query/get_policy_evaluations"] = refused(404)
+    voted.answers["query/describe_activities"] = refused(404)
     assert waits(voted, terminal, "CONSENSUS_NEEDED", vote(ANA)) == []
 
 

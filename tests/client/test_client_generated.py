@@ -23,7 +23,7 @@ from keystead.client import shapes
 from keystead.client.base import BaseClient
 from keystead.client.calls import AsyncCalls, Calls
 from keystead.operations import CATALOGUE, client_methods, declare
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
+from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.operation import ActivityOperation
 
 OPERATIONS = list(CATALOGUE)
@@ -152,10 +152,10 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> Catalogue:
 
 
 def test_what_no_operation_needs_yet(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declare, "GOVERNED_KINDS", {"ODD_ONE": ("ODD_ONE", "ODD", "ONE")})
+    monkeypatch.setattr(declare, "VOTES", {"ODD_ONE"})
 
     @declare.activity("ACTIVITY_TYPE_ODD_ONE_V3")
-    def odd_one(execution: Execution, intent: OddIntent) -> ExecutionOutput[OddResult]:
+    def odd_one(execution: Execution, intent: OddIntent) -> Output[OddResult]:
         """Do the odd one."""
         raise NotImplementedError
 

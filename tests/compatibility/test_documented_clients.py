@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from keystead.cli.environment import client_settings
+from keystead.cli.development.environment import client_settings
 from keystead.testing import DevelopmentServer
 from tests.compatibility.scripts import HERE, node
 

@@ -14,8 +14,8 @@ from keystead.delivery.message import Message
 from keystead.delivery.outbox import LEASE_MS, Outbox
 from keystead.delivery.retries import FIRST_PAUSE_MS, PAUSE_MAX_MS, next_attempt_ms
 from keystead.delivery.sender import SendFailed
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
 
 
 class Rows:

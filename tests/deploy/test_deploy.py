@@ -25,7 +25,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from keystead.server.metrics.measurements import Measurements
-from keystead.server.settings import NAMES
+from keystead.server.settings.settings import NAMES
 from tests.conftest import MakeDatabase
 from tests.support.servers import Server, bootstrap_installation, free_port
 from tests.support.source_tree import ROOT

@@ -14,7 +14,9 @@ from keystead.chains.parsers import parse_transaction, view_transaction
 from keystead.describe.description import ActivityDescription, Names
 from keystead.describe.payloads import describe_payloads
 from keystead.describe.transactions import describe_transaction
-from tests.chains.signing_vectors import SIGNING, account
+from tests.chains.ethereum.movers import STRUCTURES, THIEF
+from tests.chains.ethereum.movers import TOKEN as STRUCTURE_TOKEN
+from tests.chains.signing_vectors import SIGNING, TRANSACTIONS, account
 
 TO, TOKEN = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 SIGNER = "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
@@ -22,6 +24,7 @@ SOLANA_TO, SOLANA_FROM = (
     "9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu",
     "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",
 )
+PAID = "bc1q2vfxp232rx0z9rzn0hay9jptagk8c86d9w4l7k"
 BITCOIN = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"
 EVERY_CHAIN = "on every chain: the transaction names none"
 
@@ -39,25 +42,19 @@ HEADLINES = {
     "v0-transfer": f"Send 0.000002 SOL to {SOLANA_TO}, on Solana",
     "two-signers-second-slot": f"Send 0.000000003 SOL to {SOLANA_TO}, on Solana",
     "two-signers-other-missing": f"Send 0.000000004 SOL to {SOLANA_FROM}, on Solana",
-    "p2wpkh": "Send coins back to the address itself, on Bitcoin",
     "p2pkh": f"Send 0.0009 BTC to {BITCOIN}, on Bitcoin",
     "p2tr-key-path": f"Send 0.0009 BTC to {BITCOIN}, on Bitcoin",
-    "p2wpkh-foreign-input-first": "Send coins back to the address itself, on Bitcoin",
+    "p2wpkh with both records": f"Send 0.00049 BTC to {PAID}, on Bitcoin",
+    "p2wpkh behind inputs of others": f"Send 0.00065 BTC to {PAID}, on Bitcoin",
+    "p2tr with both records": f"Send 0.00059 BTC to {PAID}, on Bitcoin",
+    "p2tr beside an input that is not Taproot": f"Send 0.00068 BTC to {PAID}, on Bitcoin",
     "trx-transfer": "Send 0.0001 TRX to TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ, on Tron",
     "tempo-single-call": f"Call the function 0xa9059cbb of {TO}, with 4 bytes of data, on Tempo (chain 42431)",
     "tempo-two-calls-fee-token": "Make 2 calls, on Tempo (chain 42431)",
     "tempo-fee-payer-digest": f"Call the function 0xa9059cbb of {TO}, with 4 bytes of data, on Tempo (chain 42431)",
 }
 VECTORS = [
-    pytest.param(vector, f"TRANSACTION_TYPE_{chain}", id=vector["id"])
-    for chain, group in {
-        "ETHEREUM": "ethereumTransactions",
-        "SOLANA": "solanaTransactions",
-        "BITCOIN": "bitcoinPsbts",
-        "TRON": "tronTransactions",
-        "TEMPO": "tempoTransactions",
-    }.items()
-    for vector in SIGNING[group]
+    pytest.param(vector, kind, id=vector["id"]) for kind, vectors in TRANSACTIONS.items() for vector in vectors
 ]
 
 
@@ -225,6 +222,15 @@ def test_payloads(found: ActivityDescription, headline: str, caution: str) -> No
     assert found.headline == f"{headline}, with {SIGNER}"
     assert caution in "\n".join(found.cautions)
     assert bool(found.cautions) == bool(caution)
+
+
+def test_typed_data_says_who_may_take_how_much() -> None:
+    permit = payload(CALLS["viem-signTypedData-bigints"]["payload"], "EIP712")
+    assert (permit.recipient, permit.amount) == ("0x000000000022D473030F116dDEE9F6B43aC78BA3", "without limit")
+    payment = payload(STRUCTURES["EIP-3009, TransferWithAuthorization"].text(), "EIP712")
+    assert (payment.recipient.lower(), payment.amount) == (THIEF, "5 units")
+    several = payload(STRUCTURES["Permit2, several allowances"].text(), "EIP712")
+    assert (several.recipient.lower(), several.amount) == (STRUCTURE_TOKEN, "")
 
 
 def test_several_payloads() -> None:

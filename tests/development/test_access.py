@@ -11,7 +11,7 @@ import pytest
 from keystead.api.errors import ServiceError
 from keystead.operations import CATALOGUE
 from keystead.server.development.access import check_access, check_may_change, check_may_read
-from keystead.server.http_messages import CallerAddress, HttpRequest
+from keystead.server.http.messages import CallerAddress, HttpRequest
 from keystead.testing import DevelopmentServer
 from tests.conftest import MakeDatabase
 from tests.support.servers import bootstrap_installation, running

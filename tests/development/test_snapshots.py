@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,7 +24,6 @@ from keystead.server.development.snapshots import (
 )
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
-from keystead.storage.sqlite import SqliteStore
 from keystead.testing import DevelopmentServer, TestOrganization
 
 ACCOUNT = WalletAccountParams(
@@ -169,14 +167,13 @@ async def _all(
 ) -> tuple[list[Any], Snapshots]:
     """The outcomes of calls at one instant, of a server that has taken all snapshots but one; and its snapshots."""
     store = await open_store(f"sqlite:///{path}")
-    assert isinstance(store, SqliteStore)
-    exclusively = store.exclusively
+    finish_commits = store.finish_commits
 
-    async def while_commits_are_written(work: Callable[[sqlite3.Connection], Any]) -> Any:
+    async def while_commits_are_written() -> None:
         await asyncio.sleep(0)
-        return await exclusively(work)
+        await finish_commits()
 
-    monkeypatch.setattr(store, "exclusively", while_commits_are_written)
+    monkeypatch.setattr(store, "finish_commits", while_commits_are_written)
     snapshots = Snapshots(store, lambda: None)
     await snapshots.take_start()
     for number in range(SNAPSHOTS_MAX - 2):

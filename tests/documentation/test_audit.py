@@ -7,7 +7,7 @@ from typing import Any
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp
 from keystead.pipeline.store import Commit, CommitResult
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.documentation.blocks import blocks_of
 from tests.support.callers import Caller, unique
 from tests.support.databases import Database, SqliteDatabase

@@ -13,18 +13,18 @@ import pytest
 
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
+from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.server.application import Application
 from keystead.server.background import background_task, log_unhandled
-from keystead.server.deletions import Deletions
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.control import Control
-from keystead.server.http_messages import CallerAddress, HttpAnswer, HttpRequest
-from keystead.server.purging import keep_purging
+from keystead.server.http.messages import CallerAddress, HttpAnswer, HttpRequest
+from keystead.server.installation.deletions import Deletions
+from keystead.server.installation.purging import keep_purging
 from keystead.server.service import Service
-from keystead.server.settings import AllSettings
-from keystead.signer.fair_queue import FairQueue
+from keystead.server.settings.settings import AllSettings
+from keystead.signer.long_calls import LongCalls
 from keystead.signer.process import ServerConnection
 from keystead.signer.process import _log_unhandled as log_unhandled_of_signer
 from keystead.signer.rpc import Request
@@ -42,6 +42,10 @@ class Failing:
     def __init__(self, error: Exception, **results: Any) -> None:
         self._error = error
         self._results = results
+
+    @property
+    def deliveries(self) -> Failing:
+        return self
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         async def method(*_: object, **__: object) -> Any:
@@ -231,7 +235,7 @@ def test_no_message_is_logged(place: Place, name: str, caplog: pytest.LogCapture
 
 
 async def a_call_of_the_signer(error: Exception) -> None:
-    connection: Any = ServerConnection(None, FairQueue())  # type: ignore[arg-type]
+    connection: Any = ServerConnection(None, LongCalls())  # type: ignore[arg-type]
     connection._result = Failing(error).result
     connection._transport = SimpleNamespace(is_closing=lambda: True)
     await connection._answer(Request(number=1, call="sign", arguments=msgspec.Raw(b"")))

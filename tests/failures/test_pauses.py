@@ -15,8 +15,8 @@ from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.failures.pauses import pause_after
 from keystead.failures.rounds import Rounds
-from keystead.server.deletions import FIRST_WITHIN_S, Deletions
-from keystead.server.purging import PERIOD_S, keep_purging
+from keystead.server.installation.deletions import FIRST_WITHIN_S, Deletions
+from keystead.server.installation.purging import PERIOD_S, keep_purging
 from tests.support.virtual_time import run_in_virtual_time
 
 AWAY, DEFECT = Unavailable("the database does not answer"), KeyError("name")
@@ -39,6 +39,10 @@ class Answers:
     def __init__(self, failures: Sequence[Exception]) -> None:
         self.failures = list(failures)
         self.asked_s: list[float] = []
+
+    @property
+    def deliveries(self) -> Answers:
+        return self
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         async def method(*_: object, **__: object) -> Any:

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from keystead.stamps.signing import generate_api_key
-from keystead.storage import distribution, migrations, schema
+from keystead.storage import migrations, schema
 from keystead.storage.migrations import newest
+from keystead.storage.postgres import distribution
 from keystead.storage.statements import SQL
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller, api_key_params

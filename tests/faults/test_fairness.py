@@ -16,18 +16,21 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec.structs import replace
 
 from keystead.api.enums import OtpType
 from keystead.keys import master_key
+from keystead.organizations.principals import Principal
 from keystead.pipeline.lifecycle import Lifecycle
-from keystead.server import concurrency_limit
-from keystead.server.concurrency_limit import ConcurrencyLimit, RequestGroup
+from keystead.pipeline.submission import Submission
+from keystead.primitives import share
+from keystead.server.limits import concurrency_limit
+from keystead.server.limits.concurrency_limit import ConcurrencyLimit, RequestGroup
 from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
-from tests.support.callers import SDK_FORM, Caller, unique
+from tests.support.callers import SDK_FORM, Caller, unique, user_params
+from tests.support.hanging import PATIENCE_S
 from tests.support.in_process import serving
 from tests.support.servers import Installation, bootstrap_installation, user_with_key
 
@@ -94,37 +97,79 @@ def test_single_requests_beside_a_steady_load(postgres_installation: Installatio
     assert counts["activity"] == counts["sealed_secret"] == len(single) + len(flooded)
 
 
+class Slots:
+    """The slots that requests ask for. Submissions go on when all expected requests have asked for theirs.
+
+    `callers`: who submitted. `waited`: of each request that got a slot, whether it had waited. `most`: the most
+    submissions of each organization that were under way at the same time. The limit does not move.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.callers: list[Principal] = []
+        self.waited: list[bool] = []
+        self.most: Counter[str] = Counter()
+        self._under_way: Counter[str] = Counter()
+        self._missing = 0
+        self._all_asked = asyncio.Event()
+        self.expect(0)
+        slot, submit = ConcurrencyLimit.slot, Lifecycle.submit
+
+        @asynccontextmanager
+        async def noted(
+            limit: ConcurrencyLimit, organization_id: str, group: RequestGroup = RequestGroup.DIRECT
+        ) -> AsyncIterator[bool]:
+            self.expect(self._missing - 1)
+            async with slot(limit, organization_id, group) as has_waited:
+                self.waited.append(has_waited)
+                yield has_waited
+
+        async def held(lifecycle: Lifecycle, submission: Submission) -> Any:
+            organization_id = submission.organization_id
+            self.callers.append(submission.caller)
+            self._under_way[organization_id] += 1
+            self.most[organization_id] = max(self.most[organization_id], self._under_way[organization_id])
+            try:
+                await self._all_asked.wait()
+                return await submit(lifecycle, submission)
+            finally:
+                self._under_way[organization_id] -= 1
+
+        monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)
+        monkeypatch.setattr(ConcurrencyLimit, "slot", noted)
+        monkeypatch.setattr(Lifecycle, "submit", held)
+
+    def expect(self, requests: int) -> None:
+        """Hold submissions back until this many requests have asked for a slot."""
+        self._missing = requests
+        if requests > 0:
+            self._all_asked.clear()
+        else:
+            self._all_asked.set()
+
+
+@pytest.fixture
+def slots(monkeypatch: pytest.MonkeyPatch) -> Slots:
+    return Slots(monkeypatch)
+
+
 def test_a_quiet_organization_beside_a_flooding_one(
-    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    installation: Installation, tmp_path: Path, slots: Slots
 ) -> None:
     """With 20 requests of another at the same time, at most two are under way."""
-    monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
     path = tmp_path / "master.key"
     master_key.create(path, installation.master_key)
-    under_way: Counter[str] = Counter()
-    most: Counter[str] = Counter()
-    submit = Lifecycle.submit
-
-    async def counted(lifecycle: Lifecycle, submission: Any, caller: Any, organization: Any, source: Any) -> Any:
-        under_way[organization.id] += 1
-        most[organization.id] = max(most[organization.id], under_way[organization.id])
-        try:
-            await asyncio.sleep(0.01)  # so that all 20 arrive meanwhile
-            return await submit(lifecycle, submission, caller, organization, source)
-        finally:
-            under_way[organization.id] -= 1
-
-    monkeypatch.setattr(Lifecycle, "submit", counted)
 
     async def make_tag(http: httpx.AsyncClient, caller: Caller) -> httpx.Response:
         return await send(http, caller, "create_user_tag", {"userTagName": unique("tag"), "userIds": []})
 
     async def run(flooding: Caller, quiet: Caller) -> list[httpx.Response]:
         async with serving(installation, path) as http:
+            slots.expect(20)
             alone = await asyncio.gather(*(make_tag(http, flooding) for _ in range(20)))
-            assert most[flooding.organization_id] > concurrency_limit.LIMIT_MIN, "alone, none waits"
-            most.clear()
+            assert slots.most[flooding.organization_id] == 20, "alone, none waits"
+            slots.most.clear()
             first = await make_tag(http, quiet)
+            slots.expect(21)
             beside = await asyncio.gather(*(make_tag(http, flooding) for _ in range(20)), make_tag(http, quiet))
             return [*alone, first, *beside]
 
@@ -133,33 +178,14 @@ def test_a_quiet_organization_beside_a_flooding_one(
         made = installation.add_organization(user_with_key(key := generate_api_key()))
         answers = asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
     assert [answer.text for answer in answers if answer.status_code != 200] == []
-    assert most == {made.id: concurrency_limit.LIMIT_MIN, quiet.organization_id: 1}
+    assert slots.most == {made.id: concurrency_limit.LIMIT_MIN, quiet.organization_id: 1}
 
 
 def test_an_organization_whose_answers_are_kept_counts_as_another(
-    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    installation: Installation, tmp_path: Path, slots: Slots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
     path = tmp_path / "master.key"
     master_key.create(path, installation.master_key)
-    waited: list[bool] = []
-    submit = Lifecycle.submit
-    slot = ConcurrencyLimit.slot
-
-    async def slow(lifecycle: Lifecycle, *arguments: Any) -> Any:
-        await asyncio.sleep(0.01)  # so that all arrive meanwhile
-        return await submit(lifecycle, *arguments)
-
-    @asynccontextmanager
-    async def recorded(
-        limit: ConcurrencyLimit, organization_id: str, group: RequestGroup = RequestGroup.DIRECT
-    ) -> AsyncIterator[bool]:
-        async with slot(limit, organization_id, group) as has_waited:
-            waited.append(has_waited)
-            yield has_waited
-
-    monkeypatch.setattr(Lifecycle, "submit", slow)
-    monkeypatch.setattr(ConcurrencyLimit, "slot", recorded)
 
     async def list_users(http: httpx.AsyncClient, caller: Caller) -> None:
         body = caller.query_body()
@@ -172,20 +198,21 @@ def test_an_organization_whose_answers_are_kept_counts_as_another(
 
     async def run(flooding: Caller, quiet: Caller) -> None:
         async with serving(installation, path) as http:
-            monkeypatch.setattr(concurrency_limit, "SHARED_S", 0)
+            monkeypatch.setattr(share, "SHARED_S", 0)
             await list_users(http, quiet)
             await make_tag(http, flooding)
-            monkeypatch.setattr(concurrency_limit, "SHARED_S", 3600)
-            waited.clear()
+            monkeypatch.setattr(share, "SHARED_S", 3600)
+            slots.waited.clear()
             await list_users(http, quiet)
-            assert waited == [], "its answer is kept"
+            assert slots.waited == [], "its answer is kept"
+            slots.expect(5)
             await asyncio.gather(*(make_tag(http, flooding) for _ in range(5)))
 
     with httpx.Client() as unused:
         quiet = installation.caller(unused)
         made = installation.add_organization(user_with_key(key := generate_api_key()))
         asyncio.run(run(quiet.with_key(key, organization_id=made.id), quiet))
-    assert waited == [False] * concurrency_limit.LIMIT_MIN + [True] * 3
+    assert slots.waited == [False] * concurrency_limit.LIMIT_MIN + [True] * 3
 
 
 def test_strangers_at_a_proxy_take_no_slots_of_its_organization(
@@ -194,13 +221,14 @@ def test_strangers_at_a_proxy_take_no_slots_of_its_organization(
     monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
     path = tmp_path / "master.key"
     master_key.create(path, installation.master_key)
-    goes_on = asyncio.Event()
+    goes_on, arrived = asyncio.Event(), asyncio.Semaphore(0)
     submit = Lifecycle.submit
 
-    async def slow_for_strangers(lifecycle: Lifecycle, submission: Any, *arguments: Any) -> Any:
-        if submission.operation.name == "otp_login":
+    async def slow_for_strangers(lifecycle: Lifecycle, submission: Submission) -> Any:
+        if submission.body.operation.name == "otp_login":
+            arrived.release()
             await goes_on.wait()
-        return await submit(lifecycle, submission, *arguments)
+        return await submit(lifecycle, submission)
 
     monkeypatch.setattr(Lifecycle, "submit", slow_for_strangers)
 
@@ -216,9 +244,10 @@ def test_strangers_at_a_proxy_take_no_slots_of_its_organization(
                 asyncio.create_task(http.post("/auth-proxy/v1/otp_login", json=login, headers=headers))
                 for _ in range(5)
             ]
-            await asyncio.sleep(0.3)
+            for _ in range(concurrency_limit.LIMIT_MIN):
+                await arrived.acquire()
             assert not any(each.done() for each in strangers)
-            own = await asyncio.wait_for(send(http, caller, "create_user_tag", tag), 30)
+            own = await asyncio.wait_for(send(http, caller, "create_user_tag", tag), PATIENCE_S)
             assert own.status_code == 200, own.text
             goes_on.set()
             return await asyncio.gather(*strangers)
@@ -231,21 +260,11 @@ def test_strangers_at_a_proxy_take_no_slots_of_its_organization(
 
 
 def test_a_login_by_the_parent_that_waited_is_the_parents(
-    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    installation: Installation, tmp_path: Path, slots: Slots
 ) -> None:
     """Also if the sub-organization has a user with the same key: the policies of the parent decide."""
-    monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)  # the limit does not move
     path = tmp_path / "master.key"
     master_key.create(path, installation.master_key)
-    callers: list[str] = []
-    submit = Lifecycle.submit
-
-    async def slow(lifecycle: Lifecycle, submission: Any, caller: Any, *arguments: Any) -> Any:
-        callers.append(caller.organization_id)
-        await asyncio.sleep(0.01)  # so that all arrive meanwhile
-        return await submit(lifecycle, submission, caller, *arguments)
-
-    monkeypatch.setattr(Lifecycle, "submit", slow)
 
     async def log_in(http: httpx.AsyncClient, parent: Caller, email: str) -> httpx.Response:
         claimed = VerificationToken(
@@ -265,19 +284,23 @@ def test_a_login_by_the_parent_that_waited_is_the_parents(
 
     async def run(parent: Caller, email: str) -> list[httpx.Response]:
         async with serving(installation, path) as http:
-            body = parent.query_body()
-            await http.post("/public/v1/query/whoami", content=body, headers=parent.stamped(body))
+            user = user_params(parent.key.public_key) | {"userEmail": email}
+            user.pop("userTags", None)
+            asked = {"subOrganizationName": "Another", "rootUsers": [user], "rootQuorumThreshold": 1}
+            made = await send(http, parent, "create_sub_organization", asked)
+            assert made.status_code == 200, made.text
+            slots.callers.clear()
+            slots.expect(5)
             return await asyncio.gather(*(log_in(http, parent, email) for _ in range(5)))
 
     with httpx.Client() as unused:
         parent = installation.caller(unused)
         email = f"{secrets.token_hex(4)}@example.com"
-        user = replace(user_with_key(parent.key), user_email=email)
-        made = installation.add_organization(user, parent_id=parent.organization_id)
         answers = asyncio.run(run(parent, email))
     assert {answer.status_code for answer in answers} == {400}
     assert "verification token" in answers[0].text
-    assert callers == [parent.organization_id] * 5, made.id
+    assert True in slots.waited
+    assert [caller.organization_id for caller in slots.callers] == [parent.organization_id] * 5
 
 
 def test_a_caller_removed_while_its_request_waits_is_refused(
@@ -286,12 +309,17 @@ def test_a_caller_removed_while_its_request_waits_is_refused(
     monkeypatch.setattr(concurrency_limit, "INTERVAL_S", 3600)
     path = tmp_path / "master.key"
     master_key.create(path, installation.master_key)
-    goes_on = asyncio.Event()
-    submit = Lifecycle.submit
+    goes_on, paused, waiting = asyncio.Event(), asyncio.Semaphore(0), asyncio.Semaphore(0)
+    submit, wait_for_start = Lifecycle.submit, ConcurrencyLimit._wait_for_start
 
-    async def paused(lifecycle: Lifecycle, *arguments: Any) -> Any:
+    async def submit_later(lifecycle: Lifecycle, submission: Submission) -> Any:
+        paused.release()
         await goes_on.wait()
-        return await submit(lifecycle, *arguments)
+        return await submit(lifecycle, submission)
+
+    async def noted(limit: ConcurrencyLimit, *group: Any) -> None:
+        waiting.release()
+        await wait_for_start(limit, *group)
 
     async def ask(http: httpx.AsyncClient, caller: Caller, operation: str) -> httpx.Response:
         body = caller.query_body()
@@ -310,7 +338,8 @@ def test_a_caller_removed_while_its_request_waits_is_refused(
             quorum = {"threshold": 1, "userIds": [root.user_id, user_id]}
             assert (await send(http, root, "update_root_quorum", quorum)).status_code == 200
             goes_on.clear()
-            monkeypatch.setattr(Lifecycle, "submit", paused)
+            monkeypatch.setattr(Lifecycle, "submit", submit_later)
+            monkeypatch.setattr(ConcurrencyLimit, "_wait_for_start", noted)
             tag = {"userTagName": unique("tag"), "userIds": []}
             first = [
                 asyncio.create_task(send(http, *each))
@@ -320,7 +349,8 @@ def test_a_caller_removed_while_its_request_waits_is_refused(
                     (root, "delete_users", {"userIds": [user_id]}),
                 )
             ]
-            await asyncio.sleep(0.2)
+            for _ in first:
+                await paused.acquire()
             removed = root.with_key(key)
             last = [
                 asyncio.create_task(each)
@@ -330,7 +360,8 @@ def test_a_caller_removed_while_its_request_waits_is_refused(
                     ask(http, removed, "list_users"),
                 )
             ]
-            await asyncio.sleep(0.2)
+            for _ in last:
+                await waiting.acquire()
             goes_on.set()
             answers = await asyncio.gather(*first)
             assert [answer.status_code for answer in answers] == [200, 200, 200]

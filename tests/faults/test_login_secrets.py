@@ -21,7 +21,7 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 
 from keystead.keys.one_time_codes import message_context
 from keystead.keys.sealing import Purpose, SealContext
-from keystead.organizations.outgoing_messages import OutgoingMessage
+from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
 from keystead.stamps.signing import generate_api_key
 from keystead.testing import DevelopmentOutbox, SentMessage
 from tests.delivery.test_smtp import Certificates

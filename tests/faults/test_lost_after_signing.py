@@ -26,11 +26,11 @@ from keystead.keys.master_key_source import KeyFile, MasterKeySources
 from keystead.pipeline.store import CommitResult
 from keystead.server.application import Application
 from keystead.server.service import Service
-from keystead.server.settings import Settings
+from keystead.server.settings.settings import Settings
 from keystead.signer.local import LocalSigner
 from keystead.signer.supervision import SignerProcess
-from keystead.storage.batch import Batch
-from keystead.storage.sqlite_writer import SqliteWriter
+from keystead.storage.rows import Rows
+from keystead.storage.sqlite.database import SqliteWriter
 from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
@@ -82,8 +82,8 @@ class FileAway(Outage):
     def lose_acknowledgement(self, monkeypatch: pytest.MonkeyPatch) -> None:
         transact = SqliteWriter._transact
 
-        def committed_without_saying_so(writer: SqliteWriter, batch: Batch) -> CommitResult:
-            assert transact(writer, batch) is CommitResult.COMMITTED
+        def committed_without_saying_so(writer: SqliteWriter, rows: Rows) -> CommitResult:
+            assert transact(writer, rows) is CommitResult.COMMITTED
             monkeypatch.setattr(SqliteWriter, "_transact", transact)
             raise sqlite3.OperationalError("disk I/O error")
 

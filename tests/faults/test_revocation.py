@@ -139,7 +139,7 @@ def test_an_address_taken_off_the_allow_list(servers: list[Server]) -> None:
         at_there.ask("list_users"),
     ]
     why = "request not authorized: address 127.0.0.1 is not on the IP allow-list of this organization"
-    assert [refusal(response) for response in sent] == [(403, why)] * len(sent)
+    assert all((found := refusal(response))[0] == 403 and found[1].startswith(why) for response in sent)
     loaded = here.installation.database.organization(made.id)
     assert [tag.tag_name for tag in loaded.tags.values()] == ["kept"]
 

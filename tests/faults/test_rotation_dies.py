@@ -19,13 +19,13 @@ from keystead.keys.sealing import MasterKey, Purpose, SealContext
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Put, Record, Version, from_records
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
-from keystead.server.once_per_second import KEPT_S
-from keystead.server.processes import serving_processes
-from keystead.server.rotation import rotate_master
+from keystead.pipeline.store import Changes, Commit, CommitResult
+from keystead.server.installation.processes import serving_processes
+from keystead.server.installation.rotation import rotate_master
+from keystead.server.limits.once_per_second import KEPT_S
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, PATH, WalletLoad
 from tests.support.callers import answered, now_ms
@@ -115,7 +115,7 @@ def test_a_server_that_lacks_the_new_key(
     assert set(data_keys(installation).values()) == {installation.master_key.key_id}, "nothing has moved"
 
     async def rotated_unseen(store: DatabaseStore) -> None:
-        await store.delete_process((await serving_processes(store, now_ms()))[0].id)
+        await store.installation.delete_process((await serving_processes(store, now_ms()))[0].id)
         await rotate_master(
             store,
             old=installation.master_key,
@@ -148,9 +148,9 @@ def add_organizations(installation: Installation, count: int) -> None:
                 name="Another", root_quorum=RootQuorum(1, (user.user_id,)), created_at=user.created_at
             )
             records: list[Record] = [profile, data_key, user]
-            creation = OrganizationWrite(
+            creation = Changes(
                 after=from_records(organization_id, Version(1, new_id()), records),
-                changes=tuple(Put(record) for record in records),
+                records=tuple(Put(record) for record in records),
                 attachments=(),
                 lookups_added=frozenset(),
             )

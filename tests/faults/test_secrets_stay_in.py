@@ -18,7 +18,7 @@ from keystead.keys.mnemonic import entropy_from_mnemonic
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, SECRET_PURPOSE
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.server.new_organization import DEVELOPMENT_MNEMONIC
+from keystead.server.installation.new_organization import DEVELOPMENT_MNEMONIC
 from keystead.signer.installation_keys import INSTALLATION_KEYS
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from keystead.server.once_per_second import KEPT_S
+from keystead.server.limits.once_per_second import KEPT_S
 from tests.support.callers import Caller, answered
 from tests.support.servers import SIGNER, Installation, Server, bootstrap_installation
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fuzz import costly_votes, large_organizations
+from fuzz import costly_votes, large_organizations, policies
 from fuzz.__main__ import server_to_attack
 from fuzz.decoders import fuzz_decoders
 from fuzz.delays import CONNECTIONS, measuring, of_crowd, of_one
 from fuzz.findings import Findings
 from fuzz.mutating import mutated_bytes, mutated_json
+from fuzz.policies import fuzz_policies
 from fuzz.requests import fuzz_requests
 from fuzz.worst_requests import CASES, Case, every_case
+from keystead.primitives.unreadable import Unreadable
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.organization_fixtures import create_records
+from tests.support.removed_parts import Removal, random_removal
 from tests.support.servers import Server
 
 NEVER = float("inf")
@@ -35,6 +39,39 @@ def test_decoders(tmp_path: Path) -> None:
     findings = Findings(tmp_path)
     fuzz_decoders(findings, random.Random(3), until=NEVER, limit=4_000)
     assert findings.found == []
+
+
+def test_policies(tmp_path: Path) -> None:
+    findings = Findings(tmp_path)
+    counts = fuzz_policies(findings, random.Random(5), until=NEVER, limit=4_000)
+    assert findings.found == []
+    assert min(counts[f"{seen} of {truth}"] for seen in ("unknown",) for truth in ("true", "false")) > 100
+
+
+def test_a_text_in_the_place_of_what_is_unknown_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fuzzer finds placeholders, which it looks for."""
+
+    def with_placeholders(chance: random.Random) -> Removal:
+        removal = random_removal(chance)
+        return Removal(placeholders(removal.seen), removal.truth)
+
+    monkeypatch.setattr(policies, "random_removal", with_placeholders)
+    findings = Findings(tmp_path)
+    policies.fuzz_policies(findings, random.Random(5), until=NEVER, limit=1_000)
+    assert any("DENY is silent" in found for found in findings.found)
+    assert any("it is True" in found for found in findings.found)
+
+
+def placeholders(facts: Any) -> Any:
+    match facts:
+        case Unreadable():
+            return ""
+        case dict():
+            return {name: placeholders(value) for name, value in facts.items()}
+        case list():
+            return [placeholders(value) for value in facts]
+        case _:
+            return facts
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

@@ -16,7 +16,7 @@ from keystead.identities import discovery
 from keystead.identities.discovery import CACHED_DEFAULT_S, CACHED_MAX_S, CACHED_MIN_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.web_answers import ANSWER_BYTES_MAX, check_address
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from tests.support.issuers import Issuer
 
 NOW_S = 1_800_000_000

@@ -87,7 +87,7 @@ def test_members_that_say_more() -> None:
     keys = key_set(RSA | further_members)
     good, other = ISSUER.token(NOW_S, "PS256"), ISSUER.token(NOW_S, "RS256")
     assert keys.verify(good, read_unverified(good))
-    with pytest.raises(BadToken, match="no such key for RS256"):
+    with pytest.raises(BadToken, match=r"no such key for RS256 \(RSA: 2048 to 8192 bits\)"):
         keys.verify(other, read_unverified(other))
 
 
@@ -101,12 +101,14 @@ def test_a_token_without_kid_among_several_keys() -> None:
 
 
 def test_two_keys_of_one_kid() -> None:
+    """They are tried in turn. RFC 7517 does not forbid it, and issuers publish such sets."""
     token = ISSUER.token(NOW_S, "RS256")
-    second = Issuer(generation=2).jwk("RSA") | {"kid": RSA["kid"]}
-    with pytest.raises(BadToken, match="2 keys for RS256"):
-        key_set(RSA, second).verify(token, read_unverified(token))
-    of_another_type = EC | {"kid": RSA["kid"]}
-    assert key_set(RSA, of_another_type).verify(token, read_unverified(token))
+    second, third = (Issuer(generation=number).jwk("RSA") | {"kid": RSA["kid"]} for number in (2, 3))
+    for keys in ((RSA, RSA), (RSA, second), (second, RSA), (second, third, RSA), (EC | {"kid": RSA["kid"]}, RSA)):
+        assert key_set(*keys).verify(token, read_unverified(token))
+    for keys in ((second, third), (second, RSA | {"kid": "another"})):
+        with pytest.raises(BadToken, match="the signature is not the issuer's"):
+            key_set(*keys).verify(token, read_unverified(token))
 
 
 def test_the_file_of_pinned_keys(tmp_path: Path) -> None:

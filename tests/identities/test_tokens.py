@@ -19,7 +19,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.key_sets import KeySet
 from keystead.identities.tokens import CLOCK_SKEW_S, TOKEN_MAX
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from tests.support.issuers import ALGORITHMS, AUDIENCE, HOUR_S, Issuer, base64url, compact
 
 NOW_S = 1_800_000_000

@@ -14,7 +14,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.key_sets import KeySet
 from keystead.identities.tokens import BadToken, UnverifiedToken
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 
 FILE = json.loads((Path(__file__).parent.parent / "vectors" / "stamps.json").read_bytes())
 MADE_AT_S = 1_766_000_000

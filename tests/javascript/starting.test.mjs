@@ -36,3 +36,17 @@ for (const [name, options, why] of FAILURES) {
     assert.deepEqual(folders().filter((folder) => !before.includes(folder)), []);
   });
 }
+
+test("a server that answers https", async () => {
+  const server = await start({ args: ["--tls"] });
+  try {
+    assert.match(server.baseUrl, /^https:\/\/localhost:\d+$/);
+    assert.ok(await server.clock.now());
+    const made = await server.newOrganization();
+    assert.equal(made.caFile, server.credentials.caFile);
+    await assert.rejects(connect(server.baseUrl).clock.now(), /certificate/);
+    assert.ok(await connect(server.baseUrl, server.credentials).clock.now());
+  } finally {
+    await server.stop();
+  }
+});

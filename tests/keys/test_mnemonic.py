@@ -12,6 +12,7 @@ import pytest
 from bip_utils import Bip39MnemonicValidator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mnemonic import Mnemonic
 
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import InvalidRequest
@@ -75,6 +76,7 @@ def test_vector_without_passphrase() -> None:
 
 
 PHRASE = VECTORS["mnemonic"]
+PORTUGUESE = Mnemonic("portuguese").to_mnemonic(bytes(range(16)))
 REFUSED = {
     **{vector["why"]: vector["mnemonic"] for vector in VECTORS["invalidMnemonics"]},
     "empty": "",
@@ -96,6 +98,27 @@ def test_refused(mnemonic: str) -> None:
     assert refusal.value.message.startswith("invalid mnemonic")
     assert not {"abandon", "absurd", "zzzz", "aban"} & set(refusal.value.message.lower().split())
     assert refusal.value.__cause__ is None
+
+
+REASONS = {
+    "capitals": (PHRASE.upper(), "word 1 has capital letters; the words of BIP-39 are in lower case"),
+    "a capital": (PHRASE.replace("about", "About"), "word 12 has capital letters"),
+    "a capital of another language": (
+        VECTORS["languages"][7]["mnemonic"].capitalize(),
+        "word 1 has capital letters",
+    ),
+    "Portuguese": (PORTUGUESE, "its words are Portuguese, a language of BIP-39 that the API does not have"),
+    "Portuguese in capitals": (PORTUGUESE.upper(), "its words are Portuguese"),
+    "Portuguese in form NFC": (unicodedata.normalize("NFC", PORTUGUESE), "its words are Portuguese"),
+    "a wrong word in capitals": (PHRASE.replace("about", "ABOUTS"), "word 12 is in no list of BIP-39"),
+    "two languages": (PHRASE.replace("about", "gu\u00eda"), "its words are not all of one language"),
+}
+
+
+@pytest.mark.parametrize(("mnemonic", "why"), REASONS.values(), ids=REASONS.keys())
+def test_why_it_is_refused(mnemonic: str, why: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"^invalid mnemonic: {why}"):
+        entropy_from_mnemonic(mnemonic)
 
 
 @pytest.mark.parametrize("spelled", [f"  {PHRASE}\n", PHRASE.replace(" ", "  "), PHRASE.replace(" ", "\u3000")])

@@ -16,17 +16,17 @@ from keystead.operations.declare import activity
 from keystead.operations.declared_types import declared_types
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource, ForeignSource
-from keystead.pipeline.execution_values import (
+from keystead.pipeline.execution import (
     Execution,
-    ExecutionOutput,
     ExecutionWith,
     ExecutionWithOAuth2,
+    Output,
     OutputWithoutChanges,
     RefusalWithRows,
 )
 from keystead.pipeline.operation import ActivityOperation
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
-from keystead.policies.namespaces import KEYWORDS, Clause
+from keystead.policies.language.namespaces import KEYWORDS, Clause
 
 
 class DrillIntent(RequestStruct, frozen=True):
@@ -65,19 +65,19 @@ def resources_without_context(organization: Organization, intent: DrillIntent, c
     return {}
 
 
-def without_context(execution: Execution, intent: DrillIntent) -> ExecutionOutput[DrillResult]:
+def without_context(execution: Execution, intent: DrillIntent) -> Output[DrillResult]:
     """Drill."""
-    return ExecutionOutput(result=DrillResult())
+    return Output(result=DrillResult())
 
 
-def of_text(execution: ExecutionWith[str], intent: DrillIntent) -> ExecutionOutput[DrillResult]:
+def of_text(execution: ExecutionWith[str], intent: DrillIntent) -> Output[DrillResult]:
     """Drill."""
-    return ExecutionOutput(result=DrillResult())
+    return Output(result=DrillResult())
 
 
-def of_number(execution: ExecutionWith[int], intent: DrillIntent) -> ExecutionOutput[DrillResult]:
+def of_number(execution: ExecutionWith[int], intent: DrillIntent) -> Output[DrillResult]:
     """Drill."""
-    return ExecutionOutput(result=DrillResult())
+    return Output(result=DrillResult())
 
 
 def without_changes(execution: Execution, intent: DrillIntent) -> OutputWithoutChanges[DrillResult]:
@@ -92,9 +92,9 @@ async def refusing(
     return OutputWithoutChanges(result=DrillResult())
 
 
-def asking(execution: ExecutionWithOAuth2[str], intent: DrillIntent) -> ExecutionOutput[DrillResult]:
+def asking(execution: ExecutionWithOAuth2[str], intent: DrillIntent) -> Output[DrillResult]:
     """Drill."""
-    return ExecutionOutput(result=DrillResult())
+    return Output(result=DrillResult())
 
 
 @pytest.mark.parametrize(

@@ -33,25 +33,30 @@ def test_first_versions_sign_with_an_id_or_with_an_address(
         assert (status, "expected one of `privateKeyId` and `signWith`" in message) == (400, True), message
 
 
-EXTERNALLY_SIGNED: list[tuple[str, dict[str, Any]]] = [
-    *SIGNED,
-    ("sign_raw_payloads", {"payloads": ["ada"], **HASHED_TEXT}),
-    ("create_private_keys", {"privateKeys": [private_key_params()]}),
+PUBKEY, WRAPPING_KEY = "externalSignerPubkey", "externalSignerWrappingKeyId"
+EXTERNALLY_SIGNED: list[tuple[str, dict[str, Any], str]] = [
+    *((operation, what, PUBKEY) for operation, what in SIGNED),
+    ("sign_raw_payloads", {"payloads": ["ada"], **HASHED_TEXT}, PUBKEY),
+    ("create_private_keys", {"privateKeys": [private_key_params()]}, PUBKEY),
+    ("create_private_keys", {"privateKeys": [private_key_params()]}, WRAPPING_KEY),
 ]
 
 
-@pytest.mark.parametrize(("operation", "what"), EXTERNALLY_SIGNED, ids=[name for name, _ in EXTERNALLY_SIGNED])
+@pytest.mark.parametrize(
+    ("operation", "what", "field"),
+    EXTERNALLY_SIGNED,
+    ids=[f"{name}-{field}" for name, _, field in EXTERNALLY_SIGNED],
+)
 def test_an_external_signer_is_refused_by_name(
-    operation: str, what: dict[str, Any], caller: Caller, record_ids: RecordIds
+    operation: str, what: dict[str, Any], field: str, caller: Caller, record_ids: RecordIds
 ) -> None:
     named = {"signWith": record_ids.private_key_id} if operation.startswith("sign") else {}
-    status, message = refusal(caller.submit(operation, what | named | {"externalSignerPubkey": "04" * 65}))
-    assert (status, "field `parameters.externalSignerPubkey`: this server has no such feature" in message) == (
-        400,
-        True,
-    ), message
+    status, message = refusal(caller.submit(operation, what | named | {field: "04" * 65}))
+    assert (status, f"field `parameters.{field}`: this server has no such feature" in message) == (400, True), (
+        message
+    )
     made = {"privateKeys": [private_key_params()]} if operation == "create_private_keys" else {}
-    caller.submitted(operation, what | named | made | {"externalSignerPubkey": ""})
+    caller.submitted(operation, what | named | made | {field: ""})
 
 
 def test_users_with_api_keys_only(caller: Caller) -> None:

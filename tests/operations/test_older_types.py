@@ -41,6 +41,7 @@ KEYS = {
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS": ("createOauthProvidersIntent", "createOauthProvidersResult"),
     "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2": ("createPrivateKeysIntentV2", "createPrivateKeysResultV2"),
     "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS": ("createPrivateKeysIntent", "createPrivateKeysResult"),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9": ("createSubOrganizationIntentV9", "createSubOrganizationResultV9"),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": ("createSubOrganizationIntentV8", "createSubOrganizationResultV8"),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7": ("createSubOrganizationIntentV7", "createSubOrganizationResultV7"),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V6": ("createSubOrganizationIntentV6", "createSubOrganizationResultV6"),

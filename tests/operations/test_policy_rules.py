@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import ServiceError
-from keystead.operations.policies import ListPoliciesRequest, list_policies
-from keystead.operations.smart_contract_interfaces import (
+from keystead.operations.policies.policies import ListPoliciesRequest, list_policies
+from keystead.operations.wallets.smart_contract_interfaces import (
     GetSmartContractInterfaceRequest,
     get_smart_contract_interface,
 )

@@ -225,6 +225,28 @@ def test_policies_decide_about_every_secret_of_a_batch(caller: Caller, signer: s
     assert exported(caller, signer, *cards, pin, plain) == [b"4242", b"4343", b"1234", b"nothing"]
 
 
+def test_policies_read_the_context_of_an_export(caller: Caller, signer: str) -> None:
+    agent = caller.new_user()
+    allow(caller, agent, "secret.request_context['reason'] == 'payment'")
+    first, second = imported(caller, b"first"), imported(caller, b"second")
+
+    def asked(*reasons: str | None) -> dict[str, Any]:
+        parameters = export_params(first, second)
+        for secret, reason in zip(parameters["secrets"], reasons, strict=True):
+            if reason is not None:
+                secret["requestContext"] = [{"key": "reason", "value": reason}, {"key": "invoice", "value": "7"}]
+        return parameters
+
+    for reasons in ((None, None), ("payment", None), ("payment", "curiosity")):
+        assert refusal(agent.submit("export_secrets", asked(*reasons)))[0] == 403, reasons
+    parameters = asked("payment", "payment")
+    activity = agent.submitted("export_secrets", parameters)
+    assert activity["intent"]["exportSecretsIntent"]["secrets"] == parameters["secrets"]
+    parameters["secrets"][1]["requestContext"] *= 2
+    status, message = refusal(agent.submit("export_secrets", parameters))
+    assert (status, "`parameters.secrets[1].requestContext`: two properties have the key" in message) == (400, True)
+
+
 def test_a_denial_of_one_secret_denies_the_batch(caller: Caller, signer: str) -> None:
     agent = caller.new_user()
     kind = secrets.token_hex(4)

@@ -55,7 +55,7 @@ def route(amount: int) -> Instruction:
     return Instruction(PROGRAM, ROUTE + amount.to_bytes(8, "little"), [AccountMeta(SIGNER, True, False)])
 
 
-SPENT = [Spent("P2WPKH", private=BITCOIN_KEY), Spent("P2WPKH", private=BITCOIN_KEY, extra=[(b"\xfc\x01", b"")])]
+SPENT = [Spent("P2WPKH", satoshis=200_000, private=BITCOIN_KEY, extra=[(b"\xfc\x01", b"")])]
 
 
 def bitcoin(fee: int, script: bytes = THEIRS) -> str:
@@ -190,13 +190,3 @@ def test_typed_data_whose_names_have_colons(caller: Caller) -> None:
     signed = caller.result("sign_raw_payload", params)
     whole = bytes.fromhex(signed["r"] + signed["s"] + signed["v"])
     assert secp256k1.recovered(whole, independent_digest(HYPERLIQUID)) == account(ETHEREUM)[1].compressed
-
-
-def test_a_psbt_with_both_forms_of_what_it_spends(caller: Caller) -> None:
-    """As common wallets write it."""
-    spent = Spent("P2WPKH", private=BITCOIN_KEY)
-    spent.extra.append((b"\x00", spent.funding.serialize(include_witness=True)))
-    unsigned = unsigned_psbt([spent], [TxOut(99_000, THEIRS)])
-    params = {"signWith": BITCOIN, "unsignedTransaction": unsigned.hex(), "type": "TRANSACTION_TYPE_BITCOIN"}
-    signed = bytes.fromhex(caller.result("sign_transaction", params)["signedTransaction"])
-    verify(signed, [spent], transaction([spent], [TxOut(99_000, THEIRS)]))

@@ -8,6 +8,7 @@ import pytest
 
 from keystead.api.enums import Curve
 from keystead.chains.curves import GROUP_ORDERS
+from tests.chains.signing_vectors import CLAIMED_AMOUNTS, TRANSACTIONS
 from tests.support import secp256k1
 from tests.support.callers import SDK_FORM, Caller, refusal
 from tests.support.known_keys import SIGNING, add_known_wallet
@@ -79,21 +80,15 @@ def test_raw_payload_refused(vector: Any, caller: Caller) -> None:
     assert message.startswith(named)
 
 
-TRANSACTIONS = [
+SIGNED = [
     (kind, vector)
-    for name, kind in (
-        ("ethereumTransactions", "TRANSACTION_TYPE_ETHEREUM"),
-        ("tempoTransactions", "TRANSACTION_TYPE_TEMPO"),
-        ("solanaTransactions", "TRANSACTION_TYPE_SOLANA"),
-        ("tronTransactions", "TRANSACTION_TYPE_TRON"),
-        ("bitcoinPsbts", "TRANSACTION_TYPE_BITCOIN"),
-    )
-    for vector in SIGNING[name]
+    for kind, vectors in TRANSACTIONS.items()
+    for vector in vectors
     if vector["id"] != "legacy-no-chain-id"  # refused by default: tests/server/test_transaction_attacks
 ]
 
 
-@pytest.mark.parametrize(("kind", "vector"), TRANSACTIONS, ids=[vector["id"] for _, vector in TRANSACTIONS])
+@pytest.mark.parametrize(("kind", "vector"), SIGNED, ids=[vector["id"] for _, vector in SIGNED])
 @pytest.mark.parametrize("prefix", ["", "0x"])
 def test_transaction(kind: str, vector: Any, prefix: str, caller: Caller) -> None:
     params = {
@@ -103,7 +98,7 @@ def test_transaction(kind: str, vector: Any, prefix: str, caller: Caller) -> Non
     }
     signed = caller.result("sign_transaction", params)["signedTransaction"]
     expected = vector.get("signedTransaction") or vector.get("signedTransactionRecid")
-    if vector["id"] == "p2tr-key-path":  # Schnorr, with fresh randomness each time: 64 bytes behind 0113 and 40
+    if vector["id"].startswith("p2tr"):  # Schnorr, with fresh randomness each time: 64 bytes behind 0113 and 40
         before, mark, after = expected.partition("011340")
         assert signed.startswith(before + mark)
         assert signed.endswith(after[128:])
@@ -112,6 +107,17 @@ def test_transaction(kind: str, vector: Any, prefix: str, caller: Caller) -> Non
         assert signed == expected
     else:
         assert signed.startswith("76")
+
+
+@pytest.mark.parametrize("vector", CLAIMED_AMOUNTS, ids=lambda vector: vector["id"])
+def test_a_claimed_amount_is_not_signed(vector: Any, caller: Caller) -> None:
+    params = {
+        "signWith": vector["signWith"],
+        "unsignedTransaction": vector["unsignedTransaction"],
+        "type": "TRANSACTION_TYPE_BITCOIN",
+    }
+    status, message = refusal(caller.submit("sign_transaction", params))
+    assert (status, "needs non_witness_utxo" in message) == (400, True)
 
 
 @named("transactionsInvalid")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import ServiceError
-from keystead.operations.organizations import ListSuborgsRequest, list_suborgs
+from keystead.operations.organizations.organizations import ListSuborgsRequest, list_suborgs
 from keystead.organizations.attachments import ChangedAccount, SealedSecret
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.limits import Limits
@@ -211,7 +211,7 @@ def test_a_sub_organization_ends(exported: bool | None) -> None:
     assert gone.data_key.sealed.ciphertext == b""
     assert not people.database.lookups[below]
     assert not people.database.attached_rows(SealedSecret, below)
-    assert people.run(people.stores[0].suborganizations(people.id, None, Page(10))) == []
+    assert people.run(people.stores[0].suborganizations.page(people.id, None, Page(10))) == []
     assert listed(people, "PUBLIC_KEY", public_key("a")) == []
 
 

@@ -1,7 +1,7 @@
 """Calls that name a function of an uploaded interface, with arguments that do not decode: alike on both chains.
 
-They can be signed. The interface's fields are absent, so that a policy about them allows nothing; and a policy that
-was to deny, or to ask for more proofs, does so unless it certainly speaks of something else.
+They can be signed. What the interface would say of the call is unknown: a policy about it allows nothing, and one
+that was to deny, or to ask for more proofs, does so, unless it certainly speaks of something else.
 """
 
 from __future__ import annotations
@@ -135,7 +135,8 @@ ROWS = [
     ("no large amounts", (ANY, "DENY {amount} > 100"), "COMPLETED", "EXPLICIT"),
     ("not this function", (ANY, "DENY {name} == 'mint'"), "COMPLETED", "EXPLICIT"),
     ("no large amounts elsewhere", (ANY, "DENY {elsewhere} && {amount} > 100"), "COMPLETED", "COMPLETED"),
-    ("not by that key", (ANY, "DENY private_key.label == 'cold'"), "COMPLETED", "EXPLICIT"),
+    ("not this function, negated", (ANY, "DENY !({name} == 'route')"), "COMPLETED", "EXPLICIT"),
+    ("not by that key", (ANY, "DENY private_key.label == 'cold'"), "COMPLETED", "COMPLETED"),
 ]
 """Policies, and what becomes of a call that decodes, and of one that does not."""
 

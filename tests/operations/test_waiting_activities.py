@@ -10,10 +10,8 @@ import httpx
 import pytest
 
 from keystead.keys import master_key
-from keystead.organizations.organization import Organization
 from keystead.pipeline import authorization
-from keystead.pipeline.authorization import AuthorizationSettings
-from keystead.pipeline.case import Case
+from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import SDK_FORM, Caller, answered, unique, user_params
 from tests.support.in_process import serving
@@ -85,10 +83,10 @@ def test_lists_evaluate_the_policies_once(
     """Until the organization or the activity changes, a list that is asked for again evaluates no policy."""
     evaluated, may_approve = 0, authorization.may_approve
 
-    def counted(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:
+    def counted(basis: DecisionBasis, user_id: str) -> bool:
         nonlocal evaluated
         evaluated += 1
-        return may_approve(case, organization, user_id, settings)
+        return may_approve(basis, user_id)
 
     key_file = tmp_path / "master.key"
     master_key.create(key_file, installation.master_key)

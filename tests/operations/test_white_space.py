@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import read_submission
+from keystead.pipeline.submission import read_submission
 
 SUBMITTED = [operation for operation in CATALOGUE if isinstance(operation, ActivityOperation)]
 UUID = "0190a0a0-aaaa-7aaa-8aaa-aaaaaaaaaaaa"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import User
-from keystead.organizations.account_contacts import (
+from keystead.organizations.contacts.account_contacts import (
     changes_for_removed_user,
     check_logins_by_code,
     contact_changes,
@@ -23,7 +23,7 @@ from keystead.organizations.account_contacts import (
     is_verified,
     users_found_by,
 )
-from keystead.organizations.contact_evidence import (
+from keystead.organizations.contacts.contact_evidence import (
     GOOGLE,
     ContactEvidence,
     of_google,
@@ -32,12 +32,13 @@ from keystead.organizations.contact_evidence import (
     of_used_code,
     of_writing,
 )
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
+from keystead.organizations.credentials.identities import ProvenIdentity
+from keystead.organizations.credentials.sessions import user_with_email
 from keystead.organizations.kinds.account_contacts import AccountContacts, AccountContactsMap
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import LookupKind
-from keystead.organizations.one_time_codes import OneTimeCode
 from keystead.organizations.organization import (
     Change,
     Organization,
@@ -47,7 +48,6 @@ from keystead.organizations.organization import (
     from_records,
     records_of,
 )
-from keystead.organizations.sessions import user_with_email
 from keystead.sessions.one_time_codes import CodeForm
 from keystead.sessions.verification_tokens import VerificationToken
 from tests.organizations.records import NOW, a_user, an_organization
@@ -176,8 +176,8 @@ def test_a_code_that_nobody_typed_is_no_evidence() -> None:
 def test_only_its_module_makes_evidence_and_only_one_makes_the_records() -> None:
     """No other module of the server may call these two classes."""
     allowed = {
-        "ContactEvidence": "keystead.organizations.contact_evidence",
-        "AccountContacts": "keystead.organizations.account_contacts",
+        "ContactEvidence": "keystead.organizations.contacts.contact_evidence",
+        "AccountContacts": "keystead.organizations.contacts.account_contacts",
     }
     made = {
         (node.func.id, name)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.enums import OtpType
-from keystead.organizations.one_time_codes import OneTimeCode
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
 from keystead.sessions.one_time_codes import ATTEMPTS_MAX, CodeForm
 from tests.organizations.records import NOW_MS
 

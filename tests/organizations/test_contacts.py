@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.organizations.contacts import check_email, check_phone_number
+from keystead.organizations.contacts.contacts import check_email, check_phone_number
 
 GOOD_ADDRESSES = [
     "ada@example.com",

@@ -11,17 +11,20 @@ from keystead.api.enums import ApiKeyCurve, CredentialType
 from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached, Unauthenticated
 from keystead.api.parameters import ApiKeyParamsV2, OauthProviderParamsV2, OidcClaims
 from keystead.api.records import ApiKey, Credential, User
-from keystead.organizations.api_keys import check_public_keys_free, new_api_key, with_api_keys
-from keystead.organizations.authenticators import check_credential_ids_free, check_room_for_authenticators
-from keystead.organizations.credentials import check_not_held_by_siblings, has_lasting_credential
-from keystead.organizations.identities import ProvenIdentity
-from keystead.organizations.limits import Limits
-from keystead.organizations.oauth_providers import (
+from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
+from keystead.organizations.credentials.authenticators import (
+    check_credential_ids_free,
+    check_room_for_authenticators,
+)
+from keystead.organizations.credentials.credentials import check_not_held_by_siblings, has_lasting_credential
+from keystead.organizations.credentials.identities import ProvenIdentity
+from keystead.organizations.credentials.oauth_providers import (
     check_identities_free,
     new_oauth_providers,
     tokens_of,
     with_oauth_providers,
 )
+from keystead.organizations.limits import Limits
 from keystead.organizations.principals import ProvenKey, principal_in
 from keystead.stamps.schemes import CREDENTIAL_TYPES, StampScheme
 from tests.organizations.records import (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from keystead.api.enums import CredentialType
 from keystead.api.errors import LimitReached
 from keystead.api.records import ApiKey, Credential, Timestamp
-from keystead.organizations.api_keys import with_api_keys
+from keystead.organizations.credentials.api_keys import with_api_keys
 from keystead.organizations.limits import Limits
 
 NOW_MS = 1_000_000

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, Unauthenticated
 from keystead.api.records import Credential
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
 from keystead.organizations.lookups import AccountLookupKind, LookupKind
@@ -19,7 +19,7 @@ from keystead.organizations.principals import (
     ProvenContact,
     ProvenKey,
     ambiguous_value_error,
-    contact_record_id,
+    contact_id,
     principal_in,
     unknown_key_error,
 )
@@ -107,13 +107,13 @@ FOUND = [
         "a phone number",
         ORGANIZATION,
         contact("+49 151 12345678", OtpType.SMS),
-        ("ada", contact_record_id(ADA, SMS), SMS, ""),
+        ("ada", contact_id("ada", OtpType.SMS), SMS, ""),
     ),
     (
         "an address that another user wrote, too",
         ORGANIZATION,
         contact("ADA@example.com"),
-        ("ada", contact_record_id(ADA, EMAIL), EMAIL, ""),
+        ("ada", contact_id("ada", OtpType.EMAIL), EMAIL, ""),
     ),
     (
         "a read-only session",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from keystead.organizations.sending_windows import (
+from keystead.organizations.contacts.sending_windows import (
     OF_CONTACT,
     OF_USER_IDENTIFIER,
     SendingWindow,

@@ -8,9 +8,14 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Credential, SessionProfile
+from keystead.organizations.credentials.sessions import (
+    DEFAULT_SECONDS,
+    session_key,
+    session_seconds,
+    with_session_key,
+)
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.limits import Limits
-from keystead.organizations.sessions import DEFAULT_SECONDS, session_key, session_seconds, with_session_key
 from tests.organizations.records import NOW, NOW_MS, a_user, an_api_key, an_organization
 
 FIELD = "parameters.expirationSeconds"

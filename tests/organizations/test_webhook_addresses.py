@@ -7,7 +7,7 @@ from ipaddress import ip_address
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.organizations.webhook_addresses import check_url, may_connect_to, read_networks
+from keystead.organizations.webhooks.addresses import check_url, may_connect_to, read_networks
 
 PUBLIC = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "2a00:1450:4001:812::200e", "::ffff:1.1.1.1"]
 

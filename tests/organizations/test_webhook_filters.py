@@ -9,7 +9,7 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
-from keystead.organizations.webhook_filters import check_filters, filters_of
+from keystead.organizations.webhooks.filters import check_filters, filters_of
 
 ORGANIZATION = "5f1c5c3e-5f0a-4c39-9d4c-0a4c4e1f2a3b"
 OTHER = "6f1c5c3e-5f0a-4c39-9d4c-0a4c4e1f2a3b"

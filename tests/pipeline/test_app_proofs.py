@@ -6,7 +6,7 @@ import json
 
 from keystead.api.enums import VoteSelection
 from keystead.api.records import Timestamp, User, Vote
-from keystead.pipeline.app_proofs import address_derivation_payload, policy_outcome_payload
+from keystead.pipeline.execute import address_derivation_payload, policy_outcome_payload
 
 
 def test_address_derivation() -> None:

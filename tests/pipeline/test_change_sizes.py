@@ -1,4 +1,4 @@
-"""Limits in bytes, and activities that change many records: refused as a whole, applied in slices, not piled up."""
+"""Limits in bytes, and activities that change many records: refused as a whole, not piled up."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import LimitReached
 from keystead.organizations.limits import Limits
-from keystead.pipeline import effects, organization_queue
+from keystead.pipeline import changes, organization_writer
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.effects import CHANGES_AT_ONCE
 from keystead.pipeline.store import Commit
-from keystead.pipeline.time_slices import TimeSlices
 from tests.support.organization_harness import OrganizationHarness, Person
 
-NAMES = [f"Person {number}" for number in range(CHANGES_AT_ONCE + 1)]
-"""With the tag itself, as many changes as are applied at once, and two more."""
+NAMES = [f"Person {number}" for number in range(21)]
 
 Parameters = Callable[[OrganizationHarness], dict[str, Any]]
 
@@ -132,7 +129,7 @@ def test_too_many_rows(rows: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -
     key, the name, and two of the contact."""
     people = harness()
     people.submit("Ana", "update_user_email", {"userId": people.user_ids[NAMES[0]], "userEmail": "a@example.com"})
-    monkeypatch.setattr(effects, "ROWS_MAX", rows)
+    monkeypatch.setattr(changes, "ROWS_MAX", rows)
     before, parameters = people.organization, {"userIds": [people.user_ids[NAMES[0]]]}
     if fits:
         assert people.submit("Ana", "delete_users", parameters).status is ActivityStatus.COMPLETED
@@ -145,32 +142,17 @@ def test_too_many_rows(rows: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -
     assert people.organization is before
 
 
-@pytest.mark.parametrize(("users", "in_slices"), [(CHANGES_AT_ONCE - 1, False), (CHANGES_AT_ONCE, True)])
-def test_many_changes_are_applied_in_slices(users: int, in_slices: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    sliced, each = list[str](), TimeSlices.each
-
-    async def noted(slices: TimeSlices, organization_id: str, work: Any, items: Any) -> list[Any]:
-        sliced.append(organization_id)
-        return await each(slices, organization_id, work, items)
-
-    monkeypatch.setattr(TimeSlices, "each", noted)
-    people = harness()
-    tag_id = people.result("Ana", "create_user_tag", tag_of(NAMES[:users])(people))["userTagId"]
-    assert set(sliced) == ({people.id} if in_slices else set())
-    assert [people.user(name).user_tags for name in NAMES[:users]] == [(tag_id,)] * users
-
-
 def test_large_commits_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At most one commit is handed in beyond the limit."""
-    monkeypatch.setattr(organization_queue, "UNCOMMITTED_CHANGES_MAX", 8)
+    """A batch ends with the commit that reaches the limit."""
+    monkeypatch.setattr(organization_writer, "CHANGES_MAX", 8)
     people = harness()
     store, most, waiting = people.stores[0], 0, list[int]()
     hand_in = store.commit
 
     def counted(commit: Commit) -> Any:
         nonlocal most
-        assert commit.write is not None
-        size = len(commit.write.changes)
+        assert commit.changes is not None
+        size = len(commit.changes.records)
         committing = hand_in(commit)
         waiting.append(size)
         committing.add_done_callback(lambda _: waiting.remove(size))
@@ -189,4 +171,4 @@ def test_large_commits_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> N
 
     made = people.run(run())
     assert {activity.status for activity in made} == {ActivityStatus.COMPLETED}
-    assert most == 12
+    assert most == 8

@@ -19,7 +19,7 @@ from keystead.api.records import Tag, Timestamp
 from keystead.organizations.organization import Put, Version, apply
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.signer_values import AccountRequest, NewWallet
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
+from keystead.pipeline.store import Changes, Commit, CommitResult
 from tests.support.fake_signer import FakeSigner
 from tests.support.organization_harness import OrganizationHarness
 
@@ -43,8 +43,8 @@ def make_tag(people: OrganizationHarness) -> None:
     name = f"rival {len(before.tags) + 1}"
     tag = Tag(tag_id=people.ids(), tag_name=name, tag_type=TagType.USER, created_at=now, updated_at=now)
     after = apply(before, [Put(tag)], Version(before.version.number + 1, name))
-    write = OrganizationWrite(after=after, changes=(Put(tag),), attachments=(), lookups_added=frozenset())
-    commit = Commit(organization_id=people.id, decided_on=before.version, activity=None, write=write)
+    write = Changes(after=after, records=(Put(tag),), attachments=(), lookups_added=frozenset())
+    commit = Commit(organization_id=people.id, decided_on=before.version, activity=None, changes=write)
     assert people.database.write(commit) is CommitResult.COMMITTED
 
 

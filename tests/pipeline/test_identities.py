@@ -10,7 +10,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, Unavailable
 from keystead.identities.issuers import KnownIssuers
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.pipeline.activity import RecordedActivity
 from tests.support.issuers import HOUR_S, ISSUER
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key

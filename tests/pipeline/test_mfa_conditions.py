@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.api.records import MfaPolicy, Timestamp, User
-from keystead.pipeline.mfa import enforced_policies
-from keystead.pipeline.mfa_conditions import STEPS_MAX, MfaConditions
+from keystead.pipeline.mfa import STEPS_MAX, MfaConditions, enforced_policies
 from keystead.pipeline.policy_set_cache import MFA_CHARACTERS_MAX, evaluated_conditions
-from keystead.policies.evaluation_context import EvaluationContext
-from keystead.policies.expression import CompiledExpression, Expression, compile_stored
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import EvaluationContext
+from keystead.policies.language.expression import CompiledExpression, Expression, compile_stored
 from keystead.policies.policy import mfa_condition_source
 from keystead.primitives.unreadable import Unreadable
 from tests.support.policy_fixtures import ANA
@@ -103,9 +103,9 @@ def test_a_payload_that_may_be_a_transaction(condition: str, *, holds: bool) -> 
 def test_conditions_and_items_share_the_steps(conditions: int, items: int, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[int] = []
 
-    def counted(self: Expression, context: EvaluationContext, steps: int) -> object:
-        given.append(steps)
-        return evaluate(self, context, steps)
+    def counted(self: Expression, context: EvaluationContext, budget: Budget, steps_max: int) -> object:
+        given.append(steps_max)
+        return evaluate(self, context, budget, steps_max)
 
     evaluate = Expression.evaluate
     monkeypatch.setattr(Expression, "evaluate", counted)

@@ -18,8 +18,8 @@ from keystead.organizations.attachments import ChangedAccount, SealedSecret
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Version, from_records, records_of
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.lifecycle import ATTEMPTS
 from keystead.pipeline.open_activities import OpenActivities
+from keystead.pipeline.organization_writer import ATTEMPTS
 from keystead.pipeline.store import CommitResult
 from tests.support.approval_flows import ASKED
 from tests.support.examples import examples

@@ -72,7 +72,7 @@ def at_once(chance: random.Random, *sends: Send) -> list[RecordedActivity | Base
 def check(people: OrganizationHarness) -> None:
     """What holds whatever the timing was."""
     organization, commits = people.organization, people.database.log
-    changes = [one.write for one in commits if one.write is not None]
+    changes = [one.changes for one in commits if one.changes is not None]
     assert [one.after.version.number for one in changes] == list(range(2, organization.version.number + 1))
     changed_by = [one.after.version.changed_by for one in changes]
     evaluations = people.database.evaluations[people.id]

@@ -11,7 +11,7 @@ import pytest
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import (
+from keystead.pipeline.submission import (
     Liveness,
     check_liveness,
     fingerprint,

@@ -10,7 +10,7 @@ import pytest
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import PermissionDenied
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.organization_queue import UNQUEUED_MAX
+from keystead.pipeline.organization_writer import UNQUEUED_MAX
 from keystead.pipeline.signer_values import NewWallet
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.organization_harness import OrganizationHarness

@@ -6,7 +6,7 @@ import pytest
 
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.api.errors import InvalidRequest
-from keystead.pipeline.states import Event, next_status
+from keystead.pipeline.activity import Event, next_status
 
 WAITING = ("PENDING", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED")
 FINAL = ("COMPLETED", "FAILED", "REJECTED")

@@ -11,7 +11,7 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, Unavailable
 from keystead.operations.votes import GetPolicyEvaluationsRequest, get_policy_evaluations
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.lifecycle import ATTEMPTS
+from keystead.pipeline.organization_writer import ATTEMPTS
 from keystead.pipeline.store import Commit, CommitResult
 from tests.support.approval_flows import ASKED, run_steps
 from tests.support.organization_harness import OrganizationHarness

@@ -10,15 +10,9 @@ from msgspec.structs import replace
 
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import Policy
-from keystead.policies.authorize import (
-    Rule,
-    Verdict,
-    as_recorded,
-    authorize,
-    may_vote,
-)
-from keystead.policies.expression import Expression
-from keystead.policies.namespaces import Clause
+from keystead.policies.authorize import Authorizer, Rule, Verdict, authorize
+from keystead.policies.language.expression import Expression
+from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import check_policy, scope_source
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.policy_set import PolicySet
@@ -127,7 +121,7 @@ def test_outcome(policy, outcome: EvaluationOutcome, clause: Clause | None) -> N
 def test_a_denial_by_what_is_unknown_keeps_voters_out() -> None:
     for condition, may in ((ABSENT, True), (UNKNOWN, False)):
         asked = request("A", "DELETE_USERS", [deny(condition), allow(consensus=TWO)], params={"user_ids": []})
-        assert may_vote(*asked, "B") is may
+        assert Authorizer(*asked).may_vote("B") is may
 
 
 @pytest.mark.parametrize(
@@ -203,7 +197,12 @@ def test_who_may_vote_where_the_root_quorum_decides() -> None:
     ):
         asked = request("R1", activity, policies, quorum=TWO_OF_THREE)
         assert voters(asked) == roots
-        assert [may_vote(*asked, each) for each in ("R1", "R3", "A", "unknown")] == [True, True, False, False]
+        assert [Authorizer(*asked).may_vote(each) for each in ("R1", "R3", "A", "unknown")] == [
+            True,
+            True,
+            False,
+            False,
+        ]
 
 
 def test_every_counted_user_may_reject() -> None:
@@ -218,21 +217,6 @@ def test_a_deleted_approver_no_longer_counts() -> None:
     assert authorize(*request(("A", "B"), "DELETE_USERS", policies)).verdict is ALLOW
     assert authorize(*request(("A", "B"), "DELETE_USERS", policies, users=left)).verdict is CN
     assert authorize(*request("B", "DELETE_USERS", policies, users=left)).verdict is IMPLICIT
-
-
-def test_records_of_votes() -> None:
-    decision = authorize(*request("A", "DELETE_USERS", [allow(), allow("true", TWO), deny("false")]))
-    none, waits = EvaluationOutcome.DENY_IMPLICIT, EvaluationOutcome.REQUIRES_CONSENSUS
-    for recorded_decision, expected in (
-        (as_recorded(decision), [EvaluationOutcome.ALLOW, waits, none]),
-        (as_recorded(decision, rejected=True), [EvaluationOutcome.REJECTED, EvaluationOutcome.REJECTED, none]),
-        (
-            as_recorded(decision, authenticators_needed=True),
-            [EvaluationOutcome.REQUIRES_AUTHENTICATORS, waits, none],
-        ),
-    ):
-        assert [each.outcome for each in recorded_decision.evaluations] == expected
-        assert recorded_decision.verdict is decision.verdict
 
 
 CARD, PIN = ({"secret": {"static_properties": {"kind": kind}}} for kind in ("card", "pin"))

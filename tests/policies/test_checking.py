@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.namespaces import KEYWORDS, Clause
-from keystead.policies.syntax import ExpressionRefused
-from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.syntax import ExpressionRefused
+from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
 from tests.support.policy_fixtures import compiled
 
 CONDITION, CONSENSUS, TIME = Clause.CONDITION, Clause.CONSENSUS, Clause.TIME
@@ -32,6 +32,7 @@ ACCEPTED = [
     (CONDITION, "eth.eip_712.message['a'] in [1, 2] && eth.eip_712.message['b'].count() == 1"),
     (CONDITION, "eth.eip_712.message['a'] == eth.tx.to && eth.eip_712.message['a'] <= 5"),
     (CONDITION, "eth.eip_7702_authorization.chain_id == '1' && eth.eip_7702_authorization.nonce < 2"),
+    (CONDITION, "eth.eip_7702_authorization.chain_id in ['1', '8453']"),
     (CONDITION, "eth.tx.to in [wallet_account.address, '0xab', activity.kind]"),
     (CONDITION, "solana.tx.instructions[0].accounts.any(a, a.signer && !a.writable)"),
     (CONDITION, "solana.tx.instructions[0].parsed_instruction_data.named_accounts['to'] == 'R'"),
@@ -85,6 +86,13 @@ REFUSED = [
     (CONDITION, "wallets == wallets", 9, "`==` cannot compare a list"),
     (CONDITION, "wallet == wallet", 8, "`==` cannot compare a struct"),
     (CONDITION, "eth.eip_7702_authorization.nonce == true", 34, "`==` cannot compare"),
+    (CONDITION, "eth.eip_7702_authorization.nonce == wallet.label", 34, "`==` cannot compare"),
+    (CONDITION, "eth.eip_7702_authorization.nonce in private_key.tags", 34, "cannot"),
+    (CONDITION, "eth.tx.value == '3'", 14, "`==` cannot compare an integer with a string"),
+    (CONDITION, "eth.tx.value in ['3']", 14, "cannot"),
+    (CONDITION, "eth.tx.value < '3'", 14, "`<` cannot compare an integer with a string"),
+    (CONDITION, "wallet_account.path_indexes.contains('3')", 29, "cannot"),
+    (CONDITION, "eth.tx.data == 3", 13, "`==` cannot compare"),
     (CONDITION, "activity.kind in ['a', 1]", 24, "the items of a list are of one type"),
     (CONDITION, "1 in [wallet]", 7, "a list literal holds numbers, strings or booleans, not a struct"),
     (CONDITION, "1 in ['a']", 3, "an integer cannot be in a list whose items are each a string"),

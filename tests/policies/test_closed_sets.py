@@ -12,7 +12,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation
 from keystead.policies.closed_sets import WORDS
-from keystead.policies.namespaces import PARAMS
+from keystead.policies.language.namespaces import PARAMS
 
 OPERATIONS = [each for each in CATALOGUE if isinstance(each, ActivityOperation)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.authorize import Verdict, authorize, may_vote
+from keystead.policies.authorize import Authorizer, Verdict, authorize
 from tests.support.policy_fixtures import ANA, BEN, CY, allow, request, user, voters
 
 HOUSE = {each.user_id: each for each in (ANA, BEN, CY, user("R"))}
@@ -53,7 +53,7 @@ def test_counted(consensus: str, counted: str) -> None:
     asked = request("C", "DELETE_USERS", policies, users=HOUSE)
     assert voters(asked) == set(counted) | {"R"}
     for user_id in HOUSE:
-        assert may_vote(*asked, user_id) is (user_id in counted or user_id == "R")
+        assert Authorizer(*asked).may_vote(user_id) is (user_id in counted or user_id == "R")
 
 
 @pytest.mark.parametrize(

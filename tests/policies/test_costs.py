@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
 from tests.support.hanging import not_hanging
 from tests.support.policy_fixtures import compiled, value_of
 
@@ -56,7 +57,7 @@ NESTED = "wallets.all(a, wallets.all(b, wallets.all(c, wallets.all(d, a.id == b.
 def test_costs_are_bounded(text: str, values: Mapping[str, Any]) -> None:
     expression = compiled(text)
     with not_hanging():
-        error = expression.evaluate(EvaluationContext(values))
+        error = expression.evaluate(EvaluationContext(values), Budget(STEPS_MAX))
     assert isinstance(error, Unknown)
     assert "steps" in error.reason
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.evaluation_context import NotApplicable, Unknown
+from keystead.policies.language.evaluation_context import NotApplicable, Unknown
 from keystead.primitives.unreadable import Unreadable
 from tests.support.policy_fixtures import value_of
 

@@ -7,13 +7,20 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.evaluation_context import EvaluationContext, NotApplicable, Unknown, Value
 from keystead.policies.explanation import PARTS_MAX, Part, explain
-from keystead.policies.expression import Expression, ExpressionSource
-from keystead.policies.grammar import parse
-from keystead.policies.namespaces import Clause
-from keystead.policies.source_text import text_of
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import (
+    STEPS_MAX,
+    EvaluationContext,
+    NotApplicable,
+    Unknown,
+    Value,
+)
+from keystead.policies.language.expression import Expression, ExpressionSource
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.namespaces import Clause
+from keystead.policies.language.source_text import text_of
+from keystead.policies.language.syntax import ExpressionRefused
 from keystead.primitives.unreadable import Unreadable
 from tests.policies.test_grammar import shape
 from tests.support.expression_generator import Writer, random_values
@@ -154,7 +161,7 @@ def test_the_first_part_has_the_value_that_decides() -> None:
             expression = Expression(source)
         except ExpressionRefused:
             continue
-        decided = expression.evaluate(EvaluationContext(values))
+        decided = expression.evaluate(EvaluationContext(values), Budget(STEPS_MAX))
         whole = explain(source, values)[0].value
         assert (type(whole), in_words(whole)) == (type(decided), in_words(decided)), source.text
         compared += 1

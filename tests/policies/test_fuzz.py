@@ -11,10 +11,11 @@ from random import Random
 
 import pytest
 
-from keystead.policies.evaluation_context import EvaluationContext
-from keystead.policies.grammar import LENGTH_MAX
-from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.grammar import LENGTH_MAX
+from keystead.policies.language.namespaces import Clause
+from keystead.policies.language.syntax import ExpressionRefused
 from tests.support.expression_generator import random_text, random_values
 from tests.support.hanging import not_hanging
 from tests.support.policy_fixtures import compiled
@@ -40,7 +41,7 @@ def outcome(text: str, clause: Clause) -> str:
         assert 1 <= refused.place.line <= len(lines)
         assert 1 <= refused.place.column <= len(lines[refused.place.line - 1]) + 1
         return "refused"
-    return f"evaluated: {type(expression.evaluate(EvaluationContext(VALUES[clause]))).__name__}"
+    return f"evaluated: {type(expression.evaluate(EvaluationContext(VALUES[clause]), Budget(STEPS_MAX))).__name__}"
 
 
 def test_random_texts() -> None:

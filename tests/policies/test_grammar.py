@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from keystead.policies.grammar import DEPTH_MAX, LENGTH_MAX, parse
-from keystead.policies.syntax import (
+from keystead.policies.language.grammar import DEPTH_MAX, LENGTH_MAX, parse
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     Count,

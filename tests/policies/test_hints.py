@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.expression import Expression, ExpressionSource
-from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.language.expression import Expression, ExpressionSource
+from keystead.policies.language.namespaces import Clause
+from keystead.policies.language.syntax import ExpressionRefused
 
 WHOLE = "numbers are whole: an amount is written in the smallest unit"
 DIGITS = "a whole number is written with digits alone, such as 1000"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keystead.policies.grammar import parse
+from keystead.policies.language.grammar import parse
 from keystead.policies.linting.literals import KnownIds, impossible_literals
 
 USER_ID = "0199a8f2-0000-7000-8000-000000000001"
@@ -31,3 +31,19 @@ def test_text_that_cannot_be_an_id(text: str, end: str | None) -> None:
 
 def test_a_test_file_may_name_records_by_words() -> None:
     assert list(impossible_literals(parse("wallet.id == 'treasury'"), KnownIds())) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_possible"),
+    [
+        ("eth.eip_7702_authorization.chain_id == '1'", True),
+        ("eth.eip_7702_authorization.chain_id in ['0', '8453']", True),
+        ("eth.eip_7702_authorization.nonce == '03'", False),
+        ("eth.eip_7702_authorization.nonce == 'three'", False),
+        ("solana.tx.spl_transfers.all(t, t.token_mint == 'ADDRESS_TABLE_LOOKUP')", True),
+        ("solana.tx.spl_transfers.all(t, t.token_mint == '')", False),
+        ("tempo.tx.fee_token == ''", True),
+    ],
+)
+def test_texts_that_a_fact_never_equals(text: str, is_possible: bool) -> None:
+    assert (list(impossible_literals(parse(text), KnownIds())) == []) is is_possible

@@ -28,6 +28,8 @@ from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.transaction import parse_solana
 from keystead.chains.tron.transaction import parse_tron
 from keystead.policies.authorize import Verdict, authorize
+from keystead.policies.language.grammar import parse
+from keystead.policies.linting.literals import KnownIds, impossible_literals
 from tests.chains.bitcoin.psbts import KEY, OTHER_KEY, Spent, bitcoin_party, key_of, script_for, unsigned_psbt
 from tests.chains.ethereum import movers as ethereum
 from tests.chains.ethereum.test_ethereum import AUTHORIZATION, BLOB, MARKET_1559, SIGNER, changed, typed
@@ -152,6 +154,26 @@ def verdict(example: Example, keywords: Mapping[str, Any]) -> Verdict:
     activity = "SIGN_RAW_PAYLOAD_V2" if example.chain == "eth.eip_712" else "SIGN_TRANSACTION_V2"
     params = {"type": "TRANSACTION_TYPE_ETHEREUM"}
     return authorize(*request("A", activity, policies, params=params, resources=keywords)).verdict
+
+
+@pytest.mark.parametrize("example", ALL, ids=lambda example: f"{example.effect} {example.chain} {example.asset}")
+def test_its_words_and_addresses_are_possible(example: Example) -> None:
+    assert list(impossible_literals(parse(example.condition), KnownIds())) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("eth.tx.movements.all(m, m.asset == 'USDC')", "0x and 40 hex digits, or 'NATIVE'"),
+        ("solana.tx.movements.all(m, m.asset == '0x00')", "32 to 44 characters of base58, or 'NATIVE'"),
+        ("tron.tx.movements.all(m, m.to == '0x00')", "the number of a token of TRC-10, or ''"),
+        ("bitcoin.tx.movements.all(m, m.kind == 'TRANSFERS')", "did you mean TRANSFER?"),
+        ("eth.eip_712.movements.all(m, m.kind == 'FEE')", "which it never is"),
+    ],
+)
+def test_words_and_addresses_that_no_movement_has(condition: str, expected: str) -> None:
+    (warning,) = impossible_literals(parse(condition), KnownIds())
+    assert expected in warning
 
 
 # One chain after the other: each function gives, for an example, transactions with what they move.

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.policies.request import RequestedActivity, condition_values, visible_params
+from keystead.policies.resources import attributes_of
+from keystead.primitives.unreadable import Unreadable
 
 
 def test_params_that_policies_may_see() -> None:
@@ -16,9 +21,11 @@ def test_params_that_policies_may_see() -> None:
     assert visible_params("ACTIVITY_TYPE_SIGN_TRANSACTION_V2", {"type": "X"}) == {"type": "X"}
 
 
-def test_an_activity_without_kind_has_none_in_conditions() -> None:
+def test_what_conditions_see_of_an_activity() -> None:
     values = condition_values(RequestedActivity(type="ACTIVITY_TYPE_APPROVE_ACTIVITY"), {})
-    assert set(values["activity"]) == {"type", "params"}
+    assert values["activity"]["kind"] == "APPROVE_ACTIVITY"
+    assert isinstance(values["activity"]["resource"], Unreadable)
+    assert isinstance(values["activity"]["action"], Unreadable)
     values = condition_values(RequestedActivity(type="ACTIVITY_TYPE_CREATE_USERS_V4"), {"wallet": 1})
     assert values == {
         "wallet": 1,
@@ -30,3 +37,10 @@ def test_an_activity_without_kind_has_none_in_conditions() -> None:
             "action": "CREATE",
         },
     }
+
+
+@pytest.mark.parametrize("activity_type", sorted(filter(attributes_of, ACTIVITY_TYPES)))
+def test_kind_resource_and_action_are_known(activity_type: str) -> None:
+    """Otherwise a DENY policy about another kind would deny it, and an MFA policy would ask for proofs."""
+    values = condition_values(RequestedActivity(type=activity_type), {})["activity"]
+    assert all(isinstance(values[name], str) and values[name] for name in ("kind", "resource", "action"))

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from keystead.policies.time import TimeRefused, cron_span, timestamp
+from keystead.policies.language.time import TimeRefused, cron_span, timestamp
 from tests.support.hanging import not_hanging
 
 

@@ -21,7 +21,7 @@ from keystead.operations import CATALOGUE
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.migrations import newest
 from keystead.storage.schema import migrate
-from keystead.storage.sqlite_backup import back_up
+from keystead.storage.sqlite.backup import back_up
 from tests.releases.databases import POSTGRESQL, SQLITE, Facts, facts_file, folder_of, listed_ids
 from tests.support.callers import SDK_FORM, Caller, answered, api_key_params
 from tests.support.databases import PostgresDatabase, SqliteDatabase

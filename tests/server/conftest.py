@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import MakeDatabase, Shared, shared_server
-from tests.support.authorization_scenario import AuthorizationScenario, running_scenario
+from tests.support.authorization_scenario import AuthorizationScenario, new_parent, running_scenario
 from tests.support.codes import Codes, outbox_of
 from tests.support.servers import Server, bootstrap_installation
+from tests.support.wallet_kit import WalletKit, new_kit
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,8 @@ def unshared_codes(make_database: MakeDatabase, tmp_path_factory: pytest.TempPat
     installation = bootstrap_installation(make_database(), mode="dev")
     with shared_server(installation, tmp_path_factory.mktemp("codes")) as server:
         yield Codes(server, server.caller, outbox_of(server))
+
+
+@pytest.fixture
+def kit(server: Server) -> WalletKit:
+    return new_kit(server, new_parent(server))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from keystead.organizations.contact_evidence import GOOGLE
+from keystead.organizations.contacts.contact_evidence import GOOGLE
 from keystead.sessions.key_binding import nonce_of
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.conftest import MakeDatabase

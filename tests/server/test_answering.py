@@ -9,10 +9,10 @@ import pytest
 
 from keystead.api.errors import NotFound
 from keystead.server.application import Application
-from keystead.server.http_messages import CallerAddress, HttpAnswer, HttpRequest
+from keystead.server.http.messages import CallerAddress, HttpAnswer, HttpRequest
 from keystead.server.logs import RequestLine
 from keystead.server.service import Service
-from keystead.server.settings import AllSettings
+from keystead.server.settings.settings import AllSettings
 
 CASES: list[tuple[str, bytes | HttpAnswer | Exception, int, str, str]] = [
     ("JSON", b"{}", 200, "info", ""),

@@ -26,7 +26,7 @@ from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support import bundles
 from tests.support.authorization_scenario import new_sub_organization
-from tests.support.callers import SDK_FORM, Caller, answered, now_ms, refusal, unique
+from tests.support.callers import SDK_FORM, Caller, answered, api_key_params, now_ms, refusal, unique
 from tests.support.issuers import AUDIENCE, ISSUER, Issuer, taking_tokens
 from tests.support.organization_fixtures import mfa_policy_params, policy_params
 from tests.support.passkeys import SoftPasskey
@@ -333,7 +333,11 @@ def test_every_method_proves_its_step(place: Place) -> None:
             {"any": [{"type": f"AUTHENTICATION_TYPE_{method}"}]} for method in methods
         ],
     }
-    session, times = logged_in(root), map(str, itertools.count(now_ms()))
+    other_key = (
+        generate_api_key()
+    )  # the session counts beside every other credential, since this one does not approve
+    root.submitted("create_api_keys", {"userId": root.user_id, "apiKeys": [api_key_params(other_key.public_key)]})
+    session, times = logged_in(root.with_key(other_key)), map(str, itertools.count(now_ms()))
     root.submitted("create_mfa_policy", policy)
     tag = {"userTagName": unique("tag"), "userIds": []}
     activity = answered(session.submit("create_user_tag", tag))["activity"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -125,9 +126,13 @@ def test_sign_up_and_look_up_by_an_identity(caller: Caller) -> None:
     providers = [{"providerName": "issuer", "oidcToken": token(sub=subject)}]
     made = answered(ask(caller, config_id, "signup_v2", **sign_up(oauthProviders=providers)))
     assert answered(ask(caller, config_id, "account", **by_token)) == {"organizationId": made["organizationId"]}
-    claims = f'{{"iss": "{ISSUER.url}", "sub": "{subject}", "aud": "{AUDIENCE}"}}'
-    found = ask(caller, config_id, "account", filterType="OIDC_CLAIMS", filterValue=claims)
-    assert answered(found) == {"organizationId": made["organizationId"]}
+    for filter_type, names in {
+        "OIDC_CLAIMS": ("iss", "sub", "aud"),
+        "OAUTH_CLAIM": ("issuer", "subject", "audience"),
+    }.items():
+        claims = json.dumps(dict(zip(names, (ISSUER.url, subject, AUDIENCE), strict=True)))
+        found = ask(caller, config_id, "account", filterType=filter_type, filterValue=claims)
+        assert answered(found) == {"organizationId": made["organizationId"]}
 
 
 def test_nobody_is_registered_by_claims_that_no_token_proves(caller: Caller) -> None:

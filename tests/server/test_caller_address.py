@@ -6,9 +6,9 @@ import ipaddress
 
 import pytest
 
-from keystead.server.caller_address import PROXIES_MAX, CallerAddresses
-from keystead.server.http_messages import Header
-from keystead.server.settings import ForwardedHeader
+from keystead.server.http.caller_address import PROXIES_MAX, CallerAddresses
+from keystead.server.http.messages import Header
+from keystead.server.settings.settings import ForwardedHeader
 
 TRUSTED = tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "2001:db8:ffff::/48")))
 PROXY = "10.0.0.1"

@@ -11,12 +11,13 @@ import pytest
 
 from keystead.keys.sealing import MasterKey
 from keystead.operations import CATALOGUE
-from keystead.server.checking import Checked, check_installation
-from keystead.storage.base import DatabaseStore
+from keystead.server.installation.checking import Checked, check_installation
+from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase, StartServer
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM
 from tests.support.databases import Database, SqliteDatabase
+from tests.support.example_codes import code_params
 from tests.support.issuers import taking_tokens
 from tests.support.operation_examples import SUBMISSIONS, submitter
 from tests.support.organization_fixtures import create_records
@@ -66,6 +67,7 @@ def whole(make_sqlite: MakeDatabase, tmp_path_factory: pytest.TempPathFactory) -
     installation = bootstrap_installation(make_sqlite())
     with running(installation, tmp_path_factory.mktemp("server") / "log") as server:
         create_records(server.caller)
+        server.caller.submitted("init_otp", code_params("somebody@example.com"))
         new_sub_organization(server.caller).submitted("delete_sub_organization", {"deleteWithoutExport": True})
     yield installation
     installation.database.close()
@@ -84,6 +86,18 @@ DAMAGES = {
     "UPDATE lookup SET parent_id = 'other'": "stored under another parent",
     "UPDATE record SET version = version + 1000": "its newest record has version",
     "UPDATE organization SET parent_id = 'other'": "its row names the parent other",
+    "UPDATE one_time_code SET body = replace(CAST(body AS TEXT), id, '00000000-0000-7000-8000-000000000000')": (
+        "is damaged: its columns and its body differ"
+    ),
+    "UPDATE outgoing_message SET body = x'7b'": "is damaged: its columns and its body differ",
+    "UPDATE wallet_account SET address = 'other'": "is damaged: its columns and its body differ",
+    "UPDATE record SET body = x'7b' WHERE kind = 'user'": "its records cannot be read",
+    "UPDATE record SET kind = 'later' WHERE kind = 'user'": "a newer version of Keystead wrote a record",
+    "DELETE FROM record": "its records cannot be read: organization",
+    "DELETE FROM record WHERE kind = 'data_key'": "has no profile or no data key",
+    "DELETE FROM organization": "is not on record, and has rows in ",
+    "DELETE FROM activity": "lacks the activity of its activity_id",
+    "DELETE FROM vote": "lacks the vote of its submitter_id",
     "DELETE FROM instance WHERE name = 'proof_key'": "the installation has no proof_key",
     "UPDATE instance SET value = (SELECT value FROM instance WHERE name = 'proof_key') WHERE name = 'bundle_key'": (
         "sealed bundle-key: it was changed"

@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from keystead.server.concurrency_limit import INTERVAL_S, LIMIT_MIN, SHARED_S, ConcurrencyLimit, RequestGroup
+from keystead.primitives.share import SHARED_S, Share
+from keystead.server.limits.concurrency_limit import INTERVAL_S, LIMIT_MIN, ConcurrencyLimit, RequestGroup
+from tests.support.hanging import PATIENCE_S
 
 
 class Machine:
@@ -18,7 +20,8 @@ class Machine:
     def __init__(self) -> None:
         self.now_s = 0.0
         self.used_s = 0.0
-        self.limit = ConcurrencyLimit(lambda: self.now_s, lambda: self.used_s)
+        self.share = Share(lambda: 0.0, lambda: self.now_s)
+        self.limit = ConcurrencyLimit(self.share, lambda: self.now_s, lambda: self.used_s)
         self.under_way: list[str] = []
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._answered: dict[str, asyncio.Event] = {}
@@ -65,6 +68,11 @@ class Machine:
                 await self.answer(name)
 
 
+def still_limit() -> ConcurrencyLimit:
+    """A limit for which no time passes."""
+    return ConcurrencyLimit(Share(lambda: 0.0, lambda: 0.0), lambda: 0.0, lambda: 0.0)
+
+
 async def _settled() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
@@ -103,7 +111,7 @@ async def what_was_under_way_before_the_other_came_is_not_cut_off(machine: Machi
 
 async def a_request_that_needs_no_turn_counts(machine: Machine) -> None:
     await machine.send("a1")
-    machine.limit.note("b")
+    machine.share.note("b")
     await machine.send("a2", "a3")
     assert machine.under_way == ["a1", "a2"]
 
@@ -198,7 +206,7 @@ def test_concurrency_limit(case: Callable[[Machine], Awaitable[None]]) -> None:
     async def run() -> None:
         machine = Machine()
         await case(machine)
-        await asyncio.wait_for(machine.answer_all(), 10)
+        await asyncio.wait_for(machine.answer_all(), PATIENCE_S)
         assert machine.under_way == []
         assert machine.limit.waiting == 0
 
@@ -207,7 +215,7 @@ def test_concurrency_limit(case: Callable[[Machine], Awaitable[None]]) -> None:
 
 def test_a_request_cancelled_with_its_slot_gives_it_to_the_next() -> None:
     async def run() -> None:
-        limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
+        limit = still_limit()
         other, first, second = (limit.slot(name) for name in ("b", "a", "a"))
         for slot in (other, first, second):
             await slot.__aenter__()
@@ -217,7 +225,7 @@ def test_a_request_cancelled_with_its_slot_gives_it_to_the_next() -> None:
         await first.__aexit__(None, None, None)  # does not let the task run
         assert limit.waiting == 0
         waits.cancel()
-        async with asyncio.timeout(10), limit.slot("a"):
+        async with asyncio.timeout(PATIENCE_S), limit.slot("a"):
             assert waits.cancelled()
 
     asyncio.run(run())
@@ -225,14 +233,14 @@ def test_a_request_cancelled_with_its_slot_gives_it_to_the_next() -> None:
 
 def test_a_failing_request_ends_its_slot() -> None:
     async def run() -> None:
-        limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
+        limit = still_limit()
         for name in ("a", "b", "a", "a", "a"):
             with pytest.raises(ValueError, match=name):
                 async with limit.slot(name):
                     raise ValueError(name)
         assert limit.waiting == 0
 
-    asyncio.run(asyncio.wait_for(run(), 10))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 def test_the_work_of_other_threads_counts() -> None:
@@ -245,7 +253,7 @@ def test_the_work_of_other_threads_counts() -> None:
 
     async def run() -> None:
         now_s = 0.0
-        limit = ConcurrencyLimit(lambda: now_s)
+        limit = ConcurrencyLimit(Share(clock_s=lambda: now_s), lambda: now_s)
         slots = [limit.slot(name) for name in ("b", "a", "a", "a")]
         for slot in slots[:-1]:
             await slot.__aenter__()
@@ -262,7 +270,7 @@ def test_the_work_of_other_threads_counts() -> None:
 
 def test_requests_that_wait_for_an_issuer_delay_no_others() -> None:
     async def run() -> None:
-        limit = ConcurrencyLimit(lambda: 0.0, lambda: 0.0)
+        limit = still_limit()
         async with limit.slot("b"):
             pass
         logins = [limit.slot("a", RequestGroup.ISSUER) for _ in range(LIMIT_MIN)]
@@ -270,7 +278,7 @@ def test_requests_that_wait_for_an_issuer_delay_no_others() -> None:
             await login.__aenter__()
         third = asyncio.create_task(limit.slot("a", RequestGroup.ISSUER).__aenter__())
         await _settled()
-        async with asyncio.timeout(10), limit.slot("a") as has_waited:
+        async with asyncio.timeout(PATIENCE_S), limit.slot("a") as has_waited:
             assert not has_waited
         assert not third.done()
         third.cancel()

@@ -14,8 +14,8 @@ from typing import Any
 
 import uvloop
 
-from keystead.server.caller_address import CallerAddresses
-from keystead.server.http_messages import HttpAnswer, HttpRequest
+from keystead.server.http.caller_address import CallerAddresses
+from keystead.server.http.messages import HttpAnswer, HttpRequest
 from tests.support.http_connections import REQUEST, listening, path_as_answer, plain_answer
 
 LARGE = b"x" * 8_000_000

@@ -12,10 +12,10 @@ import pytest
 from keystead.api.errors import InvalidRequest, PermissionDenied, Unauthenticated
 from keystead.client.credentials import Credentials
 from keystead.console import ConsoleLogins, OidcLogin, console_files
-from keystead.server.console_link import ASKED_WITHIN_MS, LINKS_MAX, NEW_LINK_PATH, PATH, ConsoleLink
-from keystead.server.console_logins import console_logins
-from keystead.server.http_messages import CallerAddress, HttpRequest
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.console.link import ASKED_WITHIN_MS, LINKS_MAX, NEW_LINK_PATH, PATH, ConsoleLink
+from keystead.server.console.logins import console_logins
+from keystead.server.http.messages import CallerAddress, HttpRequest
+from keystead.server.settings.settings import Settings, SettingsError
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, generate_api_key
 from tests.conftest import StartServer

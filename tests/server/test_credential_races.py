@@ -19,7 +19,7 @@ from keystead.keys import master_key
 from keystead.organizations.lookups import CREDENTIALS
 from keystead.pipeline.store import Commit, CommitResult
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.server.test_auth_proxy import ORIGIN, sign_up
 from tests.support.callers import SDK_FORM, Caller, api_key_params, refusal, unique, user_params
 from tests.support.in_process import serving
@@ -57,7 +57,7 @@ class Crossing:
 
 
 def _registers(commit: Commit) -> bool:
-    writes = [write for write in (commit.write, commit.new_organization) if write is not None]
+    writes = [write for write in (commit.changes, commit.new_organization) if write is not None]
     return any(lookup.kind in CREDENTIALS for write in writes for lookup in write.lookups_added)
 
 

@@ -49,6 +49,10 @@ def test_events_by_address_type_and_page(server_without_mail: tuple[Caller, int]
     assert ids(everything) == sorted(ids(everything), reverse=True), "newest first"
     assert {one["messageId"] for one in everything} == {delayed["messageId"]}
     assert ids(events(caller, other)) == [sent_to_other["id"]]
+    assert {len(one["details"]) for one in everything} == {6}, "strict clients need every member"
+    assert everything[0]["details"]["deliverySmtpResponse"]
+    assert everything[0]["details"]["diagnosticCode"] == everything[0]["senderTenant"] == ""
+    assert delayed["details"]["diagnosticCode"]
     assert events(caller, address.upper(), **page(limit="100")) == everything
 
     by_type = {

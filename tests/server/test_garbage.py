@@ -10,11 +10,11 @@ import httpx
 
 from keystead.keys import master_key
 from keystead.server.application import Application
-from keystead.server.connection import HttpConnection
-from keystead.server.connections import Connections
-from keystead.server.listening import connection_limits
+from keystead.server.http.connection import HttpConnection
+from keystead.server.http.connections import Connections
+from keystead.server.http.listening import connection_limits
 from keystead.server.service import Service
-from keystead.server.settings import Settings
+from keystead.server.settings.settings import Settings
 from tests.support.callers import Caller, unique
 from tests.support.servers import Installation
 

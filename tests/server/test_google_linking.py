@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from keystead.organizations.contact_evidence import GOOGLE
+from keystead.organizations.contacts.contact_evidence import GOOGLE
 from keystead.sessions.key_binding import nonce_of
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.conftest import MakeDatabase
@@ -18,7 +18,7 @@ from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, answered, api_key_params, now_ms, refusal, unique
 from tests.support.codes import Codes, outbox_of
 from tests.support.issuers import AUDIENCE, ISSUER, Issuer, write_keys_file
-from tests.support.organization_fixtures import mfa_policy_params
+from tests.support.organization_fixtures import mfa_policy_params, policy_params
 from tests.support.servers import bootstrap_installation, running
 from tests.support.sessions import attested, claims_of
 
@@ -209,4 +209,16 @@ def test_a_user_with_an_mfa_policy_is_not_linked(codes: Codes, config_id: str) -
     token = id_token(address, nonce=nonce_of(key.public_key))
     status, message = refusal(attested_login(codes, key, token))
     assert (status, "an MFA policy of user" in message) == (403, True), message
+    assert providers_of(user) == []
+
+
+def test_a_user_is_not_linked_if_a_policy_counts_identities(codes: Codes, config_id: str) -> None:
+    """The identity could approve what the policy is about, and the parent cannot give an approval that counts."""
+    address, key = gmail(), generate_api_key()
+    user = with_address(codes, address, is_verified=True)
+    consensus = "credentials.any(c, c.type == 'CREDENTIAL_TYPE_OAUTH')"
+    user.submitted("create_policy", policy_params(consensus=consensus, condition="activity.action == 'SIGN'"))
+    token = id_token(address, nonce=nonce_of(key.public_key))
+    status, message = refusal(attested_login(codes, key, token))
+    assert (status, "would count the credential" in message) == (403, True), message
     assert providers_of(user) == []

@@ -16,7 +16,7 @@ import pytest
 
 from keystead.api.errors import Unavailable
 from keystead.keys import master_key
-from keystead.server.once_per_second import OncePerSecond
+from keystead.server.limits.once_per_second import OncePerSecond
 from keystead.server.service import Service
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase

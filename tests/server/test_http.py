@@ -7,9 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
 
 from keystead.api.public_schema import PATHS
 from keystead.operations import CATALOGUE
+from keystead.server.pages import PAGES
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.servers import Server
 
@@ -232,6 +234,13 @@ def test_who_gets_the_documented_form(agent: str, caller: Caller) -> None:
     activity = caller.submitted("create_user_tag", {"userTagName": agent, "userIds": []}, {"User-Agent": agent})
     assert isinstance(activity["createdAt"], str)
     assert "activity" in activity["result"]
+
+
+@pytest.mark.parametrize("path", [page.path for page in PAGES])
+def test_a_page_answers_as_the_document_says(path: str, caller: Caller) -> None:
+    document = answered(caller.http.get("/openapi.json"))
+    schema = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    Draft202012Validator({**schema, "components": document["components"]}).validate(answered(caller.http.get(path)))
 
 
 def test_openapi_names_every_operation_and_every_page(caller: Caller) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import json
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,16 +90,23 @@ def test_attached_after_an_approval(caller: Caller) -> None:
     assert [provider["issuer"] for provider in held(caller, user.user_id)] == [ISSUER.url]
 
 
-def test_sub_organizations_are_found_by_a_token(caller: Caller) -> None:
+def test_sub_organizations_are_found_by_a_token_and_by_its_claims(caller: Caller) -> None:
     first, second = new_sub_organization(caller), new_sub_organization(caller)
     subject = unique("subject")
     for sub, audience in ((first, "app"), (second, "another")):
         sub.result("create_oauth_providers", asked(sub.user_id, token(sub=subject, aud=audience)))
 
-    def found(**claims: Any) -> list[str]:
-        by_token: dict[str, Any] = {"filterType": "OIDC_TOKEN", "filterValue": token(**claims)}
-        ids: list[str] = caller.asked("list_suborgs", **by_token)["organizationIds"]
+    def listed(filter_type: str, value: str) -> list[str]:
+        fields: dict[str, Any] = {"filterType": filter_type, "filterValue": value}
+        ids: list[str] = caller.asked("list_suborgs", **fields)["organizationIds"]
         return ids
+
+    def found(**claims: Any) -> list[str]:
+        by_token = listed("OIDC_TOKEN", token(**claims))
+        if isinstance(claims.get("aud", "app"), str):
+            claim = {"issuer": ISSUER.url, "subject": claims["sub"], "audience": claims.get("aud", "")}
+            assert listed("OAUTH_CLAIM", json.dumps(claim)) == by_token
+        return by_token
 
     assert found(sub=subject, aud="app") == [first.organization_id]
     assert found(sub=subject, aud=["another"]) == [second.organization_id]

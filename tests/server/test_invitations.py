@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.client.dev_outbox import DevelopmentOutbox
-from keystead.operations.invitations import LASTS_DEFAULT_S, LASTS_MAX_S
+from keystead.operations.users.invitations import LASTS_DEFAULT_S, LASTS_MAX_S
 from keystead.stamps.base64url import decode_base64url
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.conftest import MakeDatabase

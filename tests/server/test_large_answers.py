@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from keystead.api.records import User, Wire
 from keystead.api.rendering import Form, answer
-from keystead.operations.users import GetUserResponse, ListUsersResponse
-from keystead.pipeline.time_slices import TimeSlices
+from keystead.operations.users.users import GetUserResponse, ListUsersResponse
+from keystead.primitives.share import Share
 from keystead.server.large_answers import LARGE, is_large, large_answer
 from keystead.stamps.signing import generate_api_key
 from tests.support.servers import user_with_key
@@ -42,13 +42,18 @@ def test_the_same_bytes(form: Form) -> None:
         Nested(names=(), part=Part(users=users, note="d"), last=""),
     ]
     for response in responses:
-        rendered = asyncio.run(large_answer("", response, form, TimeSlices()))
+        rendered = asyncio.run(large_answer("", response, form, Share()))
         assert rendered == answer(response, form)
 
 
-def test_records_in_records_count() -> None:
-    keys = USER.api_keys * 20
-    assert is_large(ListUsersResponse(users=(replace(USER, api_keys=keys),) * 20))
-    assert not is_large(ListUsersResponse(users=(USER,) * (LARGE // 2)))
-    assert is_large(ListUsersResponse(users=(USER,) * (LARGE // 2 + 1)))
-    assert not is_large(GetUserResponse(user=USER))
+@pytest.mark.parametrize(("count", "expected"), [(LARGE, False), (LARGE + 1, True)])
+def test_a_long_list_makes_an_answer_large(count: int, expected: bool) -> None:
+    """Also in a value of the answer."""
+    users = (USER,) * count
+    for response in (
+        ListUsersResponse(users=users),
+        Nested(names=(), part=Part(users=users), last=""),
+        Nested(names=(), part=Part(users=(), names=("a",) * count), last=""),
+        GetUserResponse(user=replace(USER, api_keys=USER.api_keys * count)),
+    ):
+        assert is_large(response) is expected

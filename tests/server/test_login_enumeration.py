@@ -18,8 +18,8 @@ import pytest
 
 from keystead.keys import master_key
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.postgres import PostgresStore
-from keystead.storage.sqlite import SqliteStore
+from keystead.storage.postgres.database import PostgresDatabase
+from keystead.storage.sqlite.database import SqliteDatabase
 from keystead.storage.statements import Statement
 from tests.conftest import MakeDatabase
 from tests.server.test_auth_proxy import ORIGIN
@@ -75,16 +75,16 @@ def _number(contact: str) -> str:
 def lookups(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every statement on the index of contacts, identities and credentials, in order."""
     asked: list[str] = []
-    for store in (SqliteStore, PostgresStore):
-        monkeypatch.setattr(store, "_rows", _recorded(store._rows, asked))
+    for database in (SqliteDatabase, PostgresDatabase):
+        monkeypatch.setattr(database, "rows", _recorded(database.rows, asked))
     return asked
 
 
 def _recorded(rows: Any, asked: list[str]) -> Any:
-    async def recorded(store: Any, statement: Statement, arguments: Sequence[Any]) -> Any:
+    async def recorded(database: Any, statement: Statement, arguments: Sequence[Any]) -> Any:
         if "FROM lookup" in statement.sql:
             asked.append(statement.sql)
-        return await rows(store, statement, arguments)
+        return await rows(database, statement, arguments)
 
     return recorded
 

@@ -10,7 +10,7 @@ import pytest
 
 from keystead.api.catalogue import Operation
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import Envelope
+from keystead.pipeline.submission import Envelope
 from tests.support.callers import Caller, encoded, now_ms, refusal
 from tests.support.databases import Database
 from tests.support.mutations import Mutation, mutations

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from keystead.operations import CATALOGUE
-from keystead.operations.message_context import MessageContext
+from keystead.operations.logins.message_context import MessageContext
 from keystead.pipeline.operation import ActivityOperation
 from keystead.stamps.signing import generate_api_key
 from tests.server.test_auth_proxy import ask, new_proxy, sign_up
@@ -122,10 +122,10 @@ def test_the_table_has_every_version_and_every_field_of_every_operation_that_sen
 def test_one_module_makes_each_part_of_a_message() -> None:
     """No message without its origin and its count: mypy checks that `email_to` and `sms_to` get them."""
     allowed = {
-        "MessageOrigin": "keystead.operations.message_origins",
-        "CountedMessage": "keystead.operations.message_context",
-        "OutgoingMessage": "keystead.operations.outgoing_messages",
-        "Message": "keystead.operations.outgoing_messages",
+        "MessageOrigin": "keystead.operations.logins.message_origins",
+        "CountedMessage": "keystead.operations.logins.message_context",
+        "OutgoingMessage": "keystead.operations.logins.outgoing_messages",
+        "Message": "keystead.operations.logins.outgoing_messages",
     }
     made = {
         (node.func.id, name)

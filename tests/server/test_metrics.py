@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from keystead.server.metrics.serving import parse_address
-from keystead.server.settings import SettingsError
+from keystead.server.settings.settings import SettingsError
 from keystead.storage.migrations import newest
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller

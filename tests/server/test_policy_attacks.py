@@ -60,10 +60,11 @@ def permit(value: int) -> dict[str, Any]:
     return {"payload": json.dumps(document), **TYPED}
 
 
-def claim(amount: str) -> dict[str, Any]:
-    """Typed data whose number is a text of the caller's."""
+def claim(amount: int | str) -> dict[str, Any]:
+    """Typed data whose amount is a number or a text, as its author declares it."""
+    kind = "uint256" if isinstance(amount, int) else "string"
     document = {
-        "types": {"Claim": [{"name": "amount", "type": "string"}]},
+        "types": {"Claim": [{"name": "amount", "type": kind}]},
         "primaryType": "Claim",
         "domain": {"name": "Token"},
         "message": {"amount": amount},
@@ -155,13 +156,13 @@ NUMBERS = {
     ),
     "a number of 700 digits": (
         "eth.eip_712.message['amount'] > 1000000",
-        ("sign_raw_payload", claim("1000000")),
+        ("sign_raw_payload", claim(1_000_000)),
         ("sign_raw_payload", claim("9" * 700)),
     ),
     "a text in place of a number": (
         "eth.eip_712.message['amount'] > 1000000",
+        ("sign_raw_payload", claim(5)),
         ("sign_raw_payload", claim("5")),
-        ("sign_raw_payload", claim("0x7fffffff")),
     ),
 }
 
@@ -413,3 +414,34 @@ def test_warnings_about_mfa_policies_reach_the_author(sqlite_server: Server) -> 
     assert [line["code"] for line in logged if line.get("level") == "warning"] == ["RAW_PAYLOAD"]
     organization.ask_for_mfa("activity.kind in ['SIGN_RAW_PAYLOAD', 'SIGN_RAW_PAYLOADS']", order=2)
     assert root.asked("list_policy_warnings") == {"policyWarnings": []}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "eth.eip_712.message['amount'] == '03'",
+        "eth.eip_712.message['amount'] == '3'",
+        "eth.eip_712.message['amount'] != '4'",
+        "!(eth.eip_712.message['amount'] == '3')",
+        "'3' == eth.eip_712.message['amount']",
+        "eth.eip_712.message['amount'] in ['3', '4']",
+        "eth.eip_712.message['amount'] == eth.eip_712.domain.name",
+        "eth.eip_712.message['amount'].count() == 1",
+        "eth.eip_712.message['amount'][0] == 3",
+    ],
+)
+def test_a_number_is_no_string(condition: str, organization: Signing) -> None:
+    """tkhq/docs#706: in the public service, the outcome of such a comparison is OUTCOME_ERROR."""
+    signed = answered(organization.sign("sign_raw_payload", claim(3)))["activity"]
+    asked: dict[str, Any] = {
+        "effect": "EFFECT_ALLOW",
+        "condition": condition,
+        "consensus": "",
+        "time": "",
+        "activityIds": [signed["id"]],
+        "policyId": None,
+    }
+    tried = organization.root.asked("try_policy", **asked)["triedActivities"][0]
+    assert tried["outcome"] == "OUTCOME_ERROR"
+    organization.deny(condition)
+    assert refusal(organization.sign("sign_raw_payload", claim(3)))[0] == 403

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from keystead.api.errors import Unavailable
-from keystead.server import purging
-from keystead.server.purging import GRACE_MS, ROWS_AT_ONCE, keep_purging
+from keystead.server.installation import purging
+from keystead.server.installation.purging import GRACE_MS, ROWS_AT_ONCE, keep_purging
 from keystead.storage.tables import EXPIRING
 
 NOW_MS = 10 * GRACE_MS

@@ -9,8 +9,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from keystead.server.rate_limits import RateLimit, RateLimited
-from keystead.server.rate_table import RateTable
+from keystead.server.limits.rate_limits import RateLimit, RateLimited
+from keystead.server.limits.rate_table import RateTable
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import refusal, unique

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from keystead.server import rate_table
-from keystead.server.rate_limits import RateLimit, RateLimited
-from keystead.server.rate_table import RateTable, new_shared_file
+from keystead.server.limits import rate_table
+from keystead.server.limits.rate_limits import RateLimit, RateLimited
+from keystead.server.limits.rate_table import RateTable, new_shared_file
 from tests.support.hanging import not_hanging
 
 PER_SECOND = 2_000
@@ -21,8 +21,8 @@ KEY = "organization"
 
 SPENDING = f"""
 import sys
-from keystead.server.rate_limits import RateLimit, RateLimited
-from keystead.server.rate_table import RateTable
+from keystead.server.limits.rate_limits import RateLimit, RateLimited
+from keystead.server.limits.rate_table import RateTable
 limit = RateLimit("organization", {PER_SECOND}, RateTable(int(sys.argv[1])))
 print("ready", flush=True)
 sys.stdin.readline()
@@ -37,7 +37,7 @@ except RateLimited:
 
 HOLDING = f"""
 import sys, time
-from keystead.server.rate_table import RateTable
+from keystead.server.limits.rate_table import RateTable
 with RateTable(int(sys.argv[1])).slot("organization {KEY}"):
     print("ready", flush=True)
     time.sleep(600)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import pytest
 from keystead.api.errors import InvalidRequest, Unavailable
 from keystead.organizations.organization import Organization
 from keystead.organizations.refused_requests import RefusedRequest
-from keystead.server.http_messages import CallerAddress, HttpRequest
+from keystead.server.http.messages import CallerAddress, HttpRequest
 from keystead.server.logs import RequestLine
 from keystead.server.refused_requests import RECORDED_MAX, RefusedRequests
 from keystead.stamps.signing import generate_api_key
@@ -150,7 +150,11 @@ class Written:
     async def organization(self, organization_id: str) -> Organization | None:
         return an_organization() if organization_id == "organization" else None
 
-    async def write_refused_requests(self, organization_id: str, refused: list[RefusedRequest]) -> None:
+    @property
+    def refused_requests(self) -> Written:
+        return self
+
+    async def write(self, organization_id: str, refused: Sequence[RefusedRequest]) -> None:
         if not self.answers:
             raise Unavailable("the database does not answer")
         self.rows += refused

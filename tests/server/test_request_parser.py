@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from keystead.api.errors import HeadersTooLarge, InvalidRequest, ServiceError, TooLarge
-from keystead.server.request_parser import RequestParser, Stage
+from keystead.server.http.request_parser import RequestParser, Stage
 
 
 def parsed(

@@ -19,13 +19,13 @@ from keystead.keys.sealing import MasterKey
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite, Page
+from keystead.pipeline.store import Changes, Commit, CommitResult, Page
+from keystead.server.installation.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.opening import NotReady, open_checked
-from keystead.server.rotation import Progress, RotationRefused, rotate_master
-from keystead.server.settings import Settings
+from keystead.server.settings.settings import Settings
 from keystead.signer.installation_keys import SEALED_VALUES
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.support.callers import now_ms
 from tests.support.servers import Installation, user_with_key
 
@@ -55,7 +55,7 @@ def rotated(installation: Installation, new: MasterKey, old: MasterKey | None = 
 
 def fact(installation: Installation, name: str) -> Sealed:
     async def read(store: DatabaseStore) -> bytes | None:
-        return await store.instance_value(name)
+        return await store.installation.value(name)
 
     found = installation.database.with_store(read)
     assert found is not None
@@ -187,8 +187,8 @@ def test_wrong_keys(installation: Installation, organization_ids: list[str]) -> 
 def put(organization: Organization, record: Profile | SealedDataKey) -> Commit:
     """What a server would commit that changes this record."""
     after = apply(organization, [Put(record)], Version(organization.version.number + 1, new_id()))
-    write = OrganizationWrite(after=after, changes=(Put(record),), attachments=(), lookups_added=frozenset())
-    return Commit(organization_id=organization.id, decided_on=organization.version, activity=None, write=write)
+    write = Changes(after=after, records=(Put(record),), attachments=(), lookups_added=frozenset())
+    return Commit(organization_id=organization.id, decided_on=organization.version, activity=None, changes=write)
 
 
 def test_an_organization_that_another_process_changes_all_the_time(
@@ -227,7 +227,7 @@ def test_a_server_that_goes_on_with_the_old_key(
     victim = installation.database.organization(organization_ids[0])
 
     async def run(store: DatabaseStore) -> Progress:
-        data_keys = store.data_keys
+        data_keys = store.installation.data_keys
 
         async def one_more(page: Page) -> list[tuple[str, SealedDataKey]]:
             organization = await store.organization(victim.id)
@@ -236,7 +236,7 @@ def test_a_server_that_goes_on_with_the_old_key(
                 await store.commit(put(organization, victim.data_key))
             return await data_keys(page)
 
-        monkeypatch.setattr(store, "data_keys", one_more)
+        monkeypatch.setattr(store.installation, "data_keys", one_more)
         new = MasterKey.generate()
         return await rotate_master(
             store, old=installation.master_key, new=new, new_id=new_id, now_ms=now_ms(), report=lambda _: None

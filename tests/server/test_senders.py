@@ -12,7 +12,7 @@ from keystead.delivery.kept import KeepingSender
 from keystead.delivery.smtp import SmtpSender
 from keystead.server.clock import SystemClock
 from keystead.server.senders import senders_of
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings.settings import Settings, SettingsError
 
 SMTP = {"smtp_host": "mail.example.com", "smtp_sender": "wallets@example.com"}
 HOOK = {"message_hook_url": "https://example.com/messages"}

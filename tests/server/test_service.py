@@ -16,7 +16,7 @@ from keystead.server import service as service_module
 from keystead.server.background import background_task
 from keystead.server.opening import NotReady, Opened
 from keystead.server.service import Service
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings.settings import Settings, SettingsError
 from tests.support.servers import Installation
 
 Work = Callable[[], Coroutine[Any, Any, None]]

@@ -17,10 +17,10 @@ from keystead.cli import credentials
 from keystead.cli.main import app
 from keystead.client import credentials as client
 from keystead.keys.sealing import MasterKey
-from keystead.server.cors import CorsPolicy
-from keystead.server.listening import connection_limits
+from keystead.server.http.cors import CorsPolicy
+from keystead.server.http.listening import connection_limits
 from keystead.server.opening import NotReady, open_checked
-from keystead.server.settings import (
+from keystead.server.settings.settings import (
     CLIENT_VARIABLES,
     NAMES,
     AllSettings,

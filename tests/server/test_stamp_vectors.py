@@ -15,7 +15,7 @@ import pytest
 from keystead.api.rendering import encode
 from keystead.signer.installation_keys import VERIFICATION_KEY
 from keystead.stamps.base64url import decode_base64url, encode_base64url
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller, api_key_params, now_ms, refusal
 from tests.support.servers import Installation, bootstrap_installation, running
@@ -69,9 +69,9 @@ def use_verification_key(installation: Installation, private_key: bytes) -> None
     sealed = installation.master_key.seal(private_key, VERIFICATION_KEY.context)
 
     async def replace_key(store: DatabaseStore) -> bool:
-        stored = await store.instance_value(VERIFICATION_KEY.name)
+        stored = await store.installation.value(VERIFICATION_KEY.name)
         assert stored is not None
-        return await store.replace_instance_value(VERIFICATION_KEY.name, stored, encode(sealed))
+        return await store.installation.replace_value(VERIFICATION_KEY.name, stored, encode(sealed))
 
     assert installation.database.with_store(replace_key)
 

@@ -198,6 +198,9 @@ BAD_FILTERS: list[tuple[dict[str, Any], int]] = [
     ({"filterValue": "x"}, 400),
     ({"filterType": "OIDC_TOKEN", "filterValue": "a.b.c"}, 400),
     ({"filterType": "OIDC_TOKEN"}, 400),
+    ({"filterType": "OAUTH_CLAIM", "filterValue": "https://issuer.example"}, 400),
+    ({"filterType": "OAUTH_CLAIM", "filterValue": '{"issuer": "i", "subject": "s"}'}, 400),
+    ({"filterType": "OAUTH_CLAIM", "filterValue": '{"iss": "i", "sub": "s", "aud": "a"}'}, 400),
 ]
 
 

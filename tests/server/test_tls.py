@@ -14,8 +14,8 @@ import httpx
 import pytest
 from cryptography.x509 import load_der_x509_certificate
 
-from keystead.server.settings import Settings, SettingsError
-from keystead.server.tls import certificate_of
+from keystead.server.http.tls import certificate_of, warn_of_plain_http
+from keystead.server.settings.settings import Settings, SettingsError
 from tests.conftest import MakeDatabase
 from tests.support.certificates import write_certificate
 from tests.support.servers import Installation, Server, bootstrap_installation
@@ -186,3 +186,23 @@ def test_files_that_are_refused(what: str, message: str, files: tuple[Path, Path
 def test_one_file_alone_is_refused(chain: str, key: str) -> None:
     with pytest.raises(SettingsError, match="set KEYSTEAD_TLS_CERT and KEYSTEAD_TLS_KEY, or neither"):
         certificate_of(Settings(database_url="", tls_cert=chain, tls_key=key))
+
+
+@pytest.mark.parametrize(
+    ("settings", "warns"),
+    [
+        ({}, False),
+        ({"host": "::1"}, False),
+        ({"host": "localhost"}, False),
+        ({"host": "0.0.0.0"}, True),
+        ({"host": "keys.example"}, True),
+        ({"host": "10.0.0.1", "tls_cert": "c", "tls_key": "k"}, False),
+        ({"host": "10.0.0.1", "trusted_proxies": "10.0.0.2/32"}, False),
+    ],
+)
+def test_a_server_that_others_reach_without_tls(
+    settings: dict[str, str], warns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("WARNING", logger="keystead"):
+        warn_of_plain_http(Settings(database_url="", **settings))  # type: ignore[arg-type]
+    assert ("without TLS" in caplog.text) == warns

@@ -12,7 +12,7 @@ import pytest
 from keystead.api.errors import Internal
 from keystead.delivery import retries
 from keystead.keys import master_key
-from keystead.organizations.webhooks import WebhookDelivery
+from keystead.organizations.webhooks.webhooks import WebhookDelivery
 from keystead.signer.local import LocalSigner
 from tests.support.callers import SDK_FORM, Caller
 from tests.support.in_process import serving

@@ -9,14 +9,19 @@ from typing import Any
 
 import pytest
 
-from keystead.api.enums import OtpType
+from keystead.api.enums import OtpType, WalletAuthenticatorType
 from keystead.api.errors import Internal
 from keystead.keys.client_secrets import ClientSecretKey
 from keystead.keys.sealing import MasterKey
 from keystead.sessions.compact_jwt import read_compact
 from keystead.sessions.p256_signatures import is_signed_by
 from keystead.sessions.session_tokens import SessionClaims, session_message
-from keystead.sessions.verification_tokens import VerificationToken, read_verification_token
+from keystead.sessions.verification_tokens import (
+    InvalidVerificationToken,
+    VerificationToken,
+    read_verification_token,
+)
+from keystead.sessions.wallet_tokens import WalletClaim, WalletToken, read_wallet_token
 from keystead.signer.installation_keys import (
     BUNDLE_KEY,
     INSTALLATION_KEYS,
@@ -26,6 +31,7 @@ from keystead.signer.installation_keys import (
     WEBHOOK_KEY,
 )
 from keystead.signer.local import LocalSigner, open_signer
+from keystead.stamps.base64url import encode_base64url
 from tests.support import bundles
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "hpke.json").read_bytes())
@@ -44,6 +50,15 @@ TOKEN = VerificationToken(
     contact="a@example.com",
     expires_at_ms=1_900_000_000_000,
     public_key="02" + "ab" * 32,
+)
+
+WALLET = WalletToken(
+    id="token",
+    organization_id="organization",
+    wallet=WalletClaim(WalletAuthenticatorType.ETHEREUM, "0x" + "ab" * 20, "app.example.com"),
+    public_key="04" + "cd" * 64,
+    session_public_key="02" + "ab" * 32,
+    expires_at_ms=1_900_000_000_000,
 )
 
 
@@ -77,6 +92,30 @@ def test_a_session_token_verifies_under_the_session_key_alone() -> None:
 def test_a_verification_token_reads_back() -> None:
     text = asyncio.run(SIGNER.sign_verification_token(TOKEN))
     assert read_verification_token(text, point(VERIFICATION_KEY.name), now_ms=0) == TOKEN
+
+
+def test_a_wallet_token_reads_back_and_is_no_other_token() -> None:
+    text, other = asyncio.run(SIGNER.sign_wallet_token(WALLET)), asyncio.run(SIGNER.sign_verification_token(TOKEN))
+    key = point(VERIFICATION_KEY.name)
+    assert read_wallet_token(text, key, now_ms=0) == WALLET
+    claims = json.loads(read_compact(text, characters_max=4096).payload)
+    assert (claims["type"], claims["wallet"]["address"]) == ("WALLET", WALLET.wallet.address)
+    assert claims["sessionPublicKey"] == claims["ephemeralPublicKey"] == WALLET.session_public_key
+    for read, wrong in ((read_wallet_token, other), (read_verification_token, text)):
+        with pytest.raises(InvalidVerificationToken, match="a claim is missing or malformed"):
+            read(wrong, key, now_ms=0)
+    for now_ms, issuer, why in (
+        (WALLET.expires_at_ms, key, "expired"),
+        (0, point(SESSION_KEY.name), "not this server's"),
+    ):
+        with pytest.raises(InvalidVerificationToken, match=why):
+            read_wallet_token(text, issuer, now_ms)
+    header, _, signature = text.split(".")
+    for name, value in {**claims, "wallet": {**claims["wallet"], "domain": "evil.example"}}.items():
+        changed = {**claims, name: value if name == "wallet" else f"{value}0"}
+        altered = encode_base64url(json.dumps(changed).encode())
+        with pytest.raises(InvalidVerificationToken, match="not this server's"):
+            read_wallet_token(f"{header}.{altered}.{signature}", key, now_ms=0)
 
 
 def test_a_credential_bundle_holds_the_private_half() -> None:

@@ -390,6 +390,6 @@ def test_stamps_of_the_documentation() -> None:
 def test_every_credential_type_but_the_passkey_and_tokens_belongs_to_a_scheme() -> None:
     assert set(CREDENTIAL_TYPES) == set(StampScheme)
     matched = frozenset().union(*CREDENTIAL_TYPES.values())
-    attested = {CredentialType.EMAIL_OTP, CredentialType.SMS_OTP, CredentialType.OAUTH}
+    attested = {CredentialType.EMAIL_OTP, CredentialType.SMS_OTP, CredentialType.OAUTH, CredentialType.WALLET}
     assert set(CredentialType) - matched == {CredentialType.WEBAUTHN_AUTHENTICATOR, *attested}
     assert CREDENTIAL_TYPES[StampScheme.API_P256] >= {t for t in CredentialType if t.endswith("_KEY_P256")}

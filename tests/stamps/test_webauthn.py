@@ -154,7 +154,9 @@ REFUSED = [
     Refused("signature empty", lambda p: p.assertion(BODY, signature=""), UNREAD),
     Refused("signature in the other base64", lambda p: p.assertion(BODY, signature="+/+/"), UNREAD),
     Refused("signature too long", lambda p: p.assertion(BODY, signature="A" * 1400), UNREAD),
-    Refused("credentialId too long", lambda p: p.assertion(BODY, credentialId="A" * 260), UNREAD),
+    Refused(
+        "credentialId too long", lambda p: p.assertion(BODY, credentialId=encode_base64url(bytes(1024))), UNREAD
+    ),
     Refused("clientDataJson too long", lambda p: p.assertion(BODY, client=client(p, pad="a" * 4096)), UNREAD),
     Refused(
         "authenticatorData too long",

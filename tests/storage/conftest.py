@@ -13,9 +13,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from keystead.storage.base import DatabaseStore
+from keystead.pipeline.store import CommitResult
 from keystead.storage.open import open_store
+from keystead.storage.postgres.distribution import CITUS, DISTRIBUTION
 from keystead.storage.schema import migrate
+from keystead.storage.store import DatabaseStore
+from tests.support.commit_history import CommitHistory
 from tests.support.postgres import PostgresServer, running_postgres
 
 ENGINES = ("sqlite", "postgres")
@@ -81,6 +84,25 @@ def database(new_database: MakeDatabase) -> str:
     return new_database()
 
 
+@pytest.fixture(params=["sqlite", "postgres", "distributed"])
+def lockable(request: pytest.FixtureRequest) -> str:
+    """An empty database. The third one says that its tables are distributed. The statements for these work on a
+    single server, too."""
+    if request.param != "distributed":
+        make: MakeDatabase = request.getfixturevalue(f"new_{request.param}")
+        return make()
+    make = request.getfixturevalue("new_postgres")
+    url = make()
+
+    async def declare() -> None:
+        connection = await asyncpg.connect(url)
+        await connection.execute("INSERT INTO instance VALUES ($1, $2)", DISTRIBUTION, CITUS)
+        await connection.close()
+
+    asyncio.run(declare())
+    return url
+
+
 @asynccontextmanager
 async def opened(url: str, **settings: Any) -> AsyncIterator[DatabaseStore]:
     store = await open_store(url, **settings)
@@ -88,3 +110,22 @@ async def opened(url: str, **settings: Any) -> AsyncIterator[DatabaseStore]:
         yield store
     finally:
         await store.close()
+
+
+A_WHILE_S = 0.1
+"""Long enough for whatever does not wait."""
+
+
+async def commits_under_lock(store: DatabaseStore, history: CommitHistory, count: int = 1) -> None:
+    """Commit this many changes under one lock, on the newest version, which is the head of the history."""
+    async with store.locked(history.head.id) as locked:
+        assert locked.organization == history.head
+        assert await locked.write([history.step() for _ in range(count)]) == [CommitResult.COMMITTED] * count
+
+
+async def waits_for_lock(store: DatabaseStore, history: CommitHistory) -> asyncio.Task[None]:
+    """A task that waits for the lock now, and will commit under it."""
+    task = asyncio.create_task(commits_under_lock(store, history))
+    await asyncio.wait([task], timeout=A_WHILE_S)
+    assert not task.done()
+    return task

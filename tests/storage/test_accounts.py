@@ -19,7 +19,7 @@ from keystead.organizations.attachments import (
 from keystead.organizations.lookups import Lookup, LookupKind, account_lookups
 from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_private_key, a_secret, a_wallet, an_account, an_organization
@@ -33,18 +33,18 @@ def named(account: NewAccount, name: str | None) -> ChangedAccount:
 
 
 async def held(store: DatabaseStore, history: CommitHistory) -> list[WalletAccount]:
-    return await store.wallet_accounts(history.head.id, None, ALL) or []
+    return await store.accounts.page(history.head.id, None, ALL) or []
 
 
 def found_by(commit: Commit, *accounts: NewAccount, gone: bool = False) -> Commit:
     """The commit with the look-ups of these accounts, as a submission would have it."""
     lookups: frozenset[Lookup] = account_lookups(one.account for one in accounts)
-    assert commit.write is not None
+    assert commit.changes is not None
     if gone:
-        write = replace(commit.write, lookups_removed=commit.write.lookups_removed | lookups)
+        write = replace(commit.changes, lookups_removed=commit.changes.lookups_removed | lookups)
     else:
-        write = replace(commit.write, lookups_added=commit.write.lookups_added | lookups)
-    return replace(commit, write=write)
+        write = replace(commit.changes, lookups_added=commit.changes.lookups_added | lookups)
+    return replace(commit, changes=write)
 
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["one after another", "in one transaction"])
@@ -69,19 +69,19 @@ def test_an_account_changes_and_goes(database: str, at_once: bool) -> None:
                 futures.append(store.commit(commit))
                 if not at_once:
                     assert await futures[-1] is COMMITTED
-                    assert await other.accounts_of_ids(history.head.id, [account_id]) == [expected]
+                    assert await other.accounts.of_ids(history.head.id, [account_id]) == [expected]
             assert set(await asyncio.gather(*futures)) == {COMMITTED}
             expected = steps[-1][1]
-            assert await other.accounts_called(history.head.id, ["x", "y"]) == [expected]
-            assert await other.accounts_at(history.head.id, wallet.wallet_id, [account.normalized_path]) == [
+            assert await other.accounts.called(history.head.id, ["x", "y"]) == [expected]
+            assert await other.accounts.at(history.head.id, wallet.wallet_id, [account.normalized_path]) == [
                 expected
             ]
-            assert await other.account_with_address(history.head.id, account.account.address) == expected
+            assert await other.accounts.with_address(history.head.id, account.account.address) == expected
             removal = history.step(wallet, attachments=(NewAccount.removal(exported.account),))
             assert await store.commit(found_by(removal, account, gone=True)) is COMMITTED
             assert await held(other, history) == []
-            assert await other.accounts_of_ids(history.head.id, [account_id]) == []
-            assert await other.account_with_address(history.head.id, account.account.address) is None
+            assert await other.accounts.of_ids(history.head.id, [account_id]) == []
+            assert await other.accounts.with_address(history.head.id, account.account.address) is None
 
     asyncio.run(run())
 
@@ -134,13 +134,13 @@ def test_a_wallet_goes_with_all_it_has_and_nothing_else(database: str) -> None:
             )
             assert await store.commit(removal) is COMMITTED
             assert await held(other, history) == [one.account for one in of_kept]
-            assert await other.attached_row(SealedSecret, history.head.id, gone.wallet_id, MNEMONIC_PURPOSE) is None
+            assert await other.attached.get(SealedSecret, history.head.id, gone.wallet_id, MNEMONIC_PURPOSE) is None
             assert (
-                await other.attached_row(SealedSecret, history.head.id, kept.wallet_id, MNEMONIC_PURPOSE)
+                await other.attached.get(SealedSecret, history.head.id, kept.wallet_id, MNEMONIC_PURPOSE)
                 is not None
             )
             for account, expected in [(of_kept[3], [history.head.id]), (of_gone[3], [])]:
-                found = await other.suborganizations_with(
+                found = await other.suborganizations.with_value(
                     parent.head.id, LookupKind.WALLET_ACCOUNT_ADDRESS, account.account.address
                 )
                 assert found == expected
@@ -160,7 +160,7 @@ def test_a_secret_goes_alone(database: str) -> None:
             removal = history.step(Remove(type(keys[0]), keys[0].private_key_id), attachments=(gone,))
             assert await store.commit(removal) is COMMITTED
             left = [
-                await other.attached_row(SealedSecret, history.head.id, secret.record_id, secret.purpose)
+                await other.attached.get(SealedSecret, history.head.id, secret.record_id, secret.purpose)
                 for secret in secrets
             ]
             assert left == [None, secrets[1]]

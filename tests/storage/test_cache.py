@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from keystead.organizations.organization import Organization, Put, Record, Version
+from keystead.primitives.share import Share
 from keystead.storage.cache import CacheLimits, ChangedSince, OrganizationCache
 from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization
@@ -21,6 +22,7 @@ class Database:
         self.loads: list[tuple[str, int | None]] = []
         self.gate = asyncio.Event()
         self.gate.set()
+        self.share = Share()
         self.on_load: Callable[[], None] = lambda: None
 
     async def version(self, organization_id: str) -> Version | None:

@@ -16,7 +16,7 @@ import pytest
 from keystead.api.errors import Unavailable
 from keystead.storage.errors import AGAIN, unavailable
 from keystead.storage.operator_messages import operator_message
-from keystead.storage.postgres_causes import cause_of
+from keystead.storage.postgres.reconnection import cause_of
 from keystead.storage.schema import migrate, pending_migrations
 from tests.storage.conftest import opened
 from tests.support.postgres import PostgresServer

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from keystead.api.errors import AlreadyExists, Internal, Unavailable
 from keystead.organizations.organization import Organization, Version
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_wallet, an_account, an_organization
@@ -28,7 +28,7 @@ async def results(store: DatabaseStore, commits: Sequence[Commit]) -> list[Commi
 async def assert_holds(store: DatabaseStore, history: CommitHistory, kept: Sequence[Commit]) -> None:
     """The database has these commits' activities, and the organization as the history foresaw it."""
     assert await store.organization(history.head.id) == history.head
-    found = await store.activities(history.head.id, (), (), Page(limit=1000))
+    found = await store.activities.page(history.head.id, (), (), Page(limit=1000))
     assert found == sorted([c.activity for c in kept if c.activity], key=lambda a: a.id, reverse=True)
 
 
@@ -81,7 +81,7 @@ def test_one_odd_commit_among_good_ones(database: str) -> None:
             kept = [first, *[commits[number] for number in (0, 3, 4)]]
             for place in (store, other):
                 await assert_holds(place, history, kept)
-                assert len(await place.interface_texts(history.head.id)) == 3
+                assert len(await place.attached.interface_texts(history.head.id)) == 3
 
     asyncio.run(run())
 
@@ -93,7 +93,7 @@ def test_the_same_request_twice_in_one_group(database: str) -> None:
             commits = [history.signing(fingerprint="sha256:once"), history.signing(fingerprint="sha256:once")]
             assert await results(store, commits) == [COMMITTED, DUPLICATE]
             await assert_holds(store, history, commits[:1])
-            assert await store.activity(history.head.id, commits[1].activity.id) is None  # type: ignore[union-attr]
+            assert await store.activities.get(history.head.id, commits[1].activity.id) is None  # type: ignore[union-attr]
 
     asyncio.run(run())
 
@@ -128,7 +128,7 @@ def test_what_contradicts_the_tables_is_refused_whole(database: str) -> None:
             assert isinstance(found[2], AlreadyExists)
             assert [*found[:2], *found[3:]] == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
             await assert_holds(store, history, [*commits[:2], good_after])
-            assert await store.wallet_accounts(history.head.id, None, Page(limit=9)) == [account.account]
+            assert await store.accounts.page(history.head.id, None, Page(limit=9)) == [account.account]
 
     asyncio.run(run())
 
@@ -238,14 +238,14 @@ def test_nothing_is_lost_or_doubled_between_processes(database: str) -> None:
 
     async def check() -> None:
         async with opened(database) as store:
-            kept = await store.activities(organization.id, (), (), Page(limit=1000))
+            kept = await store.activities.page(organization.id, (), (), Page(limit=1000))
             newest = await store.organization(organization.id)
             assert kept is not None
             assert newest is not None
             assert sorted(reported) == sorted(activity.id for activity in kept)
             assert newest.version.number == 1 + len(reported) == 1 + 2 * 25 + 6 * 10
             assert len(newest.contract_interfaces) == 1 + len(reported)
-            assert len(await store.interface_texts(organization.id)) == len(reported)
+            assert len(await store.attached.interface_texts(organization.id)) == len(reported)
 
     asyncio.run(check())
 

@@ -61,7 +61,7 @@ def test_commits_handed_in_together_take_effect_in_order(open_stores: OpenStores
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 5
             for place in (store, other):
                 assert await newest(place, history.head.id) == history.head
-                found = await place.activities(history.head.id, (), (), Page(limit=9))
+                found = await place.activities.page(history.head.id, (), (), Page(limit=9))
                 assert found is not None
                 assert {one.id for one in found} == {one.activity.id for one in commits if one.activity}
 
@@ -91,7 +91,7 @@ def test_equal_bytes_make_one_activity(open_stores: OpenStores) -> None:
             commits = [history.signing(fingerprint="sha256:once") for _ in range(3)]
             assert await asyncio.gather(*map(store.commit, commits[:2])) == [COMMITTED, DUPLICATE]
             assert await other.commit(commits[2]) is DUPLICATE
-            assert await other.activity_with_fingerprint(history.head.id, "sha256:once") == commits[0].activity
+            assert await other.activities.with_fingerprint(history.head.id, "sha256:once") == commits[0].activity
 
     asyncio.run(run())
 
@@ -104,7 +104,7 @@ def test_an_activity_is_revised_once(open_stores: OpenStores) -> None:
             rivals = [approved(activity, a_user(name)) for name in ("Grace", "Eda")]
             assert await store.commit(of(rivals[0], history.head)) is COMMITTED
             assert await other.commit(of(rivals[1], history.head)) is CONFLICT
-            assert await other.activity(history.head.id, activity.id) == rivals[0]
+            assert await other.activities.get(history.head.id, activity.id) == rivals[0]
 
     asyncio.run(run())
 
@@ -119,7 +119,7 @@ def test_what_contradicts_the_tables_changes_nothing(open_stores: OpenStores) ->
             with pytest.raises(AlreadyExists):
                 await store.commit(history.step(wallet, attachments=(twin,)))
             assert await newest(other, before.id) == before
-            assert await other.wallet_accounts(before.id, None, Page(limit=9)) == [account.account]
+            assert await other.accounts.page(before.id, None, Page(limit=9)) == [account.account]
 
     asyncio.run(run())
 
@@ -127,15 +127,13 @@ def test_what_contradicts_the_tables_changes_nothing(open_stores: OpenStores) ->
 def test_commits_under_a_lock(open_stores: OpenStores) -> None:
     async def run() -> None:
         async with open_stores() as (store, other, history):
-            lock = await store.lock(history.head.id)
-            assert lock.organization == history.head
-            committing = [lock.commit(history.step()), lock.commit(history.signing()), lock.commit(history.step())]
-            await asyncio.sleep(0.01)
-            assert not any(one.done() for one in committing)
-            lock.release()
-            assert await asyncio.gather(*committing) == [COMMITTED] * 3
-            theirs = await other.lock(history.head.id)
-            assert theirs.organization == history.head
-            theirs.release()
+            async with store.locked(history.head.id) as locked:
+                assert locked.organization == history.head
+                before = history.head
+                commits = [history.step(), history.signing(), history.step()]
+                assert await newest(other, before.id) == before
+                assert await locked.write(commits) == [COMMITTED] * 3
+            async with other.locked(history.head.id) as theirs:
+                assert theirs.organization == history.head
 
     asyncio.run(run())

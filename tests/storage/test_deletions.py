@@ -21,9 +21,9 @@ from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Remove
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.server.deletions import ROWS_AT_ONCE, finish_deletions
-from keystead.storage.base import DatabaseStore
-from keystead.storage.write_set import TombstonePurge, WriteSet
+from keystead.server.installation.deletions import ROWS_AT_ONCE, finish_deletions
+from keystead.storage.rows import Rows, TombstonePurge
+from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
 from tests.storage.test_accounts import found_by
@@ -57,9 +57,9 @@ def deletion_of(history: CommitHistory, wallet_id: str) -> Commit:
 
 async def holders(store: DatabaseStore, parent: CommitHistory, account: NewAccount) -> list[str]:
     by = (LookupKind.WALLET_ACCOUNT_ADDRESS, account.account.address)
-    found = await store.suborganizations(parent.head.id, by, ALL)
+    found = await store.suborganizations.page(parent.head.id, by, ALL)
     assert found is not None
-    assert found[:2] == await store.suborganizations_with(parent.head.id, *by)
+    assert found[:2] == await store.suborganizations.with_value(parent.head.id, *by)
     return found
 
 
@@ -76,14 +76,14 @@ def test_a_wallet_is_gone_before_its_rows_are(database: str, steps_before_the_en
 
             async def assert_gone() -> None:
                 accounts = [one.account for one in kept]
-                assert await other.wallet_accounts(history.head.id, None, ALL) == accounts
+                assert await other.accounts.page(history.head.id, None, ALL) == accounts
                 first = Page(2, before=kept[2].account.wallet_account_id)
-                assert await other.wallet_accounts(history.head.id, None, first) == accounts[:2]
+                assert await other.accounts.page(history.head.id, None, first) == accounts[:2]
                 cursor = Page(2, after=gone[-1].account.wallet_account_id)
-                assert await other.wallet_accounts(history.head.id, None, cursor) is None
+                assert await other.accounts.page(history.head.id, None, cursor) is None
                 for one in (gone[0], gone[-1]):
-                    assert await other.account_with_address(history.head.id, one.account.address) is None
-                    assert await other.accounts_of_ids(history.head.id, [one.account.wallet_account_id]) == []
+                    assert await other.accounts.with_address(history.head.id, one.account.address) is None
+                    assert await other.accounts.of_ids(history.head.id, [one.account.wallet_account_id]) == []
                     assert await holders(other, parent, one) == []
                 assert await holders(other, parent, kept[0]) == [history.head.id]
 
@@ -97,9 +97,9 @@ def test_a_wallet_is_gone_before_its_rows_are(database: str, steps_before_the_en
             assert await finish_deletions(store) == MANY // ROWS_AT_ONCE + 2 - steps_before_the_end_of_a_process
             await assert_gone()
             assert await store.purger.unfinished(limit=5) == []
-            assert await store.unfinished_deletions_of(history.head.id) == set()
+            assert await store.accounts.unfinished_deletions(history.head.id) == set()
             assert await finish_deletions(store) == 0
-            left = await store.lookups_of(history.head.id)
+            left = await store.installation.lookups_of(history.head.id)
             assert {one.kind for one in left} >= {LookupKind.USER_NAME}
             of_accounts = {one.holder_id for one in left if one.kind is LookupKind.WALLET_ACCOUNT_ADDRESS}
             assert of_accounts == {one.account.wallet_account_id for one in kept}
@@ -125,9 +125,9 @@ def test_addresses_and_names_of_a_deleted_wallet_are_free_at_once(database: str)
             assert await store.commit(found_by(history.step(wallet, attachments=(new,)), new)) is COMMITTED
 
             async def assert_found() -> None:
-                found = await store.account_with_address(history.head.id, again.address)
+                found = await store.accounts.with_address(history.head.id, again.address)
                 assert found is not None and found.account == again
-                called = await store.accounts_called(history.head.id, ["payroll"])
+                called = await store.accounts.called(history.head.id, ["payroll"])
                 assert [one.account for one in called] == [again]
                 assert await holders(store, parent, new) == [history.head.id]
 
@@ -157,7 +157,7 @@ def test_a_page_of_holders_is_full_though_look_ups_of_the_deleted_are_left(datab
             left = [ids[index] for index in (1, 4, 5)]
 
             async def page(page: Page) -> list[str] | None:
-                return await store.suborganizations(parent.head.id, by, page)
+                return await store.suborganizations.page(parent.head.id, by, page)
 
             for _ in range(2):
                 assert await page(Page(2)) == left[:2]
@@ -188,7 +188,7 @@ def test_an_organization_goes_with_everything(make_database: MakeDatabase, kille
             profile = replace(history.head.profile, deleted=True)
             end = history.step(*removed, profile, attachments=(RemovedOrganizationContents(),))
             assert await store.commit(end) is COMMITTED
-            secret = await other.attached_row(
+            secret = await other.attached.get(
                 SealedSecret, history.head.id, accounts[0].account.wallet_id, MNEMONIC_PURPOSE
             )
             assert secret is None, "in the same transaction"
@@ -221,7 +221,7 @@ def test_several_processes_finish_one_deletion(database: str) -> None:
             )
             assert written == [COMMITTED] * 5
             assert await third.purger.unfinished(limit=5) == []
-            assert await third.wallet_accounts(history.head.id, None, ALL) == []
+            assert await third.accounts.page(history.head.id, None, ALL) == []
 
     asyncio.run(run())
 
@@ -254,9 +254,8 @@ def test_tombstones_are_purged_and_every_process_follows(database: str) -> None:
             assert changes is not None and not changes.is_whole and len(changes.changes) == kept
             changes = await late.changed_since(history.head.id, history.head.version.number - kept - 1)
             assert changes is not None and changes.is_whole
-            lock = await locking.lock(history.head.id)
-            lock.release()
-            assert lock.organization == history.head
+            async with locking.locked(history.head.id) as locked:
+                assert locked.organization == history.head
             async with opened(database) as fresh:
                 for place in (store, early, late, fresh):
                     assert await place.organization(history.head.id) == history.head
@@ -285,7 +284,7 @@ def test_the_purged_version_never_decreases(database: str) -> None:
             for tag in tags:
                 await store.commit(history.step(Remove(type(tag), tag.tag_id)))
             assert await store.purger.purge_tombstones(history.head.id, 2, 100)
-            late = WriteSet(purges=[TombstonePurge(history.head.id, known.version.number + 1, 100)])
+            late = Rows(purges=[TombstonePurge(history.head.id, known.version.number + 1, 100)])
             await store._commit_rows(history.head.id, late)
             assert await other.organization(history.head.id) == history.head
 

@@ -11,15 +11,17 @@ import pytest
 
 from keystead.api.errors import Unavailable
 from keystead.pipeline.store import CommitResult
-from keystead.storage.batch import Batch
-from keystead.storage.distributed_commits import DistributedCommits
-from keystead.storage.distribution import COLUMNS, distribution_statement, in_distribution_order
-from keystead.storage.pending import Settled, pending_write
-from keystead.storage.postgres_distribution import NotDistributable
+from keystead.storage.group_commit import CommitQueues, Waiting
+from keystead.storage.postgres.distribution import (
+    COLUMNS,
+    NotDistributable,
+    distribution_statement,
+    in_distribution_order,
+)
+from keystead.storage.rows import Rows
 from keystead.storage.schema import distribute, migrate
 from keystead.storage.statements import postgres_statements
 from keystead.storage.tables import TABLES, distributed_insert
-from keystead.storage.write_set import WriteSet
 from tests.storage.conftest import MakeDatabase
 
 
@@ -100,34 +102,34 @@ class Commits:
 
     def __init__(self, distributed: bool | Unavailable) -> None:
         self.written: list[tuple[int, bool]] = []
-        self.results: list[CommitResult | Exception] = []
+        self.results: list[CommitResult | BaseException] = []
         self._running = 0
         self._distributed = distributed
 
     async def run(self) -> None:
-        commits = DistributedCommits(self._write, self._settle, {}, lambda _: None, self._ask)
+        database: Any = self
+        commits = CommitQueues(database, lambda _: None, {}, lambda _: None)
         sizes: list[int] = []
         commits.on_transaction = lambda count, _: sizes.append(count)
-        pending = [pending_write(organization_id, WriteSet(), ()) for organization_id in "abcabc"]
-        for one in pending:
+        loop = asyncio.get_running_loop()
+        handed_in = [Waiting(organization_id, Rows(), loop.create_future()) for organization_id in "abcabc"]
+        for one in handed_in:
             commits.add(one)
-        assert commits.waiting == len(pending)
-        await commits.close()
+        assert commits.waiting == len(handed_in)
+        await commits.finish()
         assert commits.waiting == 0
+        self.results = await asyncio.gather(*[one.result for one in handed_in], return_exceptions=True)
         self.sizes = sizes
 
-    async def _ask(self) -> bool:
+    async def is_distributed(self) -> bool:
         await asyncio.sleep(0)
         if isinstance(self._distributed, Unavailable):
             raise self._distributed
         return self._distributed
 
-    async def _write(self, _: Batch) -> CommitResult:
+    async def write(self, _: Rows) -> CommitResult:
         await asyncio.sleep(0)
         return CommitResult.COMMITTED
-
-    def _settle(self, settled: Settled) -> None:
-        self.results += [result for _, result in settled]
 
 
 @pytest.mark.parametrize(("distributed", "sizes"), [(False, [6]), (True, [2, 2, 2])])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
 from keystead.pipeline.store import CommitResult, Page
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.storage.test_versioned_rows import a_message, writing
 from tests.support.commit_history import new_history
@@ -57,12 +57,14 @@ def test_pages_of_email_events(database: str) -> None:
             for case in PAGES:
                 before, after = (None if one is None else f"event {one}" for one in (case.before, case.after))
                 page = Page(limit=case.limit, before=before, after=after)
-                found = await store.email_events(organization_id, "ADA@example.com", case.type, page)
+                found = await store.attached.email_events(organization_id, "ADA@example.com", case.type, page)
                 expected = None if case.expected is None else [f"event {number}" for number in case.expected]
                 assert (None if found is None else [event.id for event in found]) == expected, case.name
-            assert await store.email_events("another organization", "ada@example.com", "", Page(5)) == []
+            assert await store.attached.email_events("another organization", "ada@example.com", "", Page(5)) == []
             elsewhere = Page(5, after="event 3")
-            assert await store.email_events("another organization", "ada@example.com", "", elsewhere) is None
+            assert (
+                await store.attached.email_events("another organization", "ada@example.com", "", elsewhere) is None
+            )
 
     asyncio.run(run())
 
@@ -81,7 +83,7 @@ async def attempted(
         detail="250 ok",
     )
     leased = message.leased(100)
-    assert await store.record_attempt(leased, None)
+    assert await store.deliveries.record_attempt(leased, None)
     done = leased.after_attempt(result, 10)
-    assert await store.record_attempt(done, event)
+    assert await store.deliveries.record_attempt(done, event)
     return done

@@ -20,8 +20,8 @@ from keystead.api.records import User
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
 from keystead.pipeline.store import CommitResult, Page
-from keystead.storage.base import DatabaseStore
 from keystead.storage.open import sqlite_path
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_user, an_organization
@@ -40,7 +40,16 @@ def with_passkey_of(other: User) -> User:
     return replace(a_user(), authenticators=other.authenticators)
 
 
-SAME: dict[str, Callable[[User], User]] = {"public key": with_key_of, "credential id": with_passkey_of}
+def with_wallet_of(other: User) -> User:
+    """Somebody else who logs in with the same wallet at the same domain."""
+    return replace(a_user(), wallet_authenticators=other.wallet_authenticators)
+
+
+SAME: dict[str, Callable[[User], User]] = {
+    "public key": with_key_of,
+    "credential id": with_passkey_of,
+    "wallet": with_wallet_of,
+}
 
 
 class Family:
@@ -122,7 +131,7 @@ def test_given_up_and_registered_again_in_one_transaction(database: str) -> None
             key = user.api_keys[0].credential.public_key
             parent_id = history.head.profile.parent_id
             assert parent_id is not None
-            found = await store.suborganizations(parent_id, (LookupKind.PUBLIC_KEY, key), Page(limit=10))
+            found = await store.suborganizations.page(parent_id, (LookupKind.PUBLIC_KEY, key), Page(limit=10))
             assert found == [history.head.id]
 
     asyncio.run(asyncio.wait_for(run(), LIMIT_S))

@@ -84,14 +84,14 @@ def test_an_account_is_found_by_its_address_in_any_wallet(database: str) -> None
                     an_account(organization_id, wallet.wallet_id, index), case.address_format, case.stored
                 )
                 assert await store.commit(history.step(wallet, attachments=(account,))) is COMMITTED
-                found = await store.account_with_address(organization_id, case.written)
+                found = await store.accounts.with_address(organization_id, case.written)
                 if not case.same:
                     assert found is None or found.account.address == case.written, case
                 else:
                     assert found is not None, case
                     assert found.account.address.lower() == case.stored.lower()
                     assert not found.exported
-                assert await store.account_with_address(new_id(), case.written) is None
+                assert await store.accounts.with_address(new_id(), case.written) is None
 
     asyncio.run(run())
 
@@ -103,7 +103,7 @@ def test_of_several_accounts_of_one_address_the_oldest_is_found(database: str) -
             wallets = [a_wallet(), a_wallet()]
             accounts = [an_account(history.head.id, wallet.wallet_id, 7) for wallet in wallets]
             assert await store.commit(history.step(*wallets, attachments=tuple(reversed(accounts)))) is COMMITTED
-            found = await store.account_with_address(history.head.id, accounts[1].account.address)
+            found = await store.accounts.with_address(history.head.id, accounts[1].account.address)
             assert found == StoredAccount(accounts[0].account)
 
     asyncio.run(run())
@@ -120,11 +120,11 @@ def test_a_secret_is_found_by_record_and_purpose(database: str) -> None:
             )
             assert await store.commit(history.step(wallet, attachments=secrets)) is COMMITTED
             for secret in secrets:
-                found = await store.attached_row(SealedSecret, history.head.id, wallet.wallet_id, secret.purpose)
+                found = await store.attached.get(SealedSecret, history.head.id, wallet.wallet_id, secret.purpose)
                 assert found == secret
-            assert await store.attached_row(SealedSecret, history.head.id, wallet.wallet_id, "none") is None
-            assert await store.attached_row(SealedSecret, history.head.id, "no record", "other") is None
-            assert await store.attached_row(SealedSecret, "elsewhere", wallet.wallet_id, "other") is None
+            assert await store.attached.get(SealedSecret, history.head.id, wallet.wallet_id, "none") is None
+            assert await store.attached.get(SealedSecret, history.head.id, "no record", "other") is None
+            assert await store.attached.get(SealedSecret, "elsewhere", wallet.wallet_id, "other") is None
 
     asyncio.run(run())
 
@@ -137,11 +137,11 @@ def test_the_texts_of_some_interfaces(database: str) -> None:
             texts = tuple(InterfaceText(one.id, f"text of {one.id}") for one in interfaces)
             assert await store.commit(history.step(*interfaces, attachments=texts)) is COMMITTED
             asked = [interfaces[0].id, interfaces[2].id, "unknown"]
-            assert await store.interface_texts_of(history.head.id, asked) == {
+            assert await store.attached.interface_texts_of(history.head.id, asked) == {
                 one.id: f"text of {one.id}" for one in (interfaces[0], interfaces[2])
             }
-            assert await store.interface_texts_of(history.head.id, []) == {}
-            assert await store.interface_texts_of("elsewhere", asked) == {}
+            assert await store.attached.interface_texts_of(history.head.id, []) == {}
+            assert await store.attached.interface_texts_of("elsewhere", asked) == {}
 
     asyncio.run(run())
 
@@ -162,7 +162,7 @@ def test_a_name_and_a_path_are_taken_once(database: str, taken: str) -> None:
             assert await store.commit(history.step(wallet, attachments=(first,))) is COMMITTED
             with pytest.raises(AlreadyExists, match=taken):
                 await store.commit(history.step(wallet, attachments=(second,)))
-            found = await store.account_with_address(history.head.id, second.account.address)
+            found = await store.accounts.with_address(history.head.id, second.account.address)
             assert found is None
 
     asyncio.run(run())

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from keystead.organizations.organization import Version
 from keystead.pipeline.store import CommitResult
-from keystead.storage.batch import Batch
-from keystead.storage.group_commit import ARRIVAL_S, ROWS_MAX, GroupCommit
-from keystead.storage.pending import PendingCommit, Settled, pending_write
-from keystead.storage.write_set import VersionSwap, WriteSet
+from keystead.storage.group_commit import ARRIVAL_S, ROWS_MAX, GroupCommit, Waiting
+from keystead.storage.rows import Rows, VersionSwap
 
 COMMITTED, CONFLICT, *_ = CommitResult
 
@@ -21,19 +19,21 @@ def written(commits: Sequence[tuple[str, int]]) -> list[list[str]]:
     transactions: list[list[str]] = []
     versions: dict[str, int] = {}
 
-    async def write(batch: Batch) -> CommitResult:
-        transactions.append([swap.organization_id for swap in batch.version_swaps])
+    async def write(rows: Rows) -> CommitResult:
+        transactions.append([swap.organization_id for swap in rows.version_swaps])
         return CommitResult.COMMITTED
 
     async def run() -> None:
         queue = GroupCommit(write, lambda _: None, {})
-        for organization_id, rows in commits:
+        loop = asyncio.get_running_loop()
+        for organization_id, count in commits:
             before = versions.get(organization_id, 0)
             versions[organization_id] = before + 1
-            swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""))
+            swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""), 1)
             row = ("lookup", (organization_id, 0, ""))
-            queue.add(pending_write(organization_id, WriteSet(rows=[row] * rows, version_swap=swap), ()))
-        await queue.close()
+            rows = Rows(inserted=[row] * count, version_swaps=[swap])
+            queue.add(Waiting(organization_id, rows, loop.create_future()))
+        await queue.finish()
 
     asyncio.run(run())
     return transactions
@@ -84,50 +84,45 @@ class _Database:
     def __init__(self, elsewhere: Mapping[str, Version] | None = None) -> None:
         self._elsewhere = elsewhere or {}
         self._versions: dict[str, Version] = {}
-        self._results: dict[int, CommitResult | Exception] = {}
         self.transactions: list[int] = []
         """How many commits each transaction had."""
 
-    def hand_in(self, write_sets: Sequence[WriteSet], each_s: float = 0) -> list[CommitResult | Exception]:
+    def hand_in(self, commits: Sequence[Rows], each_s: float = 0) -> list[CommitResult]:
         """The results of commits. `each_s`: how long the event loop is busy after each."""
 
-        async def run() -> list[PendingCommit]:
-            queue = GroupCommit(self._write, self._settle, {}, self._versions.get)
-            commits = []
-            for write_set in write_sets:
-                ((organization_id, _),) = write_set.versions_before
-                commits.append(pending_write(organization_id, write_set, ()))
-                queue.add(commits[-1])
+        async def run() -> list[CommitResult]:
+            queue = GroupCommit(self._write, self._committed, {}, self._versions.get)
+            results: list[asyncio.Future[CommitResult]] = []
+            for rows in commits:
+                ((organization_id, _),) = rows.versions_before()
+                results.append(asyncio.get_running_loop().create_future())
+                queue.add(Waiting(organization_id, rows, results[-1]))
                 if each_s:
                     time.sleep(each_s)  # noqa: ASYNC251 (work on the event loop)
                     await asyncio.sleep(0)
-            await queue.close()
-            return commits
+            await queue.finish()
+            return [result.result() for result in results]
 
-        return [self._results[id(pending)] for pending in asyncio.run(run())]
+        return asyncio.run(run())
 
-    async def _write(self, batch: Batch) -> CommitResult:
-        self.transactions.append(len(batch.rows["lookup"]))
-        expected = batch.version_checks | {swap.organization_id: swap.before for swap in batch.version_swaps}
+    async def _write(self, rows: Rows) -> CommitResult:
+        self.transactions.append(len(rows.inserted))
         stored = {**self._versions, **self._elsewhere}
-        holds = all(stored.get(id_, Version(0, "")) == version for id_, version in expected.items())
+        holds = all(stored.get(id_, Version(0, "")) == version for id_, version in rows.versions_before())
         return COMMITTED if holds else CONFLICT
 
-    def _settle(self, settled: Settled) -> None:
-        for pending, result in settled:
-            self._results[id(pending)] = result
-            swap = pending.write_set.version_swap
-            if result is COMMITTED and swap is not None:
-                self._versions[swap.organization_id] = swap.after
+    def _committed(self, commits: Sequence[Waiting]) -> None:
+        for one in commits:
+            self._versions.update({swap.organization_id: swap.after for swap in one.rows.version_swaps})
 
 
 _ROW = ("lookup", ("", 0, ""))
 
 
-def _change(organization_id: str, before: int) -> WriteSet:
-    swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""))
-    return WriteSet(rows=[_ROW], version_swap=swap)
+def _change(organization_id: str, before: int) -> Rows:
+    swap = VersionSwap(organization_id, Version(before, ""), Version(before + 1, ""), 1)
+    return Rows(inserted=[_ROW], version_swaps=[swap])
 
 
-def _signature(organization_id: str, decided_on: int) -> WriteSet:
-    return WriteSet(rows=[_ROW], version_checks=[(organization_id, Version(decided_on, ""))])
+def _signature(organization_id: str, decided_on: int) -> Rows:
+    return Rows(inserted=[_ROW], version_checks=[(organization_id, Version(decided_on, ""))])

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from keystead.api.errors import Unavailable
-from keystead.storage.postgres_hosts import hosts_of
+from keystead.storage.postgres.hosts import hosts_of
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.tcp_proxy import tcp_proxy_to
 
@@ -53,10 +53,12 @@ def test_a_host_that_stands_still_costs_one_failure(new_postgres: MakeDatabase) 
 
     async def outage() -> None:
         async with tcp_proxy_to(url) as first, opened(_with_first(_place(first.url), url), timeout_s=4) as store:
-            await asyncio.gather(*[store.schema_version() for _ in range(20)])  # over several connections
+            await asyncio.gather(
+                *[store.installation.schema_version() for _ in range(20)]
+            )  # over several connections
             first.freeze()
             with pytest.raises(Unavailable):
                 await store.ready()
-            await asyncio.gather(*[store.schema_version() for _ in range(20)])
+            await asyncio.gather(*[store.installation.schema_version() for _ in range(20)])
 
     asyncio.run(outage())

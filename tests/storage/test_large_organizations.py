@@ -12,14 +12,15 @@ from msgspec.structs import replace
 
 from keystead.organizations.organization import ChangingOrganization
 from keystead.pipeline.store import CommitResult
-from keystead.pipeline.time_slices import TimeSlices
-from keystead.storage.base import DatabaseStore
+from keystead.primitives.share import Share
 from keystead.storage.schema import migrate
-from keystead.storage.sqlite import ROWS_AT_ONCE, SqliteStore
-from keystead.storage.sqlite_snapshots import restore_snapshot, take_snapshot
+from keystead.storage.sqlite.database import ROWS_AT_ONCE, SqliteDatabase
+from keystead.storage.sqlite.snapshots import restore_snapshot, take_snapshot
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, found_by
 from tests.support.commit_samples import a_user, an_organization
+from tests.support.hanging import PATIENCE_S
 
 
 async def large(store: DatabaseStore, users: int) -> CommitHistory:
@@ -58,17 +59,17 @@ def test_a_commit_during_the_read_is_seen_afterwards(database: str) -> None:
 
 
 def test_many_changes_of_another_process_are_read_in_slices(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sliced, each = list[object](), TimeSlices.each
+    sliced, each = list[object](), Share.each
 
-    async def noted(slices: TimeSlices, organization_id: str, work: Any, items: Any) -> list[Any]:
+    async def noted(share: Share, organization_id: str, work: Any, items: Any) -> list[Any]:
         sliced.append(getattr(work, "__self__", None))
-        return await each(slices, organization_id, work, items)
+        return await each(share, organization_id, work, items)
 
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
             history = await large(store, ROWS_AT_ONCE)
             assert await other.organization(history.head.id) == history.head
-            monkeypatch.setattr(TimeSlices, "each", noted)
+            monkeypatch.setattr(Share, "each", noted)
             step = history.step(*(replace(user, user_name="changed") for user in history.head.users.in_order()))
             assert await store.commit(step) is CommitResult.COMMITTED
             found = await other.organization(history.head.id)
@@ -108,7 +109,7 @@ def test_a_snapshot_is_restored_during_the_read(tmp_path: Path, delay_s: float) 
 
     async def run() -> None:
         async with opened(url) as store:
-            assert isinstance(store, SqliteStore)
+            assert isinstance(store.database, SqliteDatabase)
             history = await large(store, 3 * ROWS_AT_ONCE)
             restored = history.head
             snapshot = await take_snapshot(store)
@@ -117,8 +118,8 @@ def test_a_snapshot_is_restored_during_the_read(tmp_path: Path, delay_s: float) 
             reading = asyncio.create_task(store.organization(restored.id))
             await asyncio.sleep(delay_s)
             await restore_snapshot(store, snapshot)
-            assert await asyncio.wait_for(store.organization(restored.id), 20) == restored
-            assert await asyncio.wait_for(reading, 20) in (restored, history.head)
+            assert await asyncio.wait_for(store.organization(restored.id), PATIENCE_S) == restored
+            assert await asyncio.wait_for(reading, PATIENCE_S) in (restored, history.head)
 
     asyncio.run(run())
 
@@ -142,6 +143,6 @@ def test_the_file_is_replaced_during_the_read(tmp_path: Path, delay_s: float) ->
             backup.replace(used)
             await store.ready()
             await asyncio.gather(reading, return_exceptions=True)
-            assert await asyncio.wait_for(store.organization(first.id), 20) == history.head
+            assert await asyncio.wait_for(store.organization(first.id), PATIENCE_S) == history.head
 
     asyncio.run(run())

@@ -31,6 +31,9 @@ OF_NO_LOGIN = (
     "oldest_due_message",
     "finished_messages",
     "rows_of_organization",
+    "organizations_with_rows",
+    "rows_above",
+    "references_above",
 )
 """Statements of the check of an installation, of deletions, of status and metrics, and of a development outbox."""
 

@@ -14,13 +14,13 @@ from tests.support.commit_samples import an_organization
 def test_a_fact_changes_only_from_what_it_was(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
-            assert not await store.replace_instance_value("check", b"one", b"two")
+            assert not await store.installation.replace_value("check", b"one", b"two")
             assert await store.bootstrap(an_organization(), (), (), {"check": b"one", "mode": b"serve"})
-            assert not await other.replace_instance_value("check", b"two", b"three")
-            assert await other.replace_instance_value("check", b"one", b"two")
-            assert not await store.replace_instance_value("check", b"one", b"three")
-            assert await store.instance_value("check") == b"two"
-            assert await store.instance_value("mode") == b"serve"
+            assert not await other.installation.replace_value("check", b"two", b"three")
+            assert await other.installation.replace_value("check", b"one", b"two")
+            assert not await store.installation.replace_value("check", b"one", b"three")
+            assert await store.installation.value("check") == b"two"
+            assert await store.installation.value("mode") == b"serve"
 
     asyncio.run(run())
 
@@ -35,12 +35,12 @@ def test_of_many_who_change_a_fact_one_wins(database: str) -> None:
                 before, wishes = f"{number}".encode(), [f"{number + 1}".encode()] * 8
                 won = await asyncio.gather(
                     *[
-                        place.replace_instance_value("check", before, after)
+                        place.installation.replace_value("check", before, after)
                         for place, after in zip([store, other] * 4, wishes, strict=True)
                     ]
                 )
                 assert won.count(True) == 1
-            assert await store.instance_value("check") == b"5"
+            assert await store.installation.value("check") == b"5"
 
     asyncio.run(run())
 
@@ -48,11 +48,11 @@ def test_of_many_who_change_a_fact_one_wins(database: str) -> None:
 def test_data_keys_by_page(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store:
-            assert await store.data_keys(Page(10)) == []
+            assert await store.installation.data_keys(Page(10)) == []
             history = await new_history(store)
             key = SealedDataKey(Sealed("another", b"key"))
             await store.commit(history.step(key))
-            assert await store.data_keys(Page(10)) == [(history.head.id, key)]
-            assert await store.data_keys(Page(10, after=history.head.id)) == []
+            assert await store.installation.data_keys(Page(10)) == [(history.head.id, key)]
+            assert await store.installation.data_keys(Page(10, after=history.head.id)) == []
 
     asyncio.run(run())

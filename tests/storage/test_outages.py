@@ -17,9 +17,9 @@ import pytest
 from keystead.api.errors import Unavailable
 from keystead.organizations.kinds.tags import Tags
 from keystead.pipeline.store import CommitResult, Page
-from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
-from keystead.storage.sqlite_connection import DatabaseFile
+from keystead.storage.sqlite.connection import DatabaseFile
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_tag, an_organization
@@ -32,13 +32,18 @@ async def assert_away(store: DatabaseStore, history: CommitHistory) -> None:
     """Reads and writes are refused, and the refusals name no address, user or password."""
     for refused in (
         store.organization(history.head.id),
-        store.activity(history.head.id, "id"),
+        store.activities.get(history.head.id, "id"),
         store.ready(),
         store.commit(CommitHistory(history.head).step()),
     ):
         with pytest.raises(Unavailable, match="the database") as refusal:
             await refused
         assert "127.0.0.1" not in refusal.value.message
+
+
+async def locked_once(store: DatabaseStore, organization_id: str) -> None:
+    async with store.locked(organization_id):
+        pass
 
 
 async def is_back(store: DatabaseStore) -> None:
@@ -131,12 +136,12 @@ def test_postgres_crashes_while_commits_are_under_way(new_postgres: MakeDatabase
             finally:
                 postgres.start()
             newest = await store.organization(history.head.id)
-            kept = await store.activities(history.head.id, (), (), Page(limit=1000))
+            kept = await store.activities.page(history.head.id, (), (), Page(limit=1000))
             assert newest is not None
             assert kept is not None
             assert set(reported) <= {activity.id for activity in kept}
             assert newest.version.number == 1 + len(kept) == len(newest.contract_interfaces)
-            assert len(await store.interface_texts(history.head.id)) == len(kept)
+            assert len(await store.attached.interface_texts(history.head.id)) == len(kept)
             assert await store.commit(CommitHistory(newest).step()) is COMMITTED
 
     asyncio.run(run())
@@ -154,7 +159,7 @@ def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
                 await blocker.execute("SELECT 1 FROM organization FOR UPDATE")
                 assert await store.commit(CommitHistory(history.head).step()) is CommitResult.CONFLICT
                 with pytest.raises(Unavailable):
-                    await store.lock(history.head.id)
+                    await locked_once(store, history.head.id)
                 assert await store.organization(history.head.id) == history.head
             await assert_works(store, history)
             await blocker.close()
@@ -175,7 +180,7 @@ def test_postgres_refuses_the_settings_of_a_connection(new_postgres: MakeDatabas
                 with pytest.raises(Unavailable, match="the database does not accept a connection"):
                     await store.commit(CommitHistory(organization).step())
                 with pytest.raises(Unavailable, match="the database does not accept a connection"):
-                    await store.lock(organization.id)
+                    await locked_once(store, organization.id)
 
     asyncio.run(run())
 
@@ -300,7 +305,7 @@ def test_a_killed_process_leaves_what_it_reported(database: str) -> None:
     async def check() -> None:
         async with opened(database) as store:
             newest = await store.organization(organization_id)
-            kept = await store.activities(organization_id, (), (), Page(limit=100_000))
+            kept = await store.activities.page(organization_id, (), (), Page(limit=100_000))
             assert newest is not None
             assert kept is not None
             assert set(reported) <= {activity.id for activity in kept}

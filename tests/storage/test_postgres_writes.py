@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from keystead.storage.postgres_writes import postgres_write
+from keystead.storage.postgres.transactions import postgres_write
 from keystead.storage.statements import Statement
 from keystead.storage.tables import TABLES
 from tests.storage.conftest import MakeDatabase

@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
-from keystead.organizations.sending_windows import SendingWindow
-from keystead.organizations.used_tokens import UsedToken
-from keystead.organizations.webhooks import WebhookEvent, WebhookLease
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, SendResult
+from keystead.organizations.contacts.sending_windows import SendingWindow
+from keystead.organizations.contacts.used_tokens import UsedToken
+from keystead.organizations.webhooks.webhooks import WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult, Page
-from keystead.server.purging import GRACE_MS, ROWS_AT_ONCE, purge_expired
+from keystead.server.installation.purging import GRACE_MS, ROWS_AT_ONCE, purge_expired
 from keystead.storage.tables import EXPIRING
 from tests.storage.conftest import opened
 from tests.storage.test_versioned_rows import a_code, a_delivery, a_message, writing
@@ -60,12 +60,12 @@ def test_what_has_expired_is_deleted_step_by_step(database: str, table: str) -> 
             old = [MAKE[table](number, PURGED_MS) for number in range(expired)]
             rows = (*old, MAKE[table](expired, KEPT_MS), MAKE[table](expired + 1, NOW_MS))
             assert await store.commit(writing(history, *rows)) is CommitResult.COMMITTED
-            assert await store.has_expired(table, PURGED_MS + 1)
-            assert await purge_expired(store, NOW_MS) == 3
-            assert not await store.has_expired(table, PURGED_MS + 1)
-            assert await store.has_expired(table, KEPT_MS + 1)
-            assert await purge_expired(store, NOW_MS) == 0
-            assert await purge_expired(store, NOW_MS + GRACE_MS + 1) == 1
+            assert await store.purger.has_expired(table, PURGED_MS + 1)
+            assert await purge_expired(store.purger, NOW_MS) == 3
+            assert not await store.purger.has_expired(table, PURGED_MS + 1)
+            assert await store.purger.has_expired(table, KEPT_MS + 1)
+            assert await purge_expired(store.purger, NOW_MS) == 0
+            assert await purge_expired(store.purger, NOW_MS + GRACE_MS + 1) == 1
 
     asyncio.run(run())
 
@@ -89,10 +89,10 @@ def test_events_of_emails_expire(database: str) -> None:
                     detail="250 ok",
                 )
                 leased = message.leased(100)
-                assert await store.record_attempt(leased, None)
-                assert await store.record_attempt(leased.after_attempt(SendResult.SENT, None), event)
-            await purge_expired(store, NOW_MS)
-            left = await store.email_events(organization_id, messages[0].recipient, "", PAGE)
+                assert await store.deliveries.record_attempt(leased, None)
+                assert await store.deliveries.record_attempt(leased.after_attempt(SendResult.SENT, None), event)
+            await purge_expired(store.purger, NOW_MS)
+            left = await store.attached.email_events(organization_id, messages[0].recipient, "", PAGE)
             assert [event.id for event in left or ()] == ["event new"]
 
     asyncio.run(run())
@@ -106,11 +106,11 @@ def test_several_processes_purge_and_write_at_the_same_time(database: str) -> No
             assert await store.commit(writing(history, *old)) is CommitResult.COMMITTED
             kept = replace(a_code(), id="kept", expires_at_ms=NOW_MS)
             done = await asyncio.gather(
-                *[purge_expired(each, NOW_MS) for each in (store, other, third)],
+                *[purge_expired(each.purger, NOW_MS) for each in (store, other, third)],
                 other.commit(writing(history, kept, with_activity=False)),
             )
             assert done[-1] is CommitResult.COMMITTED
-            assert not await store.has_expired("one_time_code", PURGED_MS + 1)
-            assert await other.attached_row(OneTimeCode, history.head.id, kept.id) == kept
+            assert not await store.purger.has_expired("one_time_code", PURGED_MS + 1)
+            assert await other.attached.get(OneTimeCode, history.head.id, kept.id) == kept
 
     asyncio.run(run())

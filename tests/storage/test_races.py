@@ -15,7 +15,7 @@ from keystead.api.records import User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import CommitResult
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of, waiting
 from tests.support.commit_samples import a_user, an_organization
@@ -41,7 +41,7 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
                 ]
                 # Every second time they change the organization too; commits of another one share their batches.
                 commits = [
-                    replace(of(rival, history.head), write=change if round_ % 2 else None)
+                    replace(of(rival, history.head), changes=change if round_ % 2 else None)
                     for rival, change in zip(rivals, changes, strict=True)
                 ]
                 beside = [of(awaiting(child.signing()), child.head) for _ in range(4)]
@@ -59,7 +59,7 @@ def test_of_two_approvers_at_the_same_instant_one_wins(database: str) -> None:
                 if round_ % 2:
                     history.head = changes[winner].after
                 for place in (store, other):
-                    assert await place.activity(history.head.id, activity.id) == rivals[winner]
+                    assert await place.activities.get(history.head.id, activity.id) == rivals[winner]
                     assert await place.organization(history.head.id) == history.head
 
     asyncio.run(run())
@@ -75,7 +75,7 @@ def test_of_two_revisions_in_one_batch_the_first_wins(database: str) -> None:
                 commits = [of(rivals[0], history.head), history.step(), of(rivals[1], history.head), history.step()]
                 results = await asyncio.gather(*map(store.commit, commits))
                 assert results == [COMMITTED, COMMITTED, CONFLICT, COMMITTED]
-                assert await store.activity(history.head.id, activity.id) == rivals[0]
+                assert await store.activities.get(history.head.id, activity.id) == rivals[0]
             assert await store.organization(history.head.id) == history.head
 
     asyncio.run(run())
@@ -85,7 +85,7 @@ async def _vote(store: DatabaseStore, organization_id: str, activity_id: str, vo
     """Approve `count` times, each time from what is there, again where another was first."""
     won: list[int] = []
     while len(won) < count:
-        activity = await store.activity(organization_id, activity_id)
+        activity = await store.activities.get(organization_id, activity_id)
         organization = await store.organization(organization_id)
         assert activity is not None
         assert organization is not None
@@ -133,7 +133,7 @@ def test_every_revision_has_one_winner_between_processes(database: str) -> None:
 
     async def check() -> None:
         async with opened(database) as store:
-            newest = await store.activity(organization.id, activity.id)
+            newest = await store.activities.get(organization.id, activity.id)
             assert newest is not None
             assert newest.revision == 75
             assert len(newest.proofs) == 76

@@ -14,9 +14,10 @@ from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind, user_lookups
 from keystead.organizations.organization import Put, apply
 from keystead.pipeline.store import CommitResult, Page
-from keystead.storage.base import FIRST_ORGANIZATION_ID
 from keystead.storage.open import sqlite_path
-from keystead.storage.sqlite import SqliteStore
+from keystead.storage.rows import Rows as WrittenRows
+from keystead.storage.sqlite import database as sqlite_database
+from keystead.storage.store import FIRST_ORGANIZATION_ID
 from tests.conftest import MakeDatabase
 from tests.storage.conftest import opened
 from tests.support.commit_history import new_history, of
@@ -44,17 +45,17 @@ def test_bootstrap_is_read_back_by_another_process(database: str) -> None:
         user = organization.users.in_order()[0]
         async with opened(database) as store, opened(database) as other:
             assert await store.organization(organization.id) is None
-            assert await store.instance_value("mode") is None
+            assert await store.installation.value("mode") is None
             text = InterfaceText(interface_id, '[{"name": "\u0000 ü 🔑"}]')
             assert await store.bootstrap(
                 organization, (text, a_secret(organization.id)), user_lookups(user), {"mode": b"dev\x00"}
             )
             assert await other.organization(organization.id) == organization
             assert await store.organization(organization.id) == organization
-            assert await other.attached_row(InterfaceText, organization.id, interface_id) == text
-            assert await other.interface_texts(organization.id) == {interface_id: text.text}
-            assert await other.instance_value("mode") == b"dev\x00"
-            assert await other.instance_value(FIRST_ORGANIZATION_ID) == organization.id.encode()
+            assert await other.attached.get(InterfaceText, organization.id, interface_id) == text
+            assert await other.attached.interface_texts(organization.id) == {interface_id: text.text}
+            assert await other.installation.value("mode") == b"dev\x00"
+            assert await other.installation.value(FIRST_ORGANIZATION_ID) == organization.id.encode()
 
     asyncio.run(run())
 
@@ -71,7 +72,7 @@ def test_an_instance_is_bootstrapped_once(database: str) -> None:
             )
             assert sorted(written) == [False, False, False, True]
             winner = candidates[written.index(True)]
-            assert await other.instance_value("mode") == winner.id.encode()
+            assert await other.installation.value("mode") == winner.id.encode()
             for candidate in candidates:
                 assert await other.organization(candidate.id) == (candidate if candidate is winner else None)
 
@@ -96,11 +97,11 @@ def test_activity_with_all_its_parts(database: str) -> None:
             unvoted = replace(an_activity(history.head), votes=(), result={})
             for activity in (bare, full, unvoted):
                 assert await store.commit(of(activity, history.head)) is COMMITTED
-                assert await store.activity(history.head.id, activity.id) == activity
-                assert await store.activity_with_fingerprint(history.head.id, activity.fingerprint) == activity
-            assert await store.activity("another organization", full.id) is None
-            assert await store.activity(history.head.id, "no\x00id") is None
-            assert await store.activity_with_fingerprint(history.head.id, "sha256:unknown") is None
+                assert await store.activities.get(history.head.id, activity.id) == activity
+                assert await store.activities.with_fingerprint(history.head.id, activity.fingerprint) == activity
+            assert await store.activities.get("another organization", full.id) is None
+            assert await store.activities.get(history.head.id, "no\x00id") is None
+            assert await store.activities.with_fingerprint(history.head.id, "sha256:unknown") is None
             assert await store.organization(history.head.id) == history.head
 
     asyncio.run(run())
@@ -157,11 +158,11 @@ def test_pages_of_activities(database: str) -> None:
             ids = {number: activity.id for number, activity in enumerate(activities)} | {-1: "unknown", None: None}
             for case in PAGES:
                 page = Page(limit=case.limit, before=ids[case.before], after=ids[case.after])
-                found = await store.activities(history.head.id, case.statuses, case.types, page)
+                found = await store.activities.page(history.head.id, case.statuses, case.types, page)
                 expected = None if case.expected is None else [activities[number] for number in case.expected]
                 assert found == expected, case.name
-            assert await store.activities("another organization", (), (), Page(limit=3)) == []
-            assert await store.activities("another organization", (), (), Page(limit=3, after=ids[3])) is None
+            assert await store.activities.page("another organization", (), (), Page(limit=3)) == []
+            assert await store.activities.page("another organization", (), (), Page(limit=3, after=ids[3])) is None
 
     asyncio.run(run())
 
@@ -177,11 +178,11 @@ def test_wallet_accounts(database: str) -> None:
             ids = [account.account.wallet_account_id for account in accounts]
 
             async def page(wallet_id: str | None, **page: object) -> list[int] | None:
-                found = await store.wallet_accounts(organization_id, wallet_id, Page(**page))  # type: ignore[arg-type]
+                found = await store.accounts.page(organization_id, wallet_id, Page(**page))  # type: ignore[arg-type]
                 return None if found is None else [ids.index(account.wallet_account_id) for account in found]
 
             even, odd = wallets[0].wallet_id, wallets[1].wallet_id
-            assert await store.wallet_accounts(organization_id, even, Page(limit=1)) == [accounts[0].account]
+            assert await store.accounts.page(organization_id, even, Page(limit=1)) == [accounts[0].account]
             assert await page(None, limit=4) == [0, 1, 2, 3]
             assert await page(None, limit=4, after=ids[3]) == [4, 5]
             assert await page(None, limit=2, before=ids[3]) == [1, 2]
@@ -198,10 +199,10 @@ def test_wallet_accounts(database: str) -> None:
                 (None, found.normalized_path),
                 (found.account.address, found.normalized_path),
             ]:
-                assert await store.wallet_account(organization_id, odd, address, path) == found.account
-                assert await store.wallet_account(organization_id, even, address, path) is None
+                assert await store.accounts.find(organization_id, odd, address, path) == found.account
+                assert await store.accounts.find(organization_id, even, address, path) is None
             assert (
-                await store.wallet_account(organization_id, odd, found.account.address, accounts[1].normalized_path)
+                await store.accounts.find(organization_id, odd, found.account.address, accounts[1].normalized_path)
                 is None
             )
 
@@ -224,7 +225,7 @@ def test_suborganizations_are_found_by_their_users(database: str) -> None:
             credential_id = children[1].users.in_order()[0].authenticators[0].credential_id
 
             async def found_by(parent_id: str, kind: LookupKind, value: str) -> list[str]:
-                return await store.suborganizations_with(parent_id, kind, value)
+                return await store.suborganizations.with_value(parent_id, kind, value)
 
             both = [child.id for child in children[:2]]
             assert await found_by(history.head.id, LookupKind.PUBLIC_KEY, shared) == both
@@ -275,13 +276,13 @@ def test_who_asks_in_one_turn_shares_an_answer(make_sqlite: MakeDatabase) -> Non
             assert await store.commit(history.step(replace(user, user_name="Ada"))) is COMMITTED
             assert await store.version(id_) == await other.version(id_) == history.head.version != stale
             # In the turn in which a commit settles, or another read finds a newer version, none before it is told.
-            assert isinstance(store, SqliteStore)
-            for newer in (store._settle, lambda _: store._rows(store._reads.schema_version, [])):
+            assert isinstance(store.database, sqlite_database.SqliteDatabase)
+            stored = store.database
+            for newer in (stored.write(WrittenRows()), stored.rows(stored.reads.schema_version, [])):
                 await store.version(id_)
-                assert id_ in store._versions
-                if (reading := newer([])) is not None:
-                    await reading
-                assert id_ not in store._versions
+                assert id_ in stored._versions
+                await newer
+                assert id_ not in stored._versions
 
     asyncio.run(run())
 
@@ -294,17 +295,17 @@ def test_long_texts_are_read_back_by_another_process(database: str) -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
             step = history.step(padding=10_000)
-            assert step.activity is not None and step.write is not None
+            assert step.activity is not None and step.changes is not None
             vote = a_vote(step.activity.id, a_user("Eda"), json.dumps(["so"] * 5_000).encode())
             activity = replace(step.activity, votes=(*step.activity.votes, vote))
             assert len(activity.request) > 10_000
             assert await store.commit(replace(step, activity=activity, new_votes=activity.votes)) is COMMITTED
-            assert await other.activity(history.head.id, activity.id) == activity
-            (text,) = [one for one in step.write.attachments if isinstance(one, InterfaceText)]
+            assert await other.activities.get(history.head.id, activity.id) == activity
+            (text,) = [one for one in step.changes.attachments if isinstance(one, InterfaceText)]
             assert len(text.text) > 10_000
-            assert await other.attached_row(InterfaceText, history.head.id, text.contract_interface_id) == text
-            assert (await other.interface_texts(history.head.id))[text.contract_interface_id] == text.text
-            found = await other.interface_texts_of(history.head.id, [text.contract_interface_id])
+            assert await other.attached.get(InterfaceText, history.head.id, text.contract_interface_id) == text
+            assert (await other.attached.interface_texts(history.head.id))[text.contract_interface_id] == text.text
+            found = await other.attached.interface_texts_of(history.head.id, [text.contract_interface_id])
             assert found == {text.contract_interface_id: text.text}
             found_rows = await asyncio.to_thread(rows, database, "SELECT request FROM activity")
             assert (activity.request,) in found_rows

@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.organizations.attached_rows import AttachedRow, AttachedTable, RemovedRow, VersionedRow
 from keystead.organizations.attachments import ATTACHED_TABLES, InterfaceText, RemovedOrganizationContents
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.limits import Limit, Limits
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
-from keystead.organizations.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.record_kinds import KINDS, RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
 from keystead.pipeline.store import Commit, CommitResult, Store
-from keystead.server.deletions import finish_deletions
-from keystead.storage.base import DatabaseStore
+from keystead.server.installation.deletions import finish_deletions
 from keystead.storage.open import sqlite_path
+from keystead.storage.store import DatabaseStore
 from keystead.storage.tables import TABLES
 from tests.storage.conftest import ENGINES, opened
 from tests.storage.test_purging import MAKE
@@ -178,12 +178,12 @@ def test_attached_rows_are_stored_read_back_replaced_and_removed(toy_store: Open
 
             async def rows() -> list[AttachedRow | None]:
                 names = ("tail", "string", "bow")
-                parts = [await store.attached_row(ToyPart, history.head.id, "2", name) for name in names]
-                return [*parts, await store.attached_row(ToyUse, history.head.id, "2")]
+                parts = [await store.attached.get(ToyPart, history.head.id, "2", name) for name in names]
+                return [*parts, await store.attached.get(ToyUse, history.head.id, "2")]
 
             assert await written(history.step(KITE, attachments=(tail, string))) == [COMMITTED]
             assert await rows() == [tail, string, None, None]
-            assert await store.attached_row(ToyPart, "elsewhere", "2", "tail") is None
+            assert await store.attached.get(ToyPart, "elsewhere", "2", "tail") is None
             changed = history.step(attachments=(heavy, bow))
             removed = history.step(attachments=(ToyPart.removal("2", "string"), ToyPart.removal("2", "bow")))
             assert await written(changed, removed) == [COMMITTED, COMMITTED]

@@ -18,8 +18,8 @@ from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Record, Remove, records_of
 from keystead.organizations.record_kinds import RECORD_KINDS
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.server.deletions import finish_deletions
-from keystead.storage.base import DatabaseStore
+from keystead.server.installation.deletions import finish_deletions
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import (
@@ -161,8 +161,8 @@ def test_an_interface_goes_with_its_text(database: str) -> None:
             ]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 3
             await assert_seen(database, history.head, store, other)
-            assert await other.interface_texts(history.head.id) == {interfaces[1].id: interfaces[1].id}
-            assert await other.attached_row(InterfaceText, history.head.id, interfaces[0].id) is None
+            assert await other.attached.interface_texts(history.head.id) == {interfaces[1].id: interfaces[1].id}
+            assert await other.attached.get(InterfaceText, history.head.id, interfaces[0].id) is None
 
     asyncio.run(run())
 
@@ -182,8 +182,8 @@ def test_look_ups_are_forgotten_one_holder_at_a_time(database: str) -> None:
             parent, history = await child_of(store, ada, grace)
 
             async def found(kind: LookupKind, value: str) -> bool:
-                listed = await other.suborganizations(parent.id, (kind, value), ALL)
-                assert listed == await other.suborganizations_with(parent.id, kind, value)
+                listed = await other.suborganizations.page(parent.id, (kind, value), ALL)
+                assert listed == await other.suborganizations.with_value(parent.id, kind, value)
                 assert listed in ([], [history.head.id])
                 return bool(listed)
 
@@ -211,13 +211,15 @@ def test_look_ups_that_come_and_go_within_one_group(database: str) -> None:
             commits = [history.step(replace(ada, user_name=name)) for name in names]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 5
             by_name = [
-                await store.suborganizations(parent.id, (LookupKind.USER_NAME, name), ALL)
+                await store.suborganizations.page(parent.id, (LookupKind.USER_NAME, name), ALL)
                 for name in ("Ada", "Eda", "Ida", "Oda")
             ]
             assert by_name == [[], [], [], [history.head.id]]
             back = [history.step(replace(ada, user_name=name)) for name in ("Eda", "Oda")]
             assert await asyncio.gather(*map(store.commit, back)) == [COMMITTED] * 2
-            assert await store.suborganizations(parent.id, (LookupKind.USER_NAME, "Oda"), ALL) == [history.head.id]
+            assert await store.suborganizations.page(parent.id, (LookupKind.USER_NAME, "Oda"), ALL) == [
+                history.head.id
+            ]
 
     asyncio.run(run())
 
@@ -247,14 +249,14 @@ def test_a_deleted_organization_leaves_its_history_alone(make_database: Callable
             assert await finish_deletions(store)
             await assert_seen(handle.url, doomed.head, store, other)
             assert records_of(doomed.head)[0] == profile
-            assert await other.suborganizations(parent.head.id, None, ALL) == [spared.head.id]
+            assert await other.suborganizations.page(parent.head.id, None, ALL) == [spared.head.id]
             for kind, value in ((LookupKind.USER_NAME, "Ada"), (LookupKind.ORGANIZATION_NAME, profile.name)):
-                assert await other.suborganizations(parent.head.id, (kind, value), ALL) == [spared.head.id]
-            assert await other.interface_texts(doomed.head.id) == {}
-            assert await other.wallet_accounts(doomed.head.id, None, ALL) == []
-            assert len(await other.interface_texts(spared.head.id)) == 2
-            assert len(await other.wallet_accounts(spared.head.id, None, ALL) or ()) == 1
-            assert len(await other.activities(doomed.head.id, (), (), ALL) or ()) == 4
+                assert await other.suborganizations.page(parent.head.id, (kind, value), ALL) == [spared.head.id]
+            assert await other.attached.interface_texts(doomed.head.id) == {}
+            assert await other.accounts.page(doomed.head.id, None, ALL) == []
+            assert len(await other.attached.interface_texts(spared.head.id)) == 2
+            assert len(await other.accounts.page(spared.head.id, None, ALL) or ()) == 1
+            assert len(await other.activities.page(doomed.head.id, (), (), ALL) or ()) == 4
             return spared.head.id
 
     spared_id = asyncio.run(run())

@@ -14,7 +14,7 @@ from keystead.api.enums import ActivityStatus, VoteSelection
 from keystead.api.records import Evaluation
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of, waiting
 from tests.support.commit_samples import (
@@ -34,7 +34,7 @@ GRACE, EDA = a_user("Grace"), a_user("Eda")
 async def listed(
     store: DatabaseStore, activity: RecordedActivity, statuses: Sequence[ActivityStatus], types: Sequence[str] = ()
 ) -> bool:
-    found = await store.activities(activity.organization_id, statuses, types, Page(limit=100))
+    found = await store.activities.page(activity.organization_id, statuses, types, Page(limit=100))
     assert found is not None
     return activity in found
 
@@ -56,12 +56,12 @@ def test_a_revision_takes_the_place_of_the_one_before(database: str) -> None:
             assert [len(one.votes) for one in (first, second, third)] == [1, 2, 3]
             assert await store.commit(of(third, history.head)) is COMMITTED
             for place in (store, other):
-                assert await place.activity(history.head.id, first.id) == third
-                assert await place.activity_with_fingerprint(history.head.id, first.fingerprint) == third
+                assert await place.activities.get(history.head.id, first.id) == third
+                assert await place.activities.with_fingerprint(history.head.id, first.fingerprint) == third
                 for types in ((), (first.type,)):
                     assert await listed(place, third, (FAILED,), types)
                     assert not await listed(place, third, (OPEN, DONE), types)
-                found = await place.activities(history.head.id, (OPEN,), (), Page(limit=9))
+                found = await place.activities.page(history.head.id, (OPEN,), (), Page(limit=9))
                 assert found == []
 
     asyncio.run(run())
@@ -85,9 +85,9 @@ def test_only_the_next_revision_is_taken(database: str) -> None:
                 assert (
                     await store.commit(replace(of(activity, history.head), evaluations=(evaluation,))) is CONFLICT
                 )
-                assert await store.evaluations(history.head.id, activity.id) == []
+                assert await store.activities.evaluations(history.head.id, activity.id) == []
             assert await store.commit(of(replace(first, id="another"), history.head)) is DUPLICATE
-            assert await store.activity(history.head.id, first.id) == second
+            assert await store.activities.get(history.head.id, first.id) == second
 
     asyncio.run(run())
 
@@ -104,7 +104,7 @@ def test_votes_are_kept_by_user(database: str) -> None:
             third = replace(third, votes=(*third.votes[:-1], rejection))
             assert [vote.user_id for vote in third.votes[1:]] == [EDA.user_id, GRACE.user_id]
             assert await store.commit(of(third, history.head)) is COMMITTED
-            assert await store.activity(history.head.id, first.id) == third
+            assert await store.activities.get(history.head.id, first.id) == third
 
     asyncio.run(run())
 
@@ -118,19 +118,19 @@ def test_an_approval_that_changes_the_organization(database: str) -> None:
 
             def executing(begun_from: CommitHistory, activity: RecordedActivity) -> Commit:
                 commit = of(activity, begun_from.head)
-                return replace(commit, write=begun_from.write_of(activity, an_interface()))
+                return replace(commit, changes=begun_from.write_of(activity, an_interface()))
 
             elsewhere = replace(history.head.version, changed_by="somebody else")
             stale = CommitHistory(replace(history.head, version=elsewhere))
             assert await store.commit(executing(stale, done)) is CONFLICT
-            assert await store.activity(history.head.id, first.id) == first
+            assert await store.activities.get(history.head.id, first.id) == first
             beside = CommitHistory(history.head)
             assert await store.commit(executing(beside, replace(done, revision=2))) is CONFLICT
             assert await other.organization(history.head.id) == history.head
             assert await store.commit(executing(history, done)) is COMMITTED
             for place in (store, other):
                 assert await place.organization(history.head.id) == history.head
-                assert await place.activity(history.head.id, first.id) == done
+                assert await place.activities.get(history.head.id, first.id) == done
 
     asyncio.run(run())
 
@@ -152,7 +152,7 @@ def test_one_odd_revision_among_good_ones(database: str) -> None:
             for place in (store, other):
                 assert await place.organization(history.head.id) == history.head
                 for activity in (*revisions[:3], opened_ones[3]):
-                    assert await place.activity(history.head.id, activity.id) == activity
+                    assert await place.activities.get(history.head.id, activity.id) == activity
 
     asyncio.run(run())
 
@@ -167,15 +167,15 @@ def test_many_good_revisions_in_one_group(database: str) -> None:
                 replace(
                     of(one, history.head),
                     evaluations=(an_evaluation(history.head.id, one.id),),
-                    write=history.write_of(one, EDA),
+                    changes=history.write_of(one, EDA),
                 )
                 for one in revisions
             ]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 9
             assert await other.organization(history.head.id) == history.head
             for commit, activity in zip(commits, revisions, strict=True):
-                assert await other.activity(history.head.id, activity.id) == activity
-                assert await other.evaluations(history.head.id, activity.id) == list(commit.evaluations)
+                assert await other.activities.get(history.head.id, activity.id) == activity
+                assert await other.activities.evaluations(history.head.id, activity.id) == list(commit.evaluations)
 
     asyncio.run(run())
 
@@ -184,7 +184,7 @@ def test_evaluations(database: str) -> None:
     async def run() -> None:
         async with opened(database) as store, opened(database) as other:
             history = await new_history(store)
-            assert await store.evaluations(history.head.id, "denied") == []
+            assert await store.activities.evaluations(history.head.id, "denied") == []
             said = [an_evaluation(history.head.id, "denied") for _ in range(4)]
 
             def denied(one: Evaluation) -> Commit:
@@ -192,7 +192,7 @@ def test_evaluations(database: str) -> None:
 
             commits = [denied(said[0]), history.step(), denied(said[2]), denied(said[1])]
             assert await asyncio.gather(*map(store.commit, commits)) == [COMMITTED] * 4
-            assert await other.evaluations(history.head.id, "denied") == said[:3]
+            assert await other.activities.evaluations(history.head.id, "denied") == said[:3]
             activity = awaiting(history.signing())
             voted = [an_evaluation(history.head.id, activity.id) for _ in range(2)]
             assert await store.commit(replace(of(activity, history.head), evaluations=(voted[0],))) is COMMITTED
@@ -200,9 +200,9 @@ def test_evaluations(database: str) -> None:
                 await store.commit(replace(of(approved(activity, GRACE), history.head), evaluations=(voted[1],)))
                 is COMMITTED
             )
-            assert await other.evaluations(history.head.id, activity.id) == voted
-            assert await other.evaluations("another organization", activity.id) == []
-            assert await other.activity(history.head.id, "denied") is None
+            assert await other.activities.evaluations(history.head.id, activity.id) == voted
+            assert await other.activities.evaluations("another organization", activity.id) == []
+            assert await other.activities.get(history.head.id, "denied") is None
             assert await other.organization(history.head.id) == history.head
 
     asyncio.run(run())

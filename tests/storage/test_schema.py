@@ -100,7 +100,7 @@ def test_an_older_database_is_migrated(database: str, sql_folder: Path) -> None:
 
     async def run() -> None:
         async with opened(database) as store:
-            assert await store.schema_version() == newest() + 1
+            assert await store.installation.schema_version() == newest() + 1
             assert await store.bootstrap(an_organization(), [], [], {}), "the rest still works"
 
     asyncio.run(run())

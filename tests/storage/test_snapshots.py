@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from keystead.api.records import Evaluation, User
 from keystead.organizations.organization import Organization
 from keystead.pipeline.store import Commit, CommitResult
-from keystead.storage.batch import merge
 from keystead.storage.open import sqlite_path
-from keystead.storage.rows import of_commit
+from keystead.storage.row_encoding import rows_of
+from keystead.storage.rows import by_table, merge
 from keystead.storage.tables import TABLES, merged_key_lengths
 from tests.storage.conftest import MakeDatabase, opened
 from tests.support.commit_history import new_history
@@ -72,8 +72,10 @@ def test_equal_bodies_are_kept_once_in_each_organization(database: str) -> None:
                     assert await store.commit(commit) is COMMITTED
                 for commit in commits:
                     assert commit.activity is not None
-                    assert await store.activity(organization.id, commit.activity.id) == commit.activity
-                    assert await store.evaluations(organization.id, commit.activity.id) == [*commit.evaluations]
+                    assert await store.activities.get(organization.id, commit.activity.id) == commit.activity
+                    assert await store.activities.evaluations(organization.id, commit.activity.id) == [
+                        *commit.evaluations
+                    ]
             grown = {table: count - before[table] for table, count in counts(database).items()}
             assert (grown["vote"], grown["policy_evaluation"], grown["snapshot"]) == (12, 12, 4)
 
@@ -92,7 +94,7 @@ def test_a_voter_stays_who_they_were(database: str) -> None:
                 assert commit.activity is not None
                 votes.append((commit.activity.id, voter))
             for activity_id, voter in votes:
-                read = await store.activity(history.head.id, activity_id)
+                read = await store.activities.get(history.head.id, activity_id)
                 assert read is not None
                 assert [vote.user for vote in read.votes] == [voter]
 
@@ -111,7 +113,7 @@ def test_what_has_lost_its_body_is_not_passed_over(new_sqlite: MakeDatabase) -> 
             assert commit.activity is not None
             with closing(sqlite3.connect(database.removeprefix("sqlite:///"), isolation_level=None)) as beside:
                 beside.execute("DELETE FROM snapshot")
-            for read in (store.activity, store.evaluations):
+            for read in (store.activities.get, store.activities.evaluations):
                 with pytest.raises(TypeError):
                     await read(history.head.id, commit.activity.id)
 
@@ -133,7 +135,9 @@ def test_two_processes_say_the_same_for_the_first_time(database: str) -> None:
                 assert results == [COMMITTED] * 24
                 for commit in commits:
                     assert commit.activity is not None
-                    assert await other.evaluations(history.head.id, commit.activity.id) == [*commit.evaluations]
+                    assert await other.activities.evaluations(history.head.id, commit.activity.id) == [
+                        *commit.evaluations
+                    ]
 
     asyncio.run(run())
 
@@ -142,8 +146,8 @@ def test_a_group_has_each_once_in_the_order_of_digests() -> None:
     organization = an_organization()
     said = [an_evaluation(organization.id, "") for _ in range(8)]
     commits = [asked(organization, voter, each) for each in said for voter in (GRACE, EDA)]
-    group = merge(map(of_commit, commits), merged_key_lengths(TABLES))
+    group = merge([rows_of(commit) for commit in commits], merged_key_lengths(TABLES))
     assert group is not None
-    digests = [row[1] for row in group.rows["snapshot"]]
+    digests = [row[1] for row in by_table(group.inserted)["snapshot"]]
     assert len(digests) == 2 + len(said)
     assert digests == sorted(set(digests))

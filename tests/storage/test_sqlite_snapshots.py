@@ -11,8 +11,9 @@ import pytest
 
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
-from keystead.storage.sqlite import SqliteStore
-from keystead.storage.sqlite_snapshots import restore_organization, restore_snapshot, take_snapshot
+from keystead.storage.sqlite.database import SqliteDatabase
+from keystead.storage.sqlite.snapshots import restore_organization, restore_snapshot, take_snapshot
+from keystead.storage.store import DatabaseStore
 from keystead.storage.tables import TABLES, Table
 
 TABLES_PUT_BACK = [table for table in TABLES if table.name not in ("instance", "process")]
@@ -56,9 +57,9 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-async def opened(path: Path) -> SqliteStore:
+async def opened(path: Path) -> DatabaseStore:
     store = await open_store(f"sqlite:///{path}")
-    assert isinstance(store, SqliteStore)
+    assert isinstance(store.database, SqliteDatabase)
     return store
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from keystead.storage.rows import of_commit
+from keystead.storage.row_encoding import rows_of
+from keystead.storage.rows import ACTIVITY_CHANGES
 from keystead.storage.statements import (
     SQL,
     Dialect,
@@ -22,7 +23,6 @@ from keystead.storage.statements import (
     sqlite_statements,
 )
 from keystead.storage.tables import TABLES, IfPresent, Table
-from keystead.storage.write_set import ACTIVITY_CHANGES
 from tests.storage.conftest import MakeDatabase
 from tests.support.commit_history import CommitHistory
 from tests.support.commit_samples import an_organization
@@ -71,7 +71,7 @@ def test_rows_have_the_columns_of_their_tables() -> None:
     assert tables["activity"].names[-len(ACTIVITY_CHANGES) :] == ACTIVITY_CHANGES
     step = CommitHistory(an_organization()).step()
     assert step.activity is not None
-    for name, row in of_commit(step).rows:
+    for name, row in rows_of(step).inserted:
         assert len(row) == len(tables[name].columns), name
         for (column, type_), value in zip(tables[name].columns, row, strict=True):
             assert value is None or type(value) is type_, (name, column)

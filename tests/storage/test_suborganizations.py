@@ -11,7 +11,7 @@ from keystead.organizations.attachments import InterfaceText
 from keystead.organizations.lookups import LookupKind
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_secret, a_tag, a_user, an_account, an_activity, an_organization
@@ -31,15 +31,15 @@ def test_a_child_is_created_with_its_parents_activity(database: str) -> None:
             commit = history.suborganization(child, *attachments)
             assert commit.activity is not None
             tagged = history.write_of(commit.activity, a_tag())
-            assert await store.commit(replace(commit, write=tagged)) is COMMITTED
+            assert await store.commit(replace(commit, changes=tagged)) is COMMITTED
             for place in (store, other):
                 assert await place.organization(child.id) == child
                 assert await place.organization(history.head.id) == history.head
-                assert await place.activities(history.head.id, (), (), ALL) == [commit.activity]
-                assert await place.activities(child.id, (), (), ALL) == []
-                assert await place.interface_texts(child.id) == {interface_id: "abi"}
-                assert await place.wallet_accounts(child.id, None, ALL) == [account.account]
-                assert await place.suborganizations(history.head.id, None, ALL) == [child.id]
+                assert await place.activities.page(history.head.id, (), (), ALL) == [commit.activity]
+                assert await place.activities.page(child.id, (), (), ALL) == []
+                assert await place.attached.interface_texts(child.id) == {interface_id: "abi"}
+                assert await place.accounts.page(child.id, None, ALL) == [account.account]
+                assert await place.suborganizations.page(history.head.id, None, ALL) == [child.id]
             assert await other.commit(CommitHistory(child).step()) is COMMITTED
 
     asyncio.run(run())
@@ -61,17 +61,17 @@ def test_a_child_is_created_completely_or_not_at_all(database: str) -> None:
             elsewhere = replace(history.head.version, changed_by="somebody else")
             stale = CommitHistory(replace(history.head, version=elsewhere))
             late = replace(
-                commits[2], decided_on=elsewhere, write=stale.write_of(an_activity(history.head), a_tag())
+                commits[2], decided_on=elsewhere, changes=stale.write_of(an_activity(history.head), a_tag())
             )
             twice = with_activity(commits[0], an_activity(history.head))
             results = await asyncio.gather(*map(store.commit, [commits[0], again, late, twice, commits[3]]))
             assert results == [COMMITTED, DUPLICATE, CONFLICT, CONFLICT, COMMITTED]
             kept = [children[0].id, children[3].id]
-            assert await store.suborganizations(history.head.id, None, ALL) == kept
-            assert await store.suborganizations(history.head.id, (LookupKind.USER_NAME, "Ada"), ALL) == kept
+            assert await store.suborganizations.page(history.head.id, None, ALL) == kept
+            assert await store.suborganizations.page(history.head.id, (LookupKind.USER_NAME, "Ada"), ALL) == kept
             for child in children:
                 assert await store.organization(child.id) == (child if child.id in kept else None)
-            assert len(await store.activities(history.head.id, (), (), ALL) or ()) == 2
+            assert len(await store.activities.page(history.head.id, (), (), ALL) or ()) == 2
 
     asyncio.run(run())
 
@@ -126,7 +126,7 @@ def test_pages_of_suborganizations(database: str) -> None:
                 page = Page(limit=case.limit, before=ids[case.before], after=ids[case.after])
                 found_by = (LookupKind.USER_NAME, "Eda") if case.by_value else None
                 expected = None if case.expected is None else [children[number].id for number in case.expected]
-                assert await store.suborganizations(history.head.id, found_by, page) == expected, case.name
+                assert await store.suborganizations.page(history.head.id, found_by, page) == expected, case.name
             await assert_found_only_where_they_belong(store, history, children[0].id)
 
     asyncio.run(run())
@@ -134,11 +134,11 @@ def test_pages_of_suborganizations(database: str) -> None:
 
 async def assert_found_only_where_they_belong(store: DatabaseStore, history: CommitHistory, child_id: str) -> None:
     name = (LookupKind.ORGANIZATION_NAME, history.head.profile.name)
-    assert len(await store.suborganizations(history.head.id, name, ALL) or ()) == 7
-    assert len(await store.suborganizations_with(history.head.id, *name)) == 2
-    assert await store.suborganizations(history.head.id, (LookupKind.EMAIL, "Eda"), ALL) == []
-    assert await store.suborganizations(history.head.id, (LookupKind.USER_NAME, "no\x00body"), ALL) == []
+    assert len(await store.suborganizations.page(history.head.id, name, ALL) or ()) == 7
+    assert len(await store.suborganizations.with_value(history.head.id, *name)) == 2
+    assert await store.suborganizations.page(history.head.id, (LookupKind.EMAIL, "Eda"), ALL) == []
+    assert await store.suborganizations.page(history.head.id, (LookupKind.USER_NAME, "no\x00body"), ALL) == []
     for elsewhere in (child_id, "another organization"):
-        assert await store.suborganizations(elsewhere, None, ALL) == []
-        assert await store.suborganizations(elsewhere, name, ALL) == []
-        assert await store.suborganizations(elsewhere, None, Page(limit=3, after=child_id)) is None
+        assert await store.suborganizations.page(elsewhere, None, ALL) == []
+        assert await store.suborganizations.page(elsewhere, name, ALL) == []
+        assert await store.suborganizations.page(elsewhere, None, Page(limit=3, after=child_id)) is None

@@ -10,13 +10,13 @@ from keystead.api.enums import OtpType
 from keystead.delivery.outbox import LEASE_MS
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import RemovedOrganizationContents
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
+from keystead.organizations.contacts.sending_windows import SendingWindow
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
-from keystead.organizations.sending_windows import SendingWindow
-from keystead.organizations.webhooks import WebhookDelivery, WebhookLease, event_row_id
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookLease, event_row_id
 from keystead.pipeline.store import Commit, CommitResult, Page
-from keystead.server.deletions import finish_deletions
+from keystead.server.installation.deletions import finish_deletions
 from keystead.sessions.one_time_codes import CodeForm
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, found_by, new_history
@@ -82,15 +82,17 @@ def test_a_row_is_replaced_only_where_the_revision_before_it_is_there(database: 
             history = await new_history(store)
             first = a_code()
             assert await store.commit(writing(history, first)) is COMMITTED
-            assert await other.attached_row(OneTimeCode, history.head.id, first.id) == first
+            assert await other.attached.get(OneTimeCode, history.head.id, first.id) == first
             assert await other.commit(writing(history, first)) is CONFLICT, "a second new row of the key"
             second = first.after_wrong_attempt()
             assert await store.commit(writing(history, second, with_activity=False)) is COMMITTED
             stale = writing(history, first.after_use(9))
             assert await other.commit(stale) is CONFLICT
             assert stale.activity is not None
-            assert await other.activity(history.head.id, stale.activity.id) is None, "nothing of it is written"
-            assert await other.attached_row(OneTimeCode, history.head.id, first.id) == second
+            assert await other.activities.get(history.head.id, stale.activity.id) is None, (
+                "nothing of it is written"
+            )
+            assert await other.attached.get(OneTimeCode, history.head.id, first.id) == second
             unknown = a_code("unknown").after_use(9)
             assert await store.commit(writing(history, unknown)) is CONFLICT
             assert await store.organization(history.head.id) == history.head, "no new version"
@@ -133,8 +135,8 @@ def test_a_row_of_the_root_is_written_by_one_of_several_organizations(database: 
                     place.commit(writing(history, row)) for place, history in zip(places, histories, strict=True)
                 ]
                 assert sorted(await asyncio.gather(*rivals), key=str) == [COMMITTED, *[CONFLICT] * 3]
-                assert await other.attached_row(SendingWindow, root_id, "contact") == row
-            assert await store.attached_row(SendingWindow, histories[1].head.id, "contact") is None
+                assert await other.attached.get(SendingWindow, root_id, "contact") == row
+            assert await store.attached.get(SendingWindow, histories[1].head.id, "contact") is None
 
     asyncio.run(run())
 
@@ -146,7 +148,9 @@ def test_a_message_is_leased_once_and_its_end_recorded_once(database: str) -> No
             organization_id = history.head.id
             later = a_message(organization_id, "later", due_ms=11)
             assert await store.commit(writing(history, a_message(organization_id), later)) is COMMITTED
-            taken = await asyncio.gather(*[each.lease_messages(10, LEASE_MS, 5) for each in (store, other, store)])
+            taken = await asyncio.gather(
+                *[each.deliveries.lease_messages(10, LEASE_MS, 5) for each in (store, other, store)]
+            )
             ((mine,),) = [each for each in taken if each]
             assert mine.sealed == Sealed("key", b"text")
             event = EmailEventRow(
@@ -161,12 +165,15 @@ def test_a_message_is_leased_once_and_its_end_recorded_once(database: str) -> No
             )
             done = mine.after_attempt(SendResult.SENT, None)
             assert done.sealed is None
-            assert await other.record_attempt(done, event)
-            assert not await store.record_attempt(done, None)
-            assert [one.id for one in await store.lease_messages(10**12, LEASE_MS, 5)] == ["later"]
-            assert await other.email_events(organization_id, "ada@example.COM", "", Page(5)) == [event]
-            assert await other.email_events(organization_id, "ada@example.com", "Bounce", Page(5)) == []
-            assert await other.email_events(organization_id, "ada@example.com", "Send", Page(5, before="a")) is None
+            assert await other.deliveries.record_attempt(done, event)
+            assert not await store.deliveries.record_attempt(done, None)
+            assert [one.id for one in await store.deliveries.lease_messages(10**12, LEASE_MS, 5)] == ["later"]
+            assert await other.attached.email_events(organization_id, "ada@example.COM", "", Page(5)) == [event]
+            assert await other.attached.email_events(organization_id, "ada@example.com", "Bounce", Page(5)) == []
+            assert (
+                await other.attached.email_events(organization_id, "ada@example.com", "Send", Page(5, before="a"))
+                is None
+            )
 
     asyncio.run(run())
 
@@ -179,17 +186,19 @@ def test_leases_of_endpoints_that_were_given_back(database: str) -> None:
                 WebhookLease(endpoint_id=id_, organization_id=organization_id, holder="one", expires_at_ms=10)
                 for id_ in ("a", "b", "c")
             ]
-            assert all([await store.write_webhook_lease(one) for one in leases])
-            assert await other.released_webhook_leases(5) == []
-            assert all([await store.write_webhook_lease(one.released()) for one in leases[:2]])
-            assert sorted(await other.released_webhook_leases(5)) == ["a", "b"]
-            assert len(await other.released_webhook_leases(1)) == 1
-            taken = await other.webhook_lease(organization_id, "a")
+            assert all([await store.deliveries.write_webhook_lease(one) for one in leases])
+            assert await other.deliveries.released_webhook_leases(5) == []
+            assert all([await store.deliveries.write_webhook_lease(one.released()) for one in leases[:2]])
+            assert sorted(await other.deliveries.released_webhook_leases(5)) == ["a", "b"]
+            assert len(await other.deliveries.released_webhook_leases(1)) == 1
+            taken = await other.deliveries.webhook_lease(organization_id, "a")
             assert taken is not None
             assert taken.holder == ""
-            assert await other.write_webhook_lease(taken.renewed("other", 20))
-            assert not await store.write_webhook_lease(leases[0].released()), "it is not this process's any more"
-            assert await store.released_webhook_leases(5) == ["b"]
+            assert await other.deliveries.write_webhook_lease(taken.renewed("other", 20))
+            assert not await store.deliveries.write_webhook_lease(leases[0].released()), (
+                "it is not this process's any more"
+            )
+            assert await store.deliveries.released_webhook_leases(5) == ["b"]
 
     asyncio.run(run())
 
@@ -200,12 +209,12 @@ def test_the_rows_of_a_deleted_organization_are_gone_and_do_not_come_back(databa
             history = await new_history(store)
             organization_id = history.head.id
             assert await store.commit(writing(history, a_code(), a_message(organization_id))) is COMMITTED
-            (leased,) = await store.lease_messages(10, LEASE_MS, 5)
+            (leased,) = await store.deliveries.lease_messages(10, LEASE_MS, 5)
             deleted = history.step(attachments=(RemovedOrganizationContents(),))
             assert await store.commit(deleted) is COMMITTED
             assert await finish_deletions(store)
-            assert await store.attached_row(OneTimeCode, organization_id, "code") is None
-            assert not await store.record_attempt(leased.after_attempt(SendResult.DELAYED, 20), None)
-            assert await store.lease_messages(10**12, LEASE_MS, 5) == []
+            assert await store.attached.get(OneTimeCode, organization_id, "code") is None
+            assert not await store.deliveries.record_attempt(leased.after_attempt(SendResult.DELAYED, 20), None)
+            assert await store.deliveries.lease_messages(10**12, LEASE_MS, 5) == []
 
     asyncio.run(run())

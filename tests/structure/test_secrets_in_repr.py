@@ -16,11 +16,11 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.records import Activity, Timestamp, Wire
 from keystead.api.secret_fields import SECRET_FIELDS
 from keystead.operations import CATALOGUE
-from keystead.operations.exporting import ExportWalletResult
+from keystead.operations.wallets.exporting import ExportWalletResult
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import read_submission
 from keystead.pipeline.signer_values import OtpAttempt
-from keystead.server.http_messages import HttpAnswer, HttpRequest
+from keystead.pipeline.submission import read_submission
+from keystead.server.http.messages import HttpAnswer, HttpRequest
 from keystead.signer.rpc import calls
 from tests.support.source_tree import assert_only
 

@@ -29,8 +29,8 @@ SLOW = ("aiosmtplib", "asyncpg", "httpx", "mnemonic", "pyhpke", "rich", "webauth
             "keystead.signer.process",
             (*SERVER, "httptools", *SLOW),
         ),
-        ("keystead.cli.serving", ("keystead.operations", "keystead.storage", "uvloop", *SLOW)),
-        ("keystead.cli.migrating", ("keystead.operations", "keystead.server", "keystead.keys", *SLOW)),
+        ("keystead.cli.operator.serving", ("keystead.operations", "keystead.storage", "uvloop", *SLOW)),
+        ("keystead.cli.operator.migrating", ("keystead.operations", "keystead.server", "keystead.keys", *SLOW)),
     ],
 )
 def test_not_loaded(module: str, not_loaded: tuple[str, ...]) -> None:

@@ -25,8 +25,8 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
-from keystead.storage.base import DatabaseStore
+from keystead.pipeline.store import Changes, Commit, CommitResult
+from keystead.storage.store import DatabaseStore
 from tests.support.commit_samples import a_proof, a_vote, an_activity, an_interface, an_organization, incompressible
 
 
@@ -58,19 +58,19 @@ class CommitHistory:
         activity = an_activity(self.head, fingerprint=fingerprint, padding=padding)
         before = self.head.version
         write = self.write_of(activity, *changes, attachments=attachments)
-        return replace(of(activity, self.head), decided_on=before, write=write)
+        return replace(of(activity, self.head), decided_on=before, changes=write)
 
     def write_of(
         self, activity: RecordedActivity, *changes: Record | Remove, attachments: tuple[Attachment, ...] = ()
-    ) -> OrganizationWrite:
+    ) -> Changes:
         """The organization write of this activity. Look-ups of users are written and deleted with the users."""
         before = self.head
         steps = tuple(one if isinstance(one, Remove) else Put(one) for one in changes)
         self.head = apply(before, steps, Version(before.version.number + 1, activity.id))
         known, found = _users_found(before, steps), _users_found(self.head, steps)
-        return OrganizationWrite(
+        return Changes(
             after=self.head,
-            changes=steps,
+            records=steps,
             attachments=attachments,
             lookups_added=found - known,
             lookups_removed=known - found,
@@ -86,9 +86,9 @@ class CommitHistory:
     ) -> Commit:
         """A commit by this organization that creates another: by a user of its own, or as a sign-up, which may not
         bring the credentials of others."""
-        creation = OrganizationWrite(
+        creation = Changes(
             after=child,
-            changes=tuple(Put(record) for record in records_of(child)),
+            records=tuple(Put(record) for record in records_of(child)),
             attachments=attachments,
             lookups_added=found_by(child),
             shares_credentials=shares_credentials,

@@ -22,6 +22,7 @@ from keystead.api.enums import (
     SmartContractInterfaceType,
     TagType,
     VoteSelection,
+    WalletAuthenticatorType,
 )
 from keystead.api.identifiers import new_id
 from keystead.api.records import (
@@ -44,11 +45,12 @@ from keystead.api.records import (
     Vote,
     Wallet,
     WalletAccount,
+    WalletAuthenticator,
     WebhookEndpointData,
     WebhookSubscriptionParams,
 )
 from keystead.organizations.attachments import NewAccount, SealedSecret
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
@@ -105,7 +107,19 @@ def a_user(name: str = "Ada", *, public_key: str | None = None) -> User:
         ),
         user_tags=(),
         oauth_providers=(),
+        wallet_authenticators=(a_wallet_authenticator(),),
         mfa_policies=(),
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def a_wallet_authenticator() -> WalletAuthenticator:
+    return WalletAuthenticator(
+        wallet_authenticator_id=new_id(),
+        type=WalletAuthenticatorType.ETHEREUM,
+        address=f"0x{secrets.token_hex(20)}",
+        domain="app.example.com",
         created_at=NOW,
         updated_at=NOW,
     )
@@ -344,7 +358,7 @@ def a_proof(user: User) -> Proof:
         at_ms=NOW_MS,
         at_version=3,
         registered_in=2,
-        begun_by="another",
+        origin="another",
         fingerprint="sha256:00",
         identities={"parameters.a[0].oidcToken": ProvenIdentity(iss="https://i", sub="s\U0001f511", aud="a")},
     )

@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from keystead.organizations.lookups import name_lookup, user_lookups
 from keystead.organizations.organization import Organization, Put, Version, apply, records_of
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
+from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.storage import tables
-from keystead.storage.base import DatabaseStore
 from keystead.storage.open import open_store
+from keystead.storage.store import DatabaseStore
 
 TABLES = tuple(sorted(table.name for table in tables.TABLES))
 Rows = list[tuple[Any, ...]]
@@ -68,9 +68,9 @@ class Database(ABC):
     def add_organization(self, organization: Organization) -> None:
         """Another organization, as the activity that creates it writes it."""
         of_users = [found for user in organization.users.values() for found in user_lookups(user)]
-        creation = OrganizationWrite(
+        creation = Changes(
             after=organization,
-            changes=tuple(Put(record) for record in records_of(organization)),
+            records=tuple(Put(record) for record in records_of(organization)),
             attachments=(),
             lookups_added=frozenset({*of_users, name_lookup(organization.profile.name)}),
             shares_credentials=True,
@@ -88,9 +88,9 @@ class Database(ABC):
         organization = self.organization(organization_id)
         change = Put(replace(organization.profile, features=features))
         after = apply(organization, [change], Version(organization.version.number + 1, "test"))
-        changed = OrganizationWrite(after=after, changes=(change,), attachments=(), lookups_added=frozenset())
+        changed = Changes(after=after, records=(change,), attachments=(), lookups_added=frozenset())
         self._commit(
-            Commit(organization_id=organization_id, decided_on=organization.version, activity=None, write=changed)
+            Commit(organization_id=organization_id, decided_on=organization.version, activity=None, changes=changed)
         )
 
     def organization(self, organization_id: str) -> Organization:

@@ -19,7 +19,6 @@ BITCOIN = ["bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", "tb1qcr8te4kr609gcawutm
 
 STRINGS = ["", "a", "b", "SIGN", "0xab", "0xAB", "0xABcd", "12", "-3", "hello", "ab\u00e9", *BITCOIN]
 _TEXT_PATHS = [
-    "activity.type",
     "activity.kind",
     "activity.action",
     "wallet.id",
@@ -128,8 +127,8 @@ class Writer:
         match self.chance.randrange(6):
             case 0 | 1:
                 return f"{self.text(depth, scope)} {pick(equality)} {self.text(depth, scope)}"
-            case 2 if pick([True, False, False]):
-                return f"activity.type {pick(equality)} '{pick(TYPES)}'"
+            case 2 if "activity" not in {name for name, _ in scope} and pick([True, False, False]):
+                return self.activity_type(scope)
             case 2:
                 return f"{self.dynamic(scope)} {pick(ordering)} {self.integer(depth, scope)}"
             case 3 if "eth" not in {name for name, _ in scope} and pick([True, False, False]):
@@ -139,6 +138,23 @@ class Writer:
                 return f"{self.dynamic(scope)} {pick(equality)} {self.text(depth, scope)}"
             case _:
                 return f"{self.integer(depth, scope)} {pick(ordering)} {self.integer(depth, scope)}"
+
+    def activity_type(self, scope: tuple[tuple[str, str], ...]) -> str:
+        """A comparison of the activity's type."""
+        pick = self.chance.choice
+        one, other, label = f"'{pick(TYPES)}'", f"'{pick(TYPES)}'", pick(["wallet.label", "activity.kind"])
+        if "wallet" in {name for name, _ in scope}:
+            label = one
+        return pick(
+            [
+                f"activity.type {pick(['==', '!='])} {pick([one, label])}",
+                f"{one} {pick(['==', '!='])} activity.type",
+                f"activity.type in [{one}, {pick([other, label])}]",
+                f"[{one}].contains(activity.type)",
+                f"[activity.type, {other}].{pick(['any', 'all'])}(x, x {pick(['==', '!='])} {one})",
+                f"[{one}, {other}].filter(x, x == activity.type).count() {pick(['==', '>', '!='])} {pick('01')}",
+            ]
+        )
 
     def text(self, depth: int, scope: tuple[tuple[str, str], ...]) -> str:
         pick = self.chance.choice

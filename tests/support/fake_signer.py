@@ -34,6 +34,7 @@ from keystead.pipeline.signer_values import (
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
+from keystead.sessions.wallet_tokens import WalletToken
 from tests.support import bundles
 
 
@@ -136,6 +137,9 @@ class FakeSigner:
 
     async def sign_verification_token(self, token: VerificationToken) -> str:
         return f"verification of {token.contact}"
+
+    async def sign_wallet_token(self, token: WalletToken) -> str:
+        return f"verification of {token.wallet.address}"
 
     async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
         return CredentialBundle("02" + hashlib.sha256(target).hexdigest(), target.hex())

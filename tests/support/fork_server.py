@@ -27,7 +27,7 @@ from typing import Any
 
 _ROOT = Path(__file__).parents[2]
 _MODULES = (
-    "keystead.server.console_logins",
+    "keystead.server.console.logins",
     "keystead.server.metrics.serving",
     "keystead.server.run",
     "keystead.server.workers",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 
 
 class Hung(Exception):

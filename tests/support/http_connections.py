@@ -15,10 +15,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from keystead.api.rendering import error_answer
-from keystead.server.caller_address import CallerAddresses
-from keystead.server.connection import AnswerRequest, HttpConnection
-from keystead.server.connections import ConnectionLimits, Connections
-from keystead.server.http_messages import HttpAnswer, HttpRequest
+from keystead.server.http.caller_address import CallerAddresses
+from keystead.server.http.connection import AnswerRequest, HttpConnection
+from keystead.server.http.connections import ConnectionLimits, Connections
+from keystead.server.http.messages import HttpAnswer, HttpRequest
 
 LIMITS = ConnectionLimits(
     header_bytes_max=32_768,

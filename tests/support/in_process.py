@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 
 from keystead.server.application import Application
-from keystead.server.http_messages import HttpRequest
+from keystead.server.http.messages import HttpRequest
 from keystead.server.service import Service
-from keystead.server.settings import AllSettings
+from keystead.server.settings.settings import AllSettings
 from tests.support.servers import Installation
 
 

@@ -22,9 +22,9 @@ from keystead.organizations.attachments import (
     SealedSecret,
 )
 from keystead.organizations.organization import Organization, Put, Version, apply
-from keystead.pipeline.store import Commit, CommitResult, OrganizationWrite
+from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.signer.local import LocalSigner
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.support.servers import Installation
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -130,13 +130,13 @@ async def _put(
 ) -> None:
     change = Put(record)
     version = Version(organization.version.number + 1, new_id())
-    changed = OrganizationWrite(
+    changed = Changes(
         after=apply(organization, [change], version),
-        changes=(change,),
+        records=(change,),
         attachments=attachments,
         lookups_added=frozenset(),
     )
     result = await store.commit(
-        Commit(organization_id=organization.id, decided_on=organization.version, activity=None, write=changed)
+        Commit(organization_id=organization.id, decided_on=organization.version, activity=None, changes=changed)
     )
     assert result is CommitResult.COMMITTED

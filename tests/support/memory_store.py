@@ -10,7 +10,8 @@ import asyncio
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import TypeVar, assert_never
 
 from keystead.api.enums import ActivityStatus
@@ -25,6 +26,8 @@ from keystead.organizations.attachments import (
     RemovedWalletAccounts,
     StoredAccount,
 )
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow
+from keystead.organizations.kinds.account_contacts import AccountContactsMap
 from keystead.organizations.lookups import (
     CREDENTIALS,
     Lookup,
@@ -35,10 +38,9 @@ from keystead.organizations.lookups import (
     user_lookups,
 )
 from keystead.organizations.organization import Organization, apply
-from keystead.organizations.outgoing_messages import EmailEventRow
 from keystead.organizations.refused_requests import RefusedRequest
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import ActivityCount, Commit, CommitResult, OrganizationWrite, Page
+from keystead.pipeline.store import ActivityCount, Changes, Commit, CommitResult, Page
 
 Item = TypeVar("Item")
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -72,7 +74,7 @@ class MemoryDatabase:
         result = self._checked(commit)
         if result is not CommitResult.COMMITTED:
             return result
-        for write in (commit.write, commit.new_organization):
+        for write in (commit.changes, commit.new_organization):
             if write is not None:
                 self.write_organization(write)
         if commit.activity is not None:
@@ -98,9 +100,9 @@ class MemoryDatabase:
                 return CommitResult.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitResult.CONFLICT
-        if commit.write is not None:
-            self._check_accounts(commit.write)
-        if any(self._is_held(write) for write in (commit.write, commit.new_organization) if write is not None):
+        if commit.changes is not None:
+            self._check_accounts(commit.changes)
+        if any(self._is_held(write) for write in (commit.changes, commit.new_organization) if write is not None):
             return CommitResult.CREDENTIAL_HELD
         if (activity := commit.activity) is None:
             return CommitResult.COMMITTED
@@ -111,7 +113,7 @@ class MemoryDatabase:
         follows = before is not None and before.revision == activity.revision - 1
         return CommitResult.COMMITTED if follows else CommitResult.CONFLICT
 
-    def _is_held(self, write: OrganizationWrite) -> bool:
+    def _is_held(self, write: Changes) -> bool:
         """Whether a sub-organization of the same parent has a credential that the write registers."""
         after = write.after
         if after.profile.parent_id is None or write.shares_credentials:
@@ -124,7 +126,7 @@ class MemoryDatabase:
             for held in self.lookups[organization_id]
         )
 
-    def _check_accounts(self, write: OrganizationWrite) -> None:
+    def _check_accounts(self, write: Changes) -> None:
         """Check the unique indexes of accounts: a name once in an organization, a path once in a wallet."""
         held = self.attached_rows(ChangedAccount, write.after.id)
         for one in write.attachments:
@@ -135,11 +137,11 @@ class MemoryDatabase:
                 if _place(one) in [_place(each) for each in others]:
                     raise AlreadyExists("the wallet already has an account of this path")
 
-    def write_organization(self, write: OrganizationWrite) -> None:
+    def write_organization(self, write: Changes) -> None:
         after = write.after
         if (before := self.organizations.get(after.id)) is not None:
             assert after.version.number == before.version.number + 1, "versions have no gaps"
-            assert apply(before, write.changes, after.version) == after, "the changes lead to `after`"
+            assert apply(before, write.records, after.version) == after, "the changes lead to `after`"
         self.organizations[after.id] = after
         found = self.lookups.setdefault(after.id, set())
         assert write.lookups_removed <= found, "only what could be found can be forgotten"
@@ -188,8 +190,13 @@ class MemoryStore:
         self.locks = 0
         self._chance = chance
         self._waiting: list[tuple[Commit, asyncio.Future[CommitResult]]] = []
+        self.activities = MemoryActivities(self)
+        self.accounts = MemoryAccounts(self)
+        self.attached = MemoryAttached(self)
+        self.suborganizations = MemorySuborganizations(self)
+        self.refused_requests = NoRefusedRequests()
 
-    async def _pause(self) -> None:
+    async def pause(self) -> None:
         for _ in range(self._turns()):
             await asyncio.sleep(0)
 
@@ -207,12 +214,17 @@ class MemoryStore:
         self.newest = commit
         return asyncio.get_running_loop().create_future()
 
-    async def lock(self, organization_id: str) -> MemoryLock:
-        await self._pause()
+    @asynccontextmanager
+    async def locked(self, organization_id: str) -> AsyncIterator[MemoryLock]:
+        await self.pause()
         while organization_id in self.database.locked:
-            await self._pause()
+            await self.pause()
         self.locks += 1
-        return MemoryLock(self, organization_id)
+        self.database.locked.add(organization_id)
+        try:
+            yield MemoryLock(self, organization_id)
+        finally:
+            self.database.locked.discard(organization_id)
 
     def _later(self, turns: int, what: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -257,74 +269,97 @@ class MemoryStore:
             return broken
 
     async def organization(self, organization_id: str) -> Organization | None:
-        await self._pause()
+        await self.pause()
         found = self.database.organizations.get(organization_id)
-        await self._pause()
+        await self.pause()
         return found
 
-    async def activity(self, organization_id: str, activity_id: str) -> RecordedActivity | None:
-        await self._pause()
-        return self.database.activities.get(organization_id, {}).get(activity_id)
+    async def organizations_with(self, kind: LookupKind, value: str, limit: int) -> list[str]:
+        await self.pause()
+        found = [
+            id_
+            for id_, lookups in self.database.lookups.items()
+            if any(one.kind is kind and one.value == value for one in lookups)
+        ]
+        return sorted(found)[:limit]
 
-    async def activity_with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None:
+
+class NoRefusedRequests:
+    """Implements `pipeline.store.RefusedRequestReads`. No test of the pipeline records refusals."""
+
+    async def page(self, organization_id: str, page: Page, now_ms: int) -> list[RefusedRequest]:
+        return []
+
+    async def counts(self, organization_id: str, bounds_ms: Sequence[int]) -> list[int]:
+        return [0 for _ in bounds_ms[1:]]
+
+
+class MemoryActivities:
+    """Implements `pipeline.store.ActivityReads`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._database = store.database
+        self._pause = store.pause
+
+    async def get(self, organization_id: str, activity_id: str) -> RecordedActivity | None:
         await self._pause()
-        activities = self.database.activities.get(organization_id, {}).values()
+        return self._database.activities.get(organization_id, {}).get(activity_id)
+
+    async def with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None:
+        await self._pause()
+        activities = self._database.activities.get(organization_id, {}).values()
         found = next((one for one in activities if one.fingerprint == fingerprint), None)
         await self._pause()
         return found
 
-    async def activities(
+    async def page(
         self, organization_id: str, statuses: Sequence[ActivityStatus], types: Sequence[str], page: Page
     ) -> list[RecordedActivity] | None:
         await self._pause()
         fitting = [
             one
-            for one in self.database.activities.get(organization_id, {}).values()
+            for one in self._database.activities.get(organization_id, {}).values()
             if (not statuses or one.status in statuses) and (not types or one.type in types)
         ]
         return paged(sorted(fitting, key=lambda one: one.id, reverse=True), lambda one: one.id, page)
 
-    async def interface_texts(self, organization_id: str) -> dict[str, str]:
-        rows = self.database.attached_rows(InterfaceText, organization_id)
-        return {row.contract_interface_id: row.text for row in rows}
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        every = self._database.evaluations.get(organization_id, [])
+        return [one for one in every if one.activity_id == activity_id]
 
-    async def attached_row(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
+    async def counts(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], bounds_ms: Sequence[int]
+    ) -> list[ActivityCount]:
         await self._pause()
-        row = self.database.attached.get(organization_id, {}).get((kind.table.name, *key))
+        counted = Counter(
+            (period, one.type, one.status)
+            for one in self._database.activities.get(organization_id, {}).values()
+            for period, (start, end) in enumerate(itertools.pairwise(bounds_ms))
+            if one.status in statuses and start <= one.created_at_ms < end
+        )
+        return [ActivityCount(*key, count) for key, count in counted.items()]
+
+
+class MemoryAttached:
+    """Implements `pipeline.store.AttachedReads`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._database = store.database
+        self._pause = store.pause
+
+    async def get(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
+        await self._pause()
+        row = self._database.attached.get(organization_id, {}).get((kind.table.name, *key))
         return row if isinstance(row, kind) else None
+
+    async def interface_texts(self, organization_id: str) -> dict[str, str]:
+        rows = self._database.attached_rows(InterfaceText, organization_id)
+        return {row.contract_interface_id: row.text for row in rows}
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         await self._pause()
         texts = await self.interface_texts(organization_id)
         return {interface_id: texts[interface_id] for interface_id in interface_ids if interface_id in texts}
-
-    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
-        await self._pause()
-        for one in self.database.attached_rows(ChangedAccount, organization_id):
-            if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
-                return _stored(one)
-        return None
-
-    async def accounts_at(
-        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
-    ) -> list[StoredAccount]:
-        return await self._accounts(
-            organization_id,
-            lambda one: one.account.wallet_id == wallet_id and one.normalized_path in normalized_paths,
-        )
-
-    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
-        return await self._accounts(organization_id, lambda one: one.account.name in names)
-
-    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
-        return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
-
-    async def _accounts(
-        self, organization_id: str, wanted: Callable[[ChangedAccount], bool]
-    ) -> list[StoredAccount]:
-        await self._pause()
-        found = [one for one in self.database.attached_rows(ChangedAccount, organization_id) if wanted(one)]
-        return [_stored(one) for one in found]
 
     async def is_token_used(self, token_id: str) -> bool:
         raise NotImplementedError  # no test of the pipeline uses such a token
@@ -334,56 +369,67 @@ class MemoryStore:
     ) -> list[EmailEventRow] | None:
         return None if page.before or page.after else []  # nothing is sent from memory
 
-    async def wallet_accounts(
-        self, organization_id: str, wallet_id: str | None, page: Page
-    ) -> list[WalletAccount] | None:
-        accounts = [one.account for one in self.database.attached_rows(ChangedAccount, organization_id)]
+
+class MemoryAccounts:
+    """Implements `pipeline.store.AccountReads`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._database = store.database
+        self._pause = store.pause
+
+    async def with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+        await self._pause()
+        for one in self._database.attached_rows(ChangedAccount, organization_id):
+            if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
+                return _stored(one)
+        return None
+
+    async def at(
+        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
+    ) -> list[StoredAccount]:
+        return await self._accounts(
+            organization_id,
+            lambda one: one.account.wallet_id == wallet_id and one.normalized_path in normalized_paths,
+        )
+
+    async def called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.name in names)
+
+    async def of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+        return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
+
+    async def _accounts(
+        self, organization_id: str, wanted: Callable[[ChangedAccount], bool]
+    ) -> list[StoredAccount]:
+        await self._pause()
+        found = [one for one in self._database.attached_rows(ChangedAccount, organization_id) if wanted(one)]
+        return [_stored(one) for one in found]
+
+    async def page(self, organization_id: str, wallet_id: str | None, page: Page) -> list[WalletAccount] | None:
+        accounts = [one.account for one in self._database.attached_rows(ChangedAccount, organization_id)]
         fitting = [one for one in accounts if wallet_id in (None, one.wallet_id)]
         return paged(fitting, lambda one: one.wallet_account_id, page)
 
-    async def wallet_account(
+    async def find(
         self, organization_id: str, wallet_id: str, address: str | None, path: str | None
     ) -> WalletAccount | None:
-        for one in self.database.attached_rows(ChangedAccount, organization_id):
+        for one in self._database.attached_rows(ChangedAccount, organization_id):
             spelling = stored_form(one.account.address_format, one.account.address)
             fits = (address is None or spelling in possible_forms(address)) and path in (None, one.normalized_path)
             if one.account.wallet_id == wallet_id and fits:
                 return one.account
         return None
 
-    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
-        every = self.database.evaluations.get(organization_id, [])
-        return [one for one in every if one.activity_id == activity_id]
 
-    async def activity_counts(
-        self, organization_id: str, statuses: Sequence[ActivityStatus], bounds_ms: Sequence[int]
-    ) -> list[ActivityCount]:
-        await self._pause()
-        counted = Counter(
-            (period, one.type, one.status)
-            for one in self.database.activities.get(organization_id, {}).values()
-            for period, (start, end) in enumerate(itertools.pairwise(bounds_ms))
-            if one.status in statuses and start <= one.created_at_ms < end
-        )
-        return [ActivityCount(*key, count) for key, count in counted.items()]
+class MemorySuborganizations:
+    """Implements `pipeline.store.SuborganizationReads`."""
 
-    async def refused_requests(self, organization_id: str, page: Page, now_ms: int) -> list[RefusedRequest]:
-        return []  # no test of the pipeline records refusals
+    def __init__(self, store: MemoryStore) -> None:
+        self._database = store.database
+        self._pause = store.pause
 
-    async def refused_request_counts(self, organization_id: str, bounds_ms: Sequence[int]) -> list[int]:
-        return [0 for _ in bounds_ms[1:]]
-
-    async def organizations_with(self, kind: LookupKind, value: str, limit: int) -> list[str]:
-        await self._pause()
-        found = [
-            id_
-            for id_, lookups in self.database.lookups.items()
-            if any(one.kind is kind and one.value == value for one in lookups)
-        ]
-        return sorted(found)[:limit]
-
-    async def suborganizations_with(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
-        return (await self.suborganizations(parent_id, (kind, value), Page(2))) or []
+    async def with_value(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        return (await self.page(parent_id, (kind, value), Page(2))) or []
 
     async def held_by_siblings(
         self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
@@ -393,59 +439,49 @@ class MemoryStore:
             value
             for value in values
             if any(
-                child != organization_id
-                for child in await self.suborganizations(parent_id, (kind, value), Page(1_000)) or []
+                child != organization_id for child in await self.page(parent_id, (kind, value), Page(1_000)) or []
             )
         ]
 
-    async def suborganizations(
-        self, parent_id: str, found_by: tuple[LookupKind, str] | None, page: Page
-    ) -> list[str] | None:
+    async def page(self, parent_id: str, lookup: tuple[LookupKind, str] | None, page: Page) -> list[str] | None:
         await self._pause()
         children = [
             one.id
-            for one in self.database.organizations.values()
+            for one in self._database.organizations.values()
             if one.profile.parent_id == parent_id and not one.profile.deleted
         ]
-        if found_by is not None:
+        if lookup is not None:
             children = [
                 child
                 for child in children
                 if any(
-                    one.kind is found_by[0] and one.value in possible_values(*found_by)
-                    for one in self.database.lookups[child]
+                    one.kind is lookup[0] and one.value in possible_values(*lookup)
+                    for one in self._database.lookups[child]
                 )
             ]
         return paged(sorted(children), lambda one: one, page)
 
 
 class MemoryLock:
-    """Implements `pipeline.store.OrganizationLock`."""
+    """Implements `pipeline.store.LockedOrganization`."""
 
     def __init__(self, store: MemoryStore, organization_id: str) -> None:
         self._store = store
         self._organization_id = organization_id
-        self._commits: list[tuple[Commit, asyncio.Future[CommitResult]]] = []
         self.organization = store.database.organizations.get(organization_id)
-        self.is_released = False
-        store.database.locked.add(organization_id)
 
-    def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
-        assert not self.is_released
-        assert commit.organization_id == self._organization_id
-        future = self._store._future(commit)
-        self._commits.append((commit, future))
-        return future
-
-    def release(self) -> None:
-        assert not self.is_released
-        self.is_released = True
-
-        def write() -> None:
-            self._store._settle(self._commits, is_locked=True)
-            self._store.database.locked.discard(self._organization_id)
-
-        self._store._later(self._store._turns(), write)
+    async def write(self, commits: Sequence[Commit]) -> Sequence[CommitResult | ServiceError]:
+        assert self._organization_id in self._store.database.locked
+        assert {commit.organization_id for commit in commits} <= {self._organization_id}
+        batch = [(commit, self._store._future(commit)) for commit in commits]
+        self._store._later(self._store._turns(), lambda: self._store._settle(batch, is_locked=True))
+        results: list[CommitResult | ServiceError] = []
+        for _, future in batch:
+            try:
+                results.append(await future)
+            except ServiceError as error:
+                results.append(error)
+        return results
 
 
 def _place(one: ChangedAccount) -> tuple[str, ...]:
@@ -464,7 +500,9 @@ def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]
     """The expected contents of the index, computed from the organizations."""
     users = {lookup for user in organization.users.values() for lookup in user_lookups(user)}
     of_accounts = account_lookups(one.account for one in accounts)
-    return users | of_accounts | {name_lookup(organization.profile.name)}
+    contacts = organization.of(AccountContactsMap).values()
+    of_contacts = {lookup for record in contacts for lookup in AccountContactsMap.lookups(record)}
+    return users | of_accounts | of_contacts | {name_lookup(organization.profile.name)}
 
 
 def paged(items: list[Item], id_of: Callable[[Item], str], page: Page) -> list[Item] | None:

@@ -36,7 +36,7 @@ class MovedClock:
 
 def serve_by_moved_clock() -> None:
     """`keystead serve`, in this process, whose clock is the file's."""
-    from keystead.cli.serving import serve
+    from keystead.cli.operator.serving import serve
     from keystead.server.clock import SystemClock
 
     file = Path(os.environ[FILE_VARIABLE])

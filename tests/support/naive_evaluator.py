@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from btclib.script.script_pub_key import ScriptPubKey
 
-from keystead.policies.namespaces import KEYWORDS, Clause
-from keystead.policies.syntax import (
+from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     Count,
@@ -29,7 +29,7 @@ from keystead.policies.syntax import (
     Not,
     Slice,
 )
-from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
 
 Typed = tuple[Type, Any]
@@ -53,13 +53,13 @@ class Item(NamedTuple):
     certain: bool = True
 
 
-def interpreted(tree: Node, clause: Clause, values: Mapping[str, Any], *, all_versions: bool = False) -> bool | str:
+def interpreted(tree: Node, clause: Clause, values: Mapping[str, Any]) -> bool | str:
     """True, false, UNKNOWN or NOT_APPLICABLE."""
     names = dict(KEYWORDS[clause])
     if not all(is_filled(path, names, values) for path in named_paths(tree, frozenset())):
         return NOT_APPLICABLE
     try:
-        return truth(Reader(clause, values, all_versions=all_versions).read(tree, {}))
+        return truth(Reader(clause, values).read(tree, {}))
     except Unknowable:
         return UNKNOWN
 
@@ -149,15 +149,15 @@ def kind_of(activity_type: str) -> str:
     return name if separator and version.isdigit() else activity_type.removeprefix("ACTIVITY_TYPE_")
 
 
-def order(left: Typed, right: Typed, *, equality: bool, by_kind: bool = False) -> int:
+def order(left: Typed, right: Typed, *, equality: bool) -> int:
     """Negative, zero or positive, as for a sort; for equality, anything but zero says that they differ."""
     (left_kind, a), (right_kind, b) = left, right
     kinds = {left_kind, right_kind}
     if Scalar.NUMERAL in kinds and Scalar.DYNAMIC not in kinds:
         a, b = unquoted(a), unquoted(b)
     if isinstance(a, str) and isinstance(b, str) and equality:
-        if by_kind and kinds <= {Scalar.STRING, Scalar.ACTIVITY_TYPE} and Scalar.ACTIVITY_TYPE in kinds:
-            a, b = kind_of(a), kind_of(b)
+        if Scalar.ACTIVITY_TYPE in kinds and a != b and kind_of(a) == kind_of(b):
+            raise Unknowable
         if Scalar.DYNAMIC in kinds or (Scalar.ADDRESS in kinds and Scalar.HEX not in kinds):
             a, b = (in_either_case(a), in_either_case(b)) if is_hex(a) and is_hex(b) else (a, b)
         elif Scalar.HEX in kinds:
@@ -197,22 +197,8 @@ def joined(reads: Sequence[Callable[[], bool]], *, deciding: bool) -> bool:
 
 
 class Reader:
-    """`all_versions`: activity types compare by kind where that makes the whole true more often. `negations` counts
-    the negations around the node that is read."""
-
-    def __init__(self, clause: Clause, values: Mapping[str, Any], *, all_versions: bool) -> None:
+    def __init__(self, clause: Clause, values: Mapping[str, Any]) -> None:
         self.keywords, self.values = KEYWORDS[clause], values
-        self.all_versions, self.negations = all_versions, 0
-
-    def by_kind(self, *, widens: bool) -> bool:
-        return self.all_versions and (self.negations % 2 == 0) is widens
-
-    def negated(self, node: Node, scope: Mapping[str, Typed]) -> Typed:
-        self.negations += 1
-        try:
-            return self.read(node, scope)
-        finally:
-            self.negations -= 1
 
     def read(self, node: Node, scope: Mapping[str, Typed]) -> Typed:
         """The value of a node. Only the value of a name, a field or an item is unknowable with its literal."""
@@ -240,7 +226,7 @@ class Reader:
             case Slice(of=of, start=start, end=end):
                 holder = self.read(of, scope)
                 low, high = self.read(start, scope)[1], self.read(end, scope)[1]
-                return part(holder[0]), self.cut(holder, low, high)
+                return holder[0], self.cut(holder, low, high)
             case ListFunction():
                 return self.list_function(node, scope)
             case Contains(of=of, value=value):
@@ -251,7 +237,7 @@ class Reader:
                     raise Unknowable
                 return Scalar.INT, low
             case Not(of=of):
-                return Scalar.BOOL, not truth(self.negated(of, scope))
+                return Scalar.BOOL, not truth(self.read(of, scope))
             case Junction(operator=operator, operands=operands):
                 reads = [partial(self.truth_of, operand, scope) for operand in operands]
                 return Scalar.BOOL, joined(reads, deciding=operator == "||")
@@ -278,6 +264,12 @@ class Reader:
         except Unknowable as unknown:
             return Item(self.declared(node, scope), Unreadable("", unknown.literal))
 
+    def is_literal(self, unknown: Unknowable, read: Node, literal: Node, scope: Mapping[str, Typed]) -> bool:
+        """Whether the unknown value of `read` is this literal."""
+        if not isinstance(literal, Literal):
+            return False
+        return has_literal(unknown, literal, quoted=self.declared(read, scope) is Scalar.NUMERAL)
+
     def declared(self, node: Node, scope: Mapping[str, Typed]) -> Type:
         """The type that a node has, whatever its value."""
         match node:
@@ -290,7 +282,7 @@ class Reader:
                 kind = self.declared(of, scope)
                 if isinstance(kind, ListOf) and isinstance(node, Index):
                     return kind.item
-                return kind.value if isinstance(kind, MapOf) else part(kind)
+                return kind.value if isinstance(kind, MapOf) else kind
             case Count():
                 return Scalar.INT
             case _:
@@ -302,13 +294,9 @@ class Reader:
 
     def comparison(self, node: Comparison, scope: Mapping[str, Typed]) -> bool:
         sides = (node.left, node.right)
-        is_false = [
-            node.operator in ("==", "!=") and each == Literal(each.at, node.operator == "!=") for each in sides
-        ]
-        read = self.negated if any(is_false) else self.read
         if all(isinstance(each, Count) or each_is_integer(self, each, scope) for each in sides):
             ranges = [
-                self.counted(each, scope) if isinstance(each, Count) else (read(each, scope)[1],) * 2
+                self.counted(each, scope) if isinstance(each, Count) else (self.read(each, scope)[1],) * 2
                 for each in sides
             ]
             lefts, rights = ([*range(low, high + 1)] for low, high in ranges)
@@ -319,13 +307,13 @@ class Reader:
         values: list[Typed | Unknowable] = []
         for each in sides:
             try:
-                values.append(read(each, scope))
+                values.append(self.read(each, scope))
             except Unknowable as unknown:
                 values.append(unknown)
         left, right = values
-        for side, literal in ((left, node.right), (right, node.left)):
-            if isinstance(side, Unknowable) and node.operator in ("==", "!=") and isinstance(literal, Literal):
-                if side.literal is not None and side.literal == literal.value:
+        for side, read_node, literal in ((left, node.left, node.right), (right, node.right, node.left)):
+            if isinstance(side, Unknowable) and node.operator in ("==", "!="):
+                if self.is_literal(side, read_node, literal, scope):
                     return node.operator == "=="
                 raise Unknowable
         if isinstance(left, Unknowable) or isinstance(right, Unknowable):
@@ -333,8 +321,7 @@ class Reader:
         return self.compare(node, left, right)
 
     def compare(self, node: Comparison, left: Typed, right: Typed) -> bool:
-        by_kind = self.by_kind(widens=node.operator == "==")
-        by = order(left, right, equality=node.operator in ("==", "!="), by_kind=by_kind)
+        by = order(left, right, equality=node.operator in ("==", "!="))
         return {
             "==": by == 0,
             "!=": by != 0,
@@ -361,7 +348,7 @@ class Reader:
         if not 0 <= index < len(holder):
             raise Unknowable
         if isinstance(holder, str):
-            return part(kind), holder[index]
+            return kind, holder[index]
         items = self.items(of)[: index + 1]
         if not all(item.certain for item in items):
             raise Unknowable
@@ -393,22 +380,17 @@ class Reader:
         try:
             value = self.read(sought, scope)
         except Unknowable as unknown:
-            literals = (
-                [item.value for item in among.items if isinstance(item, Literal)]
-                if isinstance(among, ListLiteral) and all(isinstance(item, Literal) for item in among.items)
-                else []
-            )
-            if unknown.literal is not None and unknown.literal in literals:
+            beside = among.items if isinstance(among, ListLiteral) else ()
+            if any(self.is_literal(unknown, sought, item, scope) for item in beside):
                 return True
             raise Unknowable from None
-        by_kind = self.by_kind(widens=True)
 
         def equal(item: Item) -> bool:
             try:
-                found = order(value, admitted(item.kind, item.value), equality=True, by_kind=by_kind) == 0
+                found = order(value, admitted(item.kind, item.value), equality=True) == 0
             except Unknowable as unknown:
-                is_literal = isinstance(sought, Literal) and unknown.literal is not None
-                if not (is_literal and isinstance(sought, Literal) and unknown.literal == sought.value):
+                quoted = item.kind is Scalar.NUMERAL
+                if not isinstance(sought, Literal) or not has_literal(unknown, sought, quoted=quoted):
                     raise
                 found = True
             if found and not item.certain:
@@ -445,13 +427,14 @@ class Reader:
         return Scalar.BOOL, joined([partial(decides, item) for item in items], deciding=deciding)
 
 
+def has_literal(unknown: Unknowable, literal: Literal, *, quoted: bool) -> bool:
+    value = unquoted(literal.value) if quoted else literal.value
+    return unknown.literal is not None and unknown.literal == value
+
+
 def each_is_integer(reader: Reader, node: Node, scope: Mapping[str, Typed]) -> bool:
     """Whether a node has an integer of a declared type."""
     try:
         return reader.read(node, scope)[0] in (Scalar.INT, Scalar.NUMERAL)
     except Unknowable:
         return False
-
-
-def part(kind: Type) -> Type:
-    return Scalar.STRING if kind is Scalar.ACTIVITY_TYPE else kind

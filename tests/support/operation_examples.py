@@ -33,6 +33,8 @@ from tests.support.example_users import (
     sub_organization,
     two_providers,
 )
+from tests.support.example_wallet_logins import WALLET_LOGINS
+from tests.support.login_wallets import new_wallet, wallet_params
 from tests.support.organization_fixtures import (
     ERC20_TRANSFER,
     ETHEREUM_ACCOUNT,
@@ -159,6 +161,7 @@ QUERIES: dict[str, Make] = {
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
     "get_wallet": lambda f: {"walletId": f.wallet_id},
+    "get_wallet_authenticators": lambda f: {"userId": f.user_id},
     "get_wallet_account": lambda f: {"walletId": f.wallet_id, "path": "m/44'/60'/0'/0/0"},
     "list_activities": lambda f: {
         "filterByStatus": ["ACTIVITY_STATUS_COMPLETED"],
@@ -247,6 +250,15 @@ SUBMISSIONS: dict[str, Make] = {
     "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
     "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9": lambda f: sub_organization(
+        root_user(
+            oauthProviders=[provider_by_claims(), provider_by_token()],
+            walletAuthenticators=[wallet_params(new_wallet(), verificationToken=""), wallet_params(new_wallet())],
+            **contacts(),
+        ),
+        root_user(walletAuthenticators=[wallet_params(new_wallet("Solana"))]),
+        **OF_LATER_VERSIONS,
+    ),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8": lambda f: sub_organization(
         root_user(oauthProviders=[provider_by_claims(), provider_by_token()], **contacts()),
         root_user(),
@@ -279,6 +291,7 @@ SUBMISSIONS: dict[str, Make] = {
     },
     **CODE_LOGINS,
     **PROXY_SUBMISSIONS,
+    **WALLET_LOGINS,
     "ACTIVITY_TYPE_CREATE_USER_TAG": lambda f: {"userTagName": unique("tag"), "userIds": [f.user_id]},
     "ACTIVITY_TYPE_CREATE_USERS_V4": lambda f: {"users": [current_user(f)]},
     "ACTIVITY_TYPE_CREATE_USERS_V3": lambda f: {

@@ -19,6 +19,7 @@ from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
 from tests.support.example_codes import an_address, encrypted_sandbox_code, login_parameters, sandbox_code
 from tests.support.issuers import ISSUER
+from tests.support.login_wallets import new_wallet, signed_login, wallet_params
 from tests.support.oauth2_provider import SECRET
 from tests.support.passkeys import SoftPasskey
 
@@ -163,6 +164,17 @@ class _Fresh:
         token = ISSUER.token(now_ms() // 1000, sub=unique("subject"))
         provider = {"providerName": unique("provider"), "oidcToken": token}
         return str(self._one("create_oauth_providers", self._of_user(oauthProviders=[provider]), "providerIds"))
+
+    def _wallet_authenticator(self) -> str:
+        wallets = [json.loads(self._proven_wallet())]
+        parameters = self._of_user(walletAuthenticators=wallets)
+        return str(self._one("create_wallet_authenticators", parameters, "walletAuthenticatorIds"))
+
+    def _proven_wallet(self) -> str:
+        """A wallet with its token, as a request names it."""
+        wallet = new_wallet()
+        asked = signed_login(wallet, generate_api_key().public_key, now_ms())
+        return json.dumps(wallet_params(wallet, **self._root.result("verify_wallet_authenticator", asked)))
 
     def _mfa_policy(self) -> str:
         policy = mfa_policy_params(self._holder.user_id, [{"type": "AUTHENTICATION_TYPE_API_KEY"}])

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from keystead.api import records
 from keystead.api.enums import CredentialType, TagType
+from keystead.api.errors import ServiceError
 from keystead.api.records import ApiKey, Authenticator, Credential, Tag, Timestamp, User
 from keystead.identities.issuers import KnownIssuers
 from keystead.operations import CATALOGUE, Reading
@@ -30,12 +31,13 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import SigningCache
 from keystead.pipeline.environment import ChosenStatus, Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
-from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import Identities
-from keystead.pipeline.requests import Liveness, read_submission
+from keystead.pipeline.submission import Liveness, Submission, read_submission
+from keystead.primitives.share import Share
+from keystead.server.callers import existing_organization
 from tests.support.fake_signer import FakeProviders, FakeSigner
 from tests.support.issuers import ISSUER
 from tests.support.memory_store import MemoryDatabase, MemoryStore
@@ -94,6 +96,15 @@ class Person:
     email: str | None = None
 
 
+def _is_in(organization: Organization, caller: Principal, now_ms: int) -> bool:
+    """Whether the caller would be found in this version of the organization."""
+    try:
+        found = principal_in(organization, caller.proven, now_ms)
+    except ServiceError:
+        return False
+    return found is not None and found.user.user_id == caller.user.user_id
+
+
 class OrganizationHarness:
     """People by name, their organization, and the processes that serve it over one database.
 
@@ -114,6 +125,8 @@ class OrganizationHarness:
         **settings: Any,
     ) -> None:
         self.ids, self.clock, self.database = Ids(), ManualClock(), MemoryDatabase()
+        self._found: dict[int, tuple[Principal, Organization]] = {}
+        """Each caller, with the version of the organization in which it was found."""
         members = [Person(person) if isinstance(person, str) else person for person in people]
         self.tags = {tag: self.ids() for tag in dict.fromkeys(tag for person in members for tag in person.tags)}
         self.user_ids = {person.name: self.ids() for person in members}
@@ -136,7 +149,7 @@ class OrganizationHarness:
                 settings=PipelineSettings(limits=self.limits, liveness=Liveness(), **settings),
                 signing_cache=SigningCache.of_bytes(1_000_000),
                 chosen_status=chosen_status,
-                long_work=LongWork(lambda: 0.0),  # no piece is long, so that the order depends on the test alone
+                share=Share(lambda: 0.0),  # no work is long, so that the order depends on the test alone
             )
             for store, signer in zip(self.stores, self.signers, strict=True)
         ]
@@ -223,6 +236,7 @@ class OrganizationHarness:
         principal = principal_in(organization, proven, self.clock.ms)
         if principal is None:
             raise unknown_key_error(organization.id, proven)
+        self._found[id(principal)] = principal, organization
         return principal
 
     def body(self, name: str, parameters: Mapping[str, Any], **envelope: Any) -> bytes:
@@ -240,9 +254,12 @@ class OrganizationHarness:
     async def sending(self, caller: Principal, name: str, body: bytes, process: int = 0) -> RecordedActivity:
         operation = CATALOGUE.at(f"/public/v1/submit/{name}")
         assert isinstance(operation, ActivityOperation)
-        seen = await self.stores[process].organization(caller.organization_id)
-        assert seen is not None
-        return await self.lifecycles[process].submit(read_submission(operation, body), caller, seen, EXEMPT)
+        decoded = read_submission(operation, body)
+        seen = await existing_organization(self.stores[process], decoded.envelope.organization_id)
+        if caller.organization_id == seen.id and not _is_in(seen, caller, self.clock.ms):
+            _, seen = self._found[id(caller)]  # the key was deleted after the caller was found
+        submission = Submission(body=decoded, caller=caller, seen=seen, source=EXEMPT)
+        return await self.lifecycles[process].submit(submission)
 
     def send(self, who: str, name: str, body: bytes, key: str = "") -> RecordedActivity:
         """Submit exactly these bytes."""

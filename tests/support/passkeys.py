@@ -21,12 +21,20 @@ class SoftPasskey:
     """ES256; its registration's attestation has the format `none`."""
 
     def __init__(
-        self, origin: str = "https://example.com", rp_id: str = "example.com", credential_id: bytes | None = None
+        self,
+        origin: str = "https://example.com",
+        rp_id: str = "example.com",
+        credential_id: bytes | None = None,
+        cose_key: dict[int, Any] | None = None,
     ) -> None:
+        """`cose_key`: registered in place of the passkey's own."""
         self.credential_id = credential_id or secrets.token_bytes(32)
         self.origin = origin
         self._rp_id_hash = hashlib.sha256(rp_id.encode()).digest()
         self._key = ec.generate_private_key(ec.SECP256R1())
+        point = self._key.public_key().public_numbers()
+        own = {1: 2, 3: -7, -1: 1, -2: point.x.to_bytes(32), -3: point.y.to_bytes(32)}
+        self._cose_key = cose_key or own
 
     def params(self) -> dict[str, Any]:
         """AuthenticatorParamsV2."""
@@ -79,8 +87,6 @@ class SoftPasskey:
         return json.dumps({"type": kind, "challenge": challenge, "origin": origin}).encode()
 
     def _attestation_object(self) -> bytes:
-        point = self._key.public_key().public_numbers()
-        cose_key = {1: 2, 3: -7, -1: 1, -2: point.x.to_bytes(32), -3: point.y.to_bytes(32)}
-        credential = len(self.credential_id).to_bytes(2) + self.credential_id + cbor2.dumps(cose_key)
+        credential = len(self.credential_id).to_bytes(2) + self.credential_id + cbor2.dumps(self._cose_key)
         data = self._rp_id_hash + bytes([_USER_PRESENT | _HAS_CREDENTIAL]) + bytes(4) + bytes(16) + credential
         return bytes(cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data}))

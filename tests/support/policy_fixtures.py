@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.authorize import may_vote
-from keystead.policies.evaluation_context import EvaluationContext, Value
-from keystead.policies.expression import Expression, ExpressionSource, compile_stored
-from keystead.policies.namespaces import Clause
+from keystead.policies.authorize import Authorizer
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Value
+from keystead.policies.language.expression import Expression, ExpressionSource, compile_stored
+from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.policies.request import Approval, AuthorizationRequest, CredentialUsed, RequestedActivity
 
@@ -106,19 +107,20 @@ def policy(effect: Effect, condition: str = "", consensus: str = "", time: str =
     )
 
 
-def compiled(text: str, clause: Clause = Clause.CONDITION, *, all_versions: bool = False) -> Expression:
+def compiled(text: str, clause: Clause = Clause.CONDITION) -> Expression:
     """Raises ExpressionRefused."""
-    return Expression(ExpressionSource(text, clause, all_versions))
+    return Expression(ExpressionSource(text, clause))
 
 
 def value_of(text: str, values: Mapping[str, Any]) -> Value:
     """The value of a condition over these values by keyword."""
-    return compiled(text).evaluate(EvaluationContext(values))
+    return compiled(text).evaluate(EvaluationContext(values), Budget(STEPS_MAX))
 
 
 def voters(asked: tuple[AuthorizationRequest, PolicySet]) -> set[str]:
     """Every user who may vote on the activity."""
-    return {user_id for user_id in asked[0].users if may_vote(*asked, user_id)}
+    authorizer = Authorizer(*asked)
+    return {user_id for user_id in asked[0].users if authorizer.may_vote(user_id)}
 
 
 def numbered(policies: Sequence[Policy]) -> PolicySet:

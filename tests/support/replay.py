@@ -14,18 +14,17 @@ from keystead.operations import CATALOGUE
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.case import Case
+from keystead.pipeline.changes import changes_of
 from keystead.pipeline.context import ContextSource, SigningCache, TransactionSettings
-from keystead.pipeline.effects import write_of
+from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment, PipelineSettings
-from keystead.pipeline.execution import execution_of
-from keystead.pipeline.execution_values import ExecutionOutput
-from keystead.pipeline.long_work import LongWork
+from keystead.pipeline.execute import execution_of
+from keystead.pipeline.execution import Output
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.policy_set_cache import CompiledPolicies, PolicySetCache
-from keystead.pipeline.requests import Liveness, recorded_request
-from keystead.pipeline.time_slices import TimeSlices
+from keystead.pipeline.submission import Liveness, recorded_request
 from keystead.policies.policy_set import PolicySet
+from keystead.primitives.share import Share
 from tests.support.fake_signer import FakeProviders, FakeSigner
 from tests.support.memory_store import MemoryDatabase, MemoryStore
 from tests.support.organization_harness import Ids, ManualClock, number_of
@@ -44,7 +43,7 @@ async def replayed(
     store = MemoryStore(database)
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
         output = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
-        write = await write_of(organization, output, allowed_by[activity.id], limits, TimeSlices())
+        write = await changes_of(organization, output, allowed_by[activity.id], limits, Share())
         if write is not None:
             organization = write.after
             database.write_organization(write)
@@ -55,7 +54,7 @@ async def replayed(
 
 async def _executed(
     activity: RecordedActivity, organization: Organization, first_id: int, limits: Limits, store: MemoryStore
-) -> ExecutionOutput[Wire]:
+) -> Output[Wire]:
     operation = CATALOGUE.of_type(activity.type)
     assert isinstance(operation, ActivityOperation)
     version = operation.version_of(activity.type)
@@ -65,12 +64,15 @@ async def _executed(
     ids.next = first_id
     asked = version.upgrade(intent)
     cache = SigningCache.of_bytes(1_000_000)
-    case = Case(
+    basis = DecisionBasis(
+        organization=organization,
+        authority=organization,
         operation=operation,
         version=version,
         intent=asked,
         policies=CompiledPolicies(PolicySet(()), {}),
         submitter_id=activity.submitter_id,
+        added=(),
         owner_id=None,
         submission=activity.submission,
         proofs=(),
@@ -82,7 +84,7 @@ async def _executed(
                 store=store,
                 transactions=TransactionSettings(),
                 cache=cache,
-                long_work=LongWork(),
+                share=Share(),
             ),
             asked,
         )
@@ -100,10 +102,10 @@ async def _executed(
         policy_sets=PolicySetCache(),
         settings=PipelineSettings(limits=limits, liveness=Liveness()),
     )
-    execution = execution_of(case, organization, environment)
+    execution = execution_of(basis, environment)
     executed = operation.execute(execution, asked)
     output = await executed if inspect.isawaitable(executed) else executed
-    assert isinstance(output, ExecutionOutput)
+    assert isinstance(output, Output)
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [
         (version.result_key, encode(output.result))
     ]

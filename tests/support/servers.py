@@ -31,11 +31,11 @@ from keystead.keys.sealing import MasterKey
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Record, Version, from_records
-from keystead.server.bootstrap import bootstrap
-from keystead.server.new_organization import OrganizationParams
+from keystead.server.installation.bootstrap import bootstrap
+from keystead.server.installation.new_organization import OrganizationParams
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 from tests.support.callers import Caller, now_ms
 from tests.support.databases import Database
 from tests.support.direct_client import DirectClient
@@ -55,7 +55,7 @@ NO_MAIL_SERVER = {
 SIGNER = b"keystead.signer"
 """Is in the command of a signer, or is its name."""
 
-_SERVE = "from keystead.cli.serving import serve; serve()"
+_SERVE = "from keystead.cli.operator.serving import serve; serve()"
 
 
 @dataclass(frozen=True)

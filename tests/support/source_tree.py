@@ -31,7 +31,7 @@ class Module(NamedTuple):
 
     @property
     def package(self) -> str:
-        """The package below keystead: `policies` of `keystead.policies.grammar`."""
+        """The package below keystead: `policies` of `keystead.policies.language.grammar`."""
         return [*self.name.split("."), ""][1]
 
 

@@ -144,9 +144,11 @@ class Webhooks {
 
 export class DevControls {
   #controls;
+  #caFile;
 
-  constructor(baseUrl) {
-    this.#controls = new Controls(baseUrl);
+  constructor(baseUrl, { caFile } = {}) {
+    this.#controls = new Controls(baseUrl, caFile);
+    this.#caFile = caFile;
     this.clock = new Clock(this.#controls);
     this.faults = new Faults(this.#controls);
     this.outbox = new Outbox(this.#controls);
@@ -159,7 +161,7 @@ export class DevControls {
 
   async newOrganization({ name = "Test", wallet = false } = {}) {
     const made = await this.#controls.change("organizations", { name, wallet });
-    return { baseUrl: this.baseUrl, ...made };
+    return { baseUrl: this.baseUrl, ...made, ...(this.#caFile && { caFile: this.#caFile }) };
   }
 
   async nextOutcome(type, status, { count = 1 } = {}) {

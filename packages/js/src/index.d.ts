@@ -5,6 +5,8 @@ export interface Credentials {
   userId: string;
   apiPublicKey: string;
   apiPrivateKey: string;
+  /** The authority that signs the certificate of a server with `--tls`: a file in PEM. */
+  caFile?: string;
 }
 
 /** A message that the server kept in place of sending it. `secret`: the code or credential bundle in its text. */
@@ -135,7 +137,7 @@ export interface Webhooks {
 
 /** The developer's controls of a server. Every method rejects with KeysteadError if the server refuses. */
 export class DevControls {
-  constructor(baseUrl: string);
+  constructor(baseUrl: string, options?: { caFile?: string });
   readonly baseUrl: string;
   readonly clock: Clock;
   readonly faults: Faults;
@@ -168,7 +170,7 @@ export interface Server extends DevControls {
 export interface StartOptions {
   /** The command and its first arguments; else KEYSTEAD_COMMAND, `keystead` on PATH, or `uvx keystead`. */
   command?: string[];
-  /** More options of `keystead dev`. */
+  /** More options of `keystead dev`, such as `--tls`. */
   args?: string[];
   /** Derives every identifier and key from this text. */
   seed?: string;
@@ -182,7 +184,7 @@ export interface StartOptions {
 export function start(options?: StartOptions): Promise<Server>;
 
 /** The controls of a server that runs already. */
-export function connect(baseUrl: string): DevControls;
+export function connect(baseUrl: string, options?: { caFile?: string }): DevControls;
 
 export class KeysteadError extends Error {
   /** The HTTP status, where there was an answer. */

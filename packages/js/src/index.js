@@ -12,7 +12,7 @@ class Server extends DevControls {
   #process;
 
   constructor(credentials, process) {
-    super(credentials.baseUrl);
+    super(credentials.baseUrl, credentials);
     this.credentials = credentials;
     this.#process = process;
   }
@@ -31,6 +31,6 @@ export async function start(options = {}) {
   return new Server(process.credentials, process);
 }
 
-export function connect(baseUrl) {
-  return new DevControls(baseUrl);
+export function connect(baseUrl, options) {
+  return new DevControls(baseUrl, options);
 }

@@ -1,7 +1,9 @@
-// Requests to the developer's controls, /dev/v1 of a development server. By node:http: no proxy of the environment and
-// no replacement of `fetch` in a test stands between.
+// Requests to the developer's controls, /dev/v1 of a development server. By node:http and node:https: no proxy of the
+// environment and no replacement of `fetch` in a test stands between.
 
-import { request } from "node:http";
+import { readFileSync } from "node:fs";
+import { request as overHttp } from "node:http";
+import { request as overHttps } from "node:https";
 
 const TIMEOUT_MS = 10_000;
 
@@ -16,9 +18,12 @@ export class KeysteadError extends Error {
 
 export class Controls {
   #baseUrl;
+  #ca;
 
-  constructor(baseUrl) {
+  // `caFile`: of the credentials of a server with `--tls`.
+  constructor(baseUrl, caFile) {
     this.#baseUrl = baseUrl.replace(/\/+$/, "");
+    this.#ca = caFile === undefined ? undefined : readFileSync(caFile);
   }
 
   get baseUrl() {
@@ -40,8 +45,9 @@ export class Controls {
       "content-length": Buffer.byteLength(body),
       "x-keystead-dev": "1",
     };
+    const request = url.protocol === "https:" ? overHttps : overHttp;
     return new Promise((resolve, reject) => {
-      const asked = request(url, { method, headers, timeout: TIMEOUT_MS }, (answer) => {
+      const asked = request(url, { method, headers, ca: this.#ca, timeout: TIMEOUT_MS }, (answer) => {
         const chunks = [];
         answer.on("data", (chunk) => chunks.push(chunk));
         answer.on("error", reject);

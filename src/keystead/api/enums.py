@@ -41,6 +41,7 @@ class CredentialType(StrEnum):
     EMAIL_OTP = "CREDENTIAL_TYPE_EMAIL_OTP"
     SMS_OTP = "CREDENTIAL_TYPE_SMS_OTP"
     OAUTH = "CREDENTIAL_TYPE_OAUTH"
+    WALLET = "CREDENTIAL_TYPE_WALLET"
 
 
 class ApiKeyCurve(StrEnum):
@@ -69,6 +70,14 @@ class AuthenticationType(StrEnum):
     API_KEY = "AUTHENTICATION_TYPE_API_KEY"
     OAUTH = "AUTHENTICATION_TYPE_OAUTH"
     SESSION = "AUTHENTICATION_TYPE_SESSION"
+    WALLET = "AUTHENTICATION_TYPE_WALLET"
+
+
+class WalletAuthenticatorType(StrEnum):
+    """The network of a wallet that its owner logs in with."""
+
+    ETHEREUM = "WALLET_AUTHENTICATOR_TYPE_ETHEREUM"
+    SOLANA = "WALLET_AUTHENTICATOR_TYPE_SOLANA"
 
 
 class AccessType(StrEnum):

@@ -36,6 +36,11 @@ class ServiceError(Exception):
         self.machine_code = self.default_machine_code if machine_code is None else machine_code
         self.details = details
 
+    @property
+    def is_temporary(self) -> bool:
+        """Whether a later attempt may succeed, because the refusal does not depend on what is asked for."""
+        return self.http_status >= 500
+
 
 class InvalidRequest(ServiceError):
     """The request is malformed, or what it asks for breaks a rule of the organization."""
@@ -144,6 +149,10 @@ class NotImplementedHere(ServiceError):
     http_status = 501
     grpc_code = 12
     default_machine_code = ""
+
+    @property
+    def is_temporary(self) -> bool:
+        return False
 
 
 class Unavailable(ServiceError):

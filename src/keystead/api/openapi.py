@@ -5,6 +5,8 @@ The schemas come from the structs themselves. Not here: the examples (`openapi_e
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -39,16 +41,27 @@ the header.
 """
 
 
-def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
-    """The OpenAPI document: every operation with its request, answer and refusals, and the pages for operators."""
+class OpenPage(msgspec.Struct, frozen=True):
+    """A page that answers GET without a stamp.
+
+    `answer`: None for an object of any form. `needs_signer`: it may answer 503.
+    """
+
+    path: str
+    name: str
+    summary: str
+    answer: type[msgspec.Struct] | None
+    needs_signer: bool = False
+
+
+def openapi_document(catalogue: Catalogue, pages: Sequence[OpenPage] = ()) -> dict[str, Any]:
+    """The OpenAPI document: every operation with its request, answer and refusals, and the pages."""
     operations = list(catalogue)
     results = {key: struct for operation in operations for key, struct in sorted(operation.results.items())}
     structs = [
         struct for operation in operations for struct in (*operation.request_structs, operation.answer_struct)
-    ] + list(results.values())
-    schemas, components = msgspec.json.schema_components(
-        structs, ref_template="#/components/schemas/{name}", schema_hook=lambda _: {"type": "object"}
-    )
+    ] + [*results.values(), *(page.answer for page in pages if page.answer is not None)]
+    schemas, components = _schemas(structs)
     references = dict(zip(structs, schemas, strict=True))
     components["Activity"]["properties"]["result"] = {
         "type": "object",
@@ -65,7 +78,10 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
                 "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
             },
             "servers": [{"url": "/"}],
-            "paths": {operation.path: {"post": _post(operation, references)} for operation in operations} | _PAGES,
+            "paths": {
+                **{operation.path: {"post": _post(operation, references)} for operation in operations},
+                **{page.path: {"get": _get(page, references)} for page in pages},
+            },
             "components": {
                 "schemas": {**components, "Error": _ERROR},
                 "parameters": {"ClientVersion": _CLIENT_VERSION},
@@ -76,6 +92,31 @@ def openapi_document(catalogue: Catalogue) -> dict[str, Any]:
         }
     )
     return document
+
+
+def _schemas(structs: list[type[msgspec.Struct]]) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """A reference to the schema of each struct, and the schemas by name.
+
+    The answer GetUserResponse is called GetUserAnswer here: generators such as oapi-codegen give the name
+    GetUserResponse to what the operation get_user returns in their language.
+    """
+    references, components = msgspec.json.schema_components(
+        structs, ref_template="#/components/schemas/{name}", schema_hook=lambda _: {"type": "object"}
+    )
+    return _with_answers(references), {
+        _answer_name(name): _with_answers(schema) for name, schema in components.items()
+    }
+
+
+def _with_answers(schema: Any) -> Any:
+    """The schema with the names of answers in its references."""
+    if isinstance(schema, dict):
+        return {key: _answer_name(part) if key == "$ref" else _with_answers(part) for key, part in schema.items()}
+    return type(schema)(map(_with_answers, schema)) if isinstance(schema, (list, tuple)) else schema
+
+
+def _answer_name(name: str) -> str:
+    return re.sub("Response$", "Answer", name)
 
 
 def _post(operation: Operation, references: dict[type[msgspec.Struct], dict[str, Any]]) -> dict[str, Any]:
@@ -103,6 +144,18 @@ def _post(operation: Operation, references: dict[type[msgspec.Struct], dict[str,
             "200": {"description": "Answered", "content": _json(references[operation.answer_struct])},
             **{str(status): {"$ref": f"#/components/responses/{status}"} for status in _REFUSALS},
         },
+    }
+
+
+def _get(page: OpenPage, references: dict[type[msgspec.Struct], dict[str, Any]]) -> dict[str, Any]:
+    answer = {"type": "object"} if page.answer is None else references[page.answer]
+    refusals = {"503": {"$ref": "#/components/responses/503"}} if page.needs_signer else {}
+    return {
+        "operationId": page.name,
+        "summary": page.summary,
+        "tags": ["server"],
+        "security": [],
+        "responses": {"200": {"description": "Answered", "content": _json(answer)}, **refusals},
     }
 
 
@@ -198,64 +251,4 @@ _STAMPS: dict[str, Any] = {
         "name": "X-Stamp-WebAuthn",
         "description": "Assertion over the body by a passkey: see the description of this document.",
     },
-}
-
-
-def _page(name: str, summary: str, answer: dict[str, Any], *refusals: int) -> dict[str, Any]:
-    return {
-        "get": {
-            "operationId": name,
-            "summary": summary,
-            "tags": ["server"],
-            "security": [],
-            "responses": {
-                "200": {"description": "Answered", "content": _json(answer)},
-                **{str(status): {"$ref": f"#/components/responses/{status}"} for status in refusals},
-            },
-        }
-    }
-
-
-def _members(**members: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string", "description": text} for name, text in members.items()},
-        "required": list(members),
-    }
-
-
-_PAGES: dict[str, Any] = {
-    "/healthz": _page("healthz", "This process lives.", _members(status="ok")),
-    "/readyz": _page(
-        "readyz", "The database and the signer answer, the database is migrated.", _members(status="ready"), 503
-    ),
-    "/bundle-signer": _page(
-        "bundle_signer",
-        "The public key that verifies the signatures of export and import bundles.",
-        _members(
-            signingPublicKey="Hex of the uncompressed P-256 point, 65 bytes",
-            compositePublicKey="Hex of two points, 130 bytes: encryption, then signing",
-        ),
-        503,
-    ),
-    "/installation-keys": _page(
-        "installation_keys",
-        "The public keys of this installation, which clients have to be told.",
-        {
-            "type": "object",
-            "properties": {
-                "keys": {
-                    "type": "array",
-                    "items": _members(
-                        name="Which key",
-                        use="What it signs, or what is encrypted to it",
-                        publicKey="Hex of the uncompressed P-256 point, 65 bytes",
-                        compositePublicKey="Of some: hex of two points, 130 bytes: encryption, then signing",
-                    ),
-                }
-            },
-        },
-        503,
-    ),
-    "/openapi.json": _page("openapi", "This document.", {"type": "object"}),
 }

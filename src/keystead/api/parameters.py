@@ -18,6 +18,7 @@ from keystead.api.enums import (
     AuthenticatorTransport,
     Curve,
     PathFormat,
+    WalletAuthenticatorType,
 )
 from keystead.api.identifiers import Uuid
 from keystead.api.records import Wire
@@ -126,6 +127,18 @@ class OidcClaims(RequestStruct, frozen=True):
     iss: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
     sub: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
     aud: Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
+
+
+class WalletAuthenticatorParams(RequestStruct, frozen=True):
+    """`address`: 0x and hex in any letter case, or base 58. `domain`: a host, without scheme and path.
+
+    `verification_token`: of verify_wallet_authenticator, for this address and domain.
+    """
+
+    type: WalletAuthenticatorType
+    address: ShortText
+    domain: ShortText
+    verification_token: TokenText | None = None
 
 
 class OauthProviderParamsV2(RequestStruct, frozen=True):

@@ -10,13 +10,26 @@ from importlib.resources import files
 import msgspec
 
 
+class Source(msgspec.Struct, frozen=True):
+    """A published document or package that has names of the API. `kind`: `document`, or the registry of a
+    package."""
+
+    kind: str
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        kind = "" if self.kind == "document" else f"{self.kind} "
+        return f"{kind}{self.name} {self.version}"
+
+
 class PublicSchema(msgspec.Struct, frozen=True, rename="camel"):
     """`operations` maps a subject to its operations, each as "query/…" or "submit/…".
 
-    `sources`: the published documents and packages, with versions, that the names are taken from.
+    `sources`: what the names are taken from.
     """
 
-    sources: tuple[str, ...]
+    sources: tuple[Source, ...]
     operations: dict[str, tuple[str, ...]]
     activity_types: tuple[str, ...]
 

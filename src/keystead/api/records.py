@@ -26,6 +26,7 @@ from keystead.api.enums import (
     SmartContractInterfaceType,
     TagType,
     VoteSelection,
+    WalletAuthenticatorType,
 )
 from keystead.api.secret_fields import repr_without_secrets
 
@@ -107,6 +108,18 @@ class OauthProvider(Wire, frozen=True):
     updated_at: Timestamp
 
 
+class WalletAuthenticator(Wire, frozen=True):
+    """A wallet outside this server that its owner logs in with, at one domain. `address`: 0x and lower-case hex, or
+    base 58. `domain`: a host, in lower case, with its port unless that is 80 or 443."""
+
+    wallet_authenticator_id: str
+    type: WalletAuthenticatorType
+    address: str
+    domain: str
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
 class AuthenticationMethod(Wire, frozen=True):
     type: AuthenticationType
     id: str | None = None
@@ -164,6 +177,8 @@ class User(Wire, frozen=True):
     updated_at: Timestamp
     user_email: str | None = None
     user_phone_number: str | None = None
+    # A factory: clients need the list, so an empty one must not be left out like another default.
+    wallet_authenticators: tuple[WalletAuthenticator, ...] = msgspec.field(default_factory=lambda: ())
 
 
 class Oauth2Credential(Wire, frozen=True):
@@ -179,7 +194,7 @@ class Oauth2Credential(Wire, frozen=True):
 
 
 class WebhookSubscriptionParams(Wire, frozen=True):
-    """`filters_json`: which events, as JSON (`organizations.webhook_filters`)."""
+    """`filters_json`: which events, as JSON (`organizations.webhooks.filters`)."""
 
     event_type: str
     filters_json: str | None = None

@@ -33,6 +33,7 @@ SECRET_FIELDS: Final = frozenset(
         "session",
         "token",
         "verification_token",
+        "wallet_auth_verification_token",
     }
 )
 

@@ -2,7 +2,7 @@
 
 Each chain declares its facts in one module, as typed dictionaries with every field. A field may be Unreadable only
 where its type says so. Here: the forms of values that compare in their own way. Not here: the facts of a chain
-(`ethereum.facts`, `solana.facts`, …), the types of the policy language (`policies.namespaces`).
+(`ethereum.facts`, `solana.facts`, …), the types of the policy language (`policies.language.namespaces`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypedDict
 from keystead.primitives.unreadable import Unreadable
 
 
-class Form(Enum):
+class FactForm(Enum):
     """How a value compares, if not as its Python type does."""
 
     HEX = "hexadecimal digits, in either letter case"
@@ -22,10 +22,10 @@ class Form(Enum):
     ARGUMENT = "a value whose type the request decides: a string, integer, boolean, list or map"
 
 
-Hex = Annotated[str, Form.HEX]
-AddressText = Annotated[str, Form.ADDRESS]
-Numeral = Annotated[int, Form.NUMERAL]
-Argument = Annotated[Any, Form.ARGUMENT]
+Hex = Annotated[str, FactForm.HEX]
+AddressText = Annotated[str, FactForm.ADDRESS]
+Numeral = Annotated[int, FactForm.NUMERAL]
+Argument = Annotated[Any, FactForm.ARGUMENT]
 """An argument of a contract call, or a member of typed data. It may be or contain an Unreadable."""
 
 

@@ -1,17 +1,24 @@
-"""The text of a contract interface, ABI or IDL: strict JSON, and the refusal of any other text.
+"""The text of a contract interface, ABI or IDL: JSON that has one reading, and the refusal of any other text.
 
 Here: the parts that both formats share. Not here: what an ABI (`ethereum.interfaces`) or an IDL (`solana.idl`) is.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
+from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import InvalidRequest
 
 FIELD = "parameters.smartContractInterface"
+NAME_CHARACTERS_MAX: Final = 256
+"""The most characters of a name. A name is shown each time that a call has a value of it."""
+
+InterfaceName = Annotated[str, Meta(max_length=NAME_CHARACTERS_MAX)]
 
 
 def invalid_interface(what: str, why: str) -> InvalidRequest:
@@ -20,12 +27,27 @@ def invalid_interface(what: str, why: str) -> InvalidRequest:
 
 
 def read_json(decoder: msgspec.json.Decoder[Any], text: str, what: str) -> Any:
-    """The decoded text. Raises InvalidRequest."""
+    """The decoded text. Raises InvalidRequest, also for a member that occurs twice in an object, which people could
+    read otherwise than this server."""
     try:
-        return decoder.decode(text)
+        decoded = decoder.decode(text)
+        refuse_ambiguous(text.encode())
     except msgspec.ValidationError as refused:
         raise invalid_interface(what, str(refused)) from None
-    except msgspec.DecodeError as refused:
+    except (msgspec.DecodeError, UnicodeEncodeError) as refused:
         raise InvalidRequest(f"invalid request body: field `{FIELD}`: not valid JSON: {refused}") from None
+    except InvalidRequest as refused:
+        raise invalid_interface(what, refused.message.removeprefix("invalid request body: ")) from None
     except RecursionError:
         raise invalid_interface(what, "nested too deeply") from None
+    return decoded
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that occurred before; None if all are different."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

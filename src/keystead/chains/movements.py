@@ -89,6 +89,9 @@ def movement_facts(movements: Iterable[Movement]) -> list[Any]:
     ]
 
 
-def fee_of(movements: Iterable[Movement]) -> int | Unreadable:
-    """The fact `fee`: the most that the network takes, in smallest units of what it takes."""
-    return next(movement.amount for movement in movements if movement.kind is MovementKind.FEE)
+def fee_of(movements: Iterable[Movement]) -> int:
+    """The fact `fee` where the transaction says it: the most that the network takes, in smallest units of what it
+    takes."""
+    (fee,) = [movement.amount for movement in movements if movement.kind is MovementKind.FEE]
+    assert isinstance(fee, int)
+    return fee

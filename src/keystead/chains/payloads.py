@@ -20,8 +20,8 @@ from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum import rlp
 from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
 from keystead.chains.ethereum.facts import TypedDataDomain, TypedDataFacts
-from keystead.chains.ethereum.movements import typed_data_movements
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
+from keystead.chains.ethereum.typed_movements import typed_data_movements
 from keystead.chains.movements import Movement, movement_facts
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
@@ -48,7 +48,7 @@ _ETHEREUM_ENCODINGS: Final = frozenset({PayloadEncoding.EIP712, PayloadEncoding.
 
 class Payload(msgspec.Struct, frozen=True):
     """A payload to sign. `message`: a digest of 32 bytes, or for ed25519 the bytes themselves. `keywords`: what
-    policies see, and `movements`: what whoever has the signature can move; both are empty for raw bytes, of which
+    policies see. `movements`: what anybody who has the signature can move. Both are empty for raw bytes, of which
     nothing is known."""
 
     message: bytes

@@ -1,9 +1,8 @@
 """The result of every chain's parser: messages to sign, what policies see, and how to add the signatures.
 
-Here: the interface that `operations.signing` uses, and the errors that all parsers share. Not here: the parsers.
-A parser is a function `parse_<chain>(unsigned: bytes, party: Party) -> UnsignedTransaction`. It reads strictly:
-it refuses bytes that have a second reading, or that an encoder would not write.
-"""
+Here: the interface that `operations.wallets.signing` uses, and the errors that all parsers share. Not here: the
+parsers. A parser is a function `parse_<chain>(unsigned: bytes, party: Party) -> UnsignedTransaction`. It reads
+strictly: it refuses bytes that have a second reading, or that an encoder would not write."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`keystead auth-proxy`: makes, changes, lists and deletes authentication proxies, as a user who is allowed to.
 
-Not here: what a proxy does (`operations.auth_proxy_endpoints`).
+Not here: what a proxy does (`operations.auth_proxy.endpoints`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from keystead.api.errors import DatabaseUnavailable, ServiceError
 from keystead.cli.failure import Failure
-from keystead.client.credentials import ENVIRONMENT, Credentials, credentials_in, environment_credentials
+from keystead.client.credentials import CA_FILE, ENVIRONMENT, Credentials, credentials_in, environment_credentials
 from keystead.client.errors import UsageError
 
 DEFAULT_FILE = Path(".keystead/credentials.json")
@@ -144,7 +144,7 @@ def chosen_credentials(given: Path | None, environment: Mapping[str, str]) -> Cr
         check_base_url(base_url)
     except UsageError as refused:
         raise Failure(f"{ENVIRONMENT['base_url']}: {refused}") from None
-    return replace(credentials, base_url=base_url)
+    return replace(credentials, base_url=base_url, ca_file=environment.get(CA_FILE) or credentials.ca_file)
 
 
 def _is_base_url_alone(environment: Mapping[str, str]) -> bool:

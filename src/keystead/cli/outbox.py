@@ -29,11 +29,11 @@ def outbox(
     credentials: CredentialsFile = None,
 ) -> None:
     """Show the e-mails and SMS that `keystead dev` has kept, oldest first."""
-    base_url = chosen_credentials(credentials, os.environ).base_url
+    chosen = chosen_credentials(credentials, os.environ)
     shown: set[str] = set()
     try:
         while True:
-            for kept in _read_messages(base_url):
+            for kept in _read_messages(chosen.base_url, chosen.ca_file):
                 if kept["message"]["id"] not in shown:
                     shown.add(kept["message"]["id"])
                     print(json.dumps(kept) if as_json else _message_text(kept), flush=True)
@@ -46,10 +46,10 @@ def outbox(
         return
 
 
-def _read_messages(base_url: str) -> list[dict[str, Any]]:
+def _read_messages(base_url: str, ca_file: str | None) -> list[dict[str, Any]]:
     try:
         # A proxy of the environment cannot reach this machine.
-        verify = certificates_for(base_url, is_direct=True)
+        verify = certificates_for(base_url, is_direct=True, ca_file=ca_file)
         answer = httpx.get(f"{base_url}/dev/v1/outbox", timeout=10, trust_env=False, verify=verify)
     except httpx.HTTPError as failed:
         raise Failure(f"{base_url} does not answer ({type(failed).__name__}): is keystead dev running?") from None

@@ -79,6 +79,7 @@ def _client(credentials: Credentials, file: Path | None) -> Client:
             credentials.api_public_key,
             credentials.api_private_key,
             credentials.organization_id,
+            ca_file=credentials.ca_file,
         )
     except UsageError as refused:
         # A chained exception would give a traceback access to the frames, which hold the private half.
@@ -112,7 +113,7 @@ def request(
         _require_known(path)
     with open_client(credentials) as client:
         if curl:
-            print(curl_line(client.prepare(path, fields)))
+            print(curl_line(client.prepare(path, fields), chosen_credentials(credentials, os.environ).ca_file))
         else:
             kind, _, operation = short_path(path).partition("/")
             if kind == "submit" and (caution := lockout(client, operation, fields)) is not None:
@@ -162,7 +163,9 @@ def format_json(answer: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode()
 
 
-def curl_line(prepared: Prepared) -> str:
-    """The same request as a command for a POSIX shell."""
+def curl_line(prepared: Prepared, ca_file: str | None) -> str:
+    """The same request as a command for a POSIX shell. `ca_file`: see `Credentials`."""
     headers = "".join(f" -H {shlex.quote(f'{name}: {value}')}" for name, value in prepared.headers.items())
-    return f"curl -sS {shlex.quote(prepared.url)}{headers} --data-binary {shlex.quote(prepared.body.decode())}"
+    trusted = f"--cacert {shlex.quote(ca_file)} " if ca_file else ""
+    body = shlex.quote(prepared.body.decode())
+    return f"curl -sS {trusted}{shlex.quote(prepared.url)}{headers} --data-binary {body}"

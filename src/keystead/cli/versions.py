@@ -11,7 +11,7 @@ from keystead.storage.migrations import newest
 
 def version_line() -> str:
     """All versions in one line. The version of the public API is that of its published schema."""
-    api = PUBLIC_SCHEMA.sources[0].rpartition("version ")[2]
+    api = PUBLIC_SCHEMA.sources[0].version
     return (
         f"keystead {version('keystead')}, public API {api}, database tables {newest()}, "
         f"Python {platform.python_version()}"

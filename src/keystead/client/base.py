@@ -24,12 +24,13 @@ class Options(TypedDict, Generic[HttpClientT], total=False):
     """The options of every client.
 
     timeout: seconds for the connection, and for each wait for bytes; 30 if not given. retries: see `Retries`.
-    http_client: the httpx client that sends, for a proxy, a private certificate authority or a test; this client
-    does not close it.
+    ca_file: a PEM file of the private authority that signs the server's certificate. http_client: the httpx client
+    that sends, for a proxy or a test; this client does not close it.
     """
 
     timeout: float
     retries: Retries
+    ca_file: str | None
     http_client: HttpClientT
 
 
@@ -80,6 +81,7 @@ class BaseClient(Generic[HttpClientT]):
         self._stamper = _stamper(api_public_key, api_private_key, curve, stamper)
         self._timeout_s = options.get("timeout", 30.0)
         self._retries = options.get("retries", Retries())
+        self._ca_file = options.get("ca_file")
         http_client = options.get("http_client")
         self._closes_http_client = http_client is None
         self._http_client = self._new_http_client() if http_client is None else http_client
@@ -88,8 +90,8 @@ class BaseClient(Generic[HttpClientT]):
     def from_env(cls, *, curve: ApiKeyCurve = ApiKeyCurve.P256, **options: Unpack[Options[HttpClientT]]) -> Self:
         """A client with the settings of the environment.
 
-        Reads KEYSTEAD_BASE_URL, KEYSTEAD_API_PUBLIC_KEY, KEYSTEAD_API_PRIVATE_KEY and KEYSTEAD_ORGANIZATION_ID.
-        Raises UsageError if one is not set.
+        Reads KEYSTEAD_BASE_URL, KEYSTEAD_API_PUBLIC_KEY, KEYSTEAD_API_PRIVATE_KEY and KEYSTEAD_ORGANIZATION_ID,
+        and KEYSTEAD_CA_FILE if it is set. Raises UsageError if one of the others is not set.
         """
         return cls._from(environment_credentials(), curve, options)
 
@@ -113,6 +115,7 @@ class BaseClient(Generic[HttpClientT]):
 
     @classmethod
     def _from(cls, credentials: Credentials, curve: ApiKeyCurve, options: Options[HttpClientT]) -> Self:
+        options.setdefault("ca_file", credentials.ca_file)
         return cls(
             credentials.base_url,
             credentials.api_public_key,

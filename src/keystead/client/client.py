@@ -61,6 +61,7 @@ class Client(BaseClient[httpx.Client], Operations):
             stamper=session,
             timeout=self._timeout_s,
             retries=self._retries,
+            ca_file=self._ca_file,
         )
 
     def _renew(self) -> None:
@@ -177,7 +178,9 @@ class Client(BaseClient[httpx.Client], Operations):
         return submitted(read_answer(prepared.path, self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.Client:
-        return httpx.Client(mounts=_direct_mounts(self._address), verify=_certificates(self._address))
+        return httpx.Client(
+            mounts=_direct_mounts(self._address), verify=_certificates(self._address, self._ca_file)
+        )
 
 
 class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
@@ -205,6 +208,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
             stamper=session,
             timeout=self._timeout_s,
             retries=self._retries,
+            ca_file=self._ca_file,
         )
 
     async def _renew(self) -> None:
@@ -315,7 +319,9 @@ class AsyncClient(BaseClient[httpx.AsyncClient], AsyncOperations):
         return submitted(read_answer(prepared.path, await self.send(prepared), ActivityResponse).activity)
 
     def _new_http_client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(mounts=_direct_mounts(self._address), verify=_certificates(self._address))
+        return httpx.AsyncClient(
+            mounts=_direct_mounts(self._address), verify=_certificates(self._address, self._ca_file)
+        )
 
 
 def _direct_mounts(address: ServerAddress) -> dict[str, None]:
@@ -326,8 +332,8 @@ def _direct_mounts(address: ServerAddress) -> dict[str, None]:
     return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
 
 
-def _certificates(address: ServerAddress) -> ssl.SSLContext | bool:
-    return certificates_for(address.base_url, is_direct=address.loopback is not None)
+def _certificates(address: ServerAddress, ca_file: str | None) -> ssl.SSLContext | bool:
+    return certificates_for(address.base_url, is_direct=address.loopback is not None, ca_file=ca_file)
 
 
 def _refusal(prepared: Prepared, response: httpx.Response) -> KeysteadError | None:

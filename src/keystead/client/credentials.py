@@ -19,17 +19,24 @@ ENVIRONMENT = {
     "api_private_key": "KEYSTEAD_API_PRIVATE_KEY",
     "organization_id": "KEYSTEAD_ORGANIZATION_ID",
 }
-"""The variables that `from_env` reads."""
+"""The variables that `from_env` needs."""
+
+CA_FILE = "KEYSTEAD_CA_FILE"
+"""The variable with the authority that the client trusts, for a server with a certificate of its own."""
 
 
-class Credentials(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An API key, its server and its organization. Keys are hex. `user_id` is information for people."""
+class Credentials(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An API key, its server and its organization. Keys are hex. `user_id` is information for people.
+
+    `ca_file`: a PEM file of the authority that signs the server's certificate, if it is a private one.
+    """
 
     base_url: str
     organization_id: str
     api_public_key: str
     api_private_key: str
     user_id: str | None = None
+    ca_file: str | None = None
 
     def __repr__(self) -> str:
         return f"Credentials(organization_id={self.organization_id!r}, api_public_key={self.api_public_key!r})"
@@ -40,13 +47,14 @@ def environment_credentials(environ: Mapping[str, str] = os.environ) -> Credenti
     missing = [variable for variable in ENVIRONMENT.values() if not environ.get(variable)]
     if missing:
         raise UsageError(f"not set in the environment: {', '.join(missing)}")
-    return Credentials(**{field: environ[variable] for field, variable in ENVIRONMENT.items()})
+    required = {field: environ[variable] for field, variable in ENVIRONMENT.items()}
+    return Credentials(**required, ca_file=environ.get(CA_FILE) or None)
 
 
 def credentials_in(path: str | os.PathLike[str]) -> Credentials:
-    """The settings in a JSON file: baseUrl, organizationId, userId, apiPublicKey, apiPrivateKey.
+    """The settings in a JSON file: baseUrl, organizationId, userId, apiPublicKey, apiPrivateKey, caFile.
 
-    Raises UsageError if it cannot be read, or lacks a member other than userId.
+    Raises UsageError if it cannot be read, or lacks a member other than userId and caFile.
     """
     try:
         return msgspec.json.decode(Path(path).read_bytes(), type=Credentials)

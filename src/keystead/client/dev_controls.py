@@ -161,20 +161,22 @@ class DevFaults:
 
 
 class DevControls:
-    """The developer's controls of a server. `base_url`: for example http://localhost:8080.
+    """The developer's controls of a server. `base_url`: for example http://localhost:8080. `ca_file`: the authority
+    of a server with `--tls` (`caFile` of its credentials).
 
     Every method raises ApiError, with the reason, if the server refuses, and ConnectionFailed if it does not
     answer. Several threads may use it. Close it, or use it as a context manager.
     """
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, *, ca_file: str | None = None) -> None:
         self.base_url = base_url.rstrip("/")
+        self._ca_file = ca_file
         # A proxy of the environment cannot reach this machine.
         self._http = httpx.Client(
             base_url=f"{self.base_url}/dev/v1/",
             timeout=_TIMEOUT_S,
             trust_env=False,
-            verify=certificates_for(self.base_url, is_direct=True),
+            verify=certificates_for(self.base_url, is_direct=True, ca_file=ca_file),
         )
         self.clock = DevClock(self)
         self.faults = DevFaults(self)
@@ -203,6 +205,7 @@ class DevControls:
             user_id=made.user_id,
             api_public_key=made.api_public_key,
             api_private_key=made.api_private_key,
+            ca_file=self._ca_file,
         )
 
     def next_outcome(self, activity_type: str, status: ActivityStatus, *, count: int = 1) -> None:

@@ -31,11 +31,12 @@ ACTIVITY_TYPES = {
     "create_read_write_session": "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
     "create_session_profile": "ACTIVITY_TYPE_CREATE_SESSION_PROFILE",
     "create_smart_contract_interface": "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE",
-    "create_sub_organization": "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
+    "create_sub_organization": "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9",
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
     "create_users": "ACTIVITY_TYPE_CREATE_USERS_V4",
     "create_wallet": "ACTIVITY_TYPE_CREATE_WALLET",
     "create_wallet_accounts": "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
+    "create_wallet_authenticators": "ACTIVITY_TYPE_CREATE_WALLET_AUTHENTICATORS",
     "create_webhook_endpoint": "ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT",
     "delete_api_keys": "ACTIVITY_TYPE_DELETE_API_KEYS",
     "delete_authenticators": "ACTIVITY_TYPE_DELETE_AUTHENTICATORS",
@@ -53,6 +54,7 @@ ACTIVITY_TYPES = {
     "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
+    "delete_wallet_authenticators": "ACTIVITY_TYPE_DELETE_WALLET_AUTHENTICATORS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
     "delete_webhook_endpoint": "ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT",
     "disable_auth_proxy": "ACTIVITY_TYPE_DISABLE_AUTH_PROXY",
@@ -102,6 +104,7 @@ ACTIVITY_TYPES = {
     "update_wallet_account_name": "ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME",
     "update_webhook_endpoint": "ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT",
     "verify_otp": "ACTIVITY_TYPE_VERIFY_OTP_V2",
+    "verify_wallet_authenticator": "ACTIVITY_TYPE_VERIFY_WALLET_AUTHENTICATOR",
 }
 """The current activity type of every submission that this client knows."""
 
@@ -134,6 +137,7 @@ QUERIES = (
     "get_user",
     "get_wallet",
     "get_wallet_account",
+    "get_wallet_authenticators",
     "list_activities",
     "list_app_proofs",
     "list_auth_proxy_configs",
@@ -639,6 +643,22 @@ class Operations(Calls):
             },
         )
 
+    def get_wallet_authenticators(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetWalletAuthenticatorsResponse:
+        """The wallets with which a user logs in."""
+        return self._query(
+            "get_wallet_authenticators",
+            shapes.GetWalletAuthenticatorsResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
     def list_activities(
         self,
         *,
@@ -829,10 +849,12 @@ class Operations(Calls):
     ) -> shapes.ListSuborgsResponse:
         """The ids of all sub-organizations of the organization, or of those that a filter finds, by page.
 
-        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
-        spellings of the same value are equal to it. An OIDC token must be valid. It finds users with an OAuth provider
-        of its issuer, audience and subject.
+        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, OAUTH_CLAIM,
+        WALLET_ACCOUNT_ADDRESS, WALLET_AUTH_CLAIM or PUBLIC_KEY. Without a filter, the answer has all sub-organizations.
+        `filter_value` is compared whole; other spellings of the same value are equal to it. An OIDC token must be
+        valid. It finds users with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a
+        JSON object with these three. The value of WALLET_AUTH_CLAIM is one with type, address and domain of a wallet
+        authenticator.
         """
         return self._query(
             "list_suborgs",
@@ -1337,7 +1359,7 @@ class Operations(Calls):
         self,
         *,
         sub_organization_name: str,
-        root_users: Sequence[shapes.RootUserParamsV5],
+        root_users: Sequence[shapes.RootUserParamsV6],
         root_quorum_threshold: int,
         wallet: shapes.CreateWalletIntent | None = None,
         disable_email_recovery: bool | None = None,
@@ -1452,6 +1474,28 @@ class Operations(Calls):
                 "walletId": wallet_id,
                 "accounts": accounts,
                 "persist": persist,
+            },
+        )
+
+    def create_wallet_authenticators(
+        self,
+        *,
+        user_id: str,
+        wallet_authenticators: Sequence[shapes.WalletAuthenticatorParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateWalletAuthenticatorsSubmitted:
+        """Attach wallets to a user, who then logs in by signing a message with one of them.
+
+        A user of a sub-organization needs a verification token for each wallet.
+        """
+        return self._submit(
+            shapes.CreateWalletAuthenticatorsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "walletAuthenticators": wallet_authenticators,
             },
         )
 
@@ -1766,6 +1810,25 @@ class Operations(Calls):
             {
                 "walletAccountIds": wallet_account_ids,
                 "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    def delete_wallet_authenticators(
+        self,
+        *,
+        user_id: str,
+        wallet_authenticator_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletAuthenticatorsSubmitted:
+        """Remove wallets from a user. The user must keep a credential that does not expire."""
+        return self._submit(
+            shapes.DeleteWalletAuthenticatorsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "walletAuthenticatorIds": wallet_authenticator_ids,
             },
         )
 
@@ -2967,6 +3030,36 @@ class Operations(Calls):
             },
         )
 
+    def verify_wallet_authenticator(
+        self,
+        *,
+        message: str,
+        signature: str,
+        public_key: str | None = None,
+        expiration_seconds: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.VerifyWalletAuthenticatorSubmitted:
+        """Exchange a login message that a wallet signed for a verification token. A message is valid once.
+
+        `message`: EIP-4361 or its form for Solana, whose nonce is the session's key, a compressed P-256 key in hex.
+
+        `signature`: hex, of personal_sign or Ed25519. `public_key`: the wallet's key, in hex, or in base 58 for Solana;
+        it is compared if it is given. `expiration_seconds`: of the token, decimal text, at most 86400; 3600 if absent.
+        The token expires at the latest when the message does.
+        """
+        return self._submit(
+            shapes.VerifyWalletAuthenticatorSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "message": message,
+                "signature": signature,
+                "publicKey": public_key,
+                "expirationSeconds": expiration_seconds,
+            },
+        )
+
 
 class AsyncOperations(AsyncCalls):
     """One method for each operation, to be awaited."""
@@ -3448,6 +3541,22 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_wallet_authenticators(
+        self,
+        *,
+        user_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetWalletAuthenticatorsResponse:
+        """The wallets with which a user logs in."""
+        return await self._query(
+            "get_wallet_authenticators",
+            shapes.GetWalletAuthenticatorsResponse,
+            organization_id,
+            {
+                "userId": user_id,
+            },
+        )
+
     async def list_activities(
         self,
         *,
@@ -3638,10 +3747,12 @@ class AsyncOperations(AsyncCalls):
     ) -> shapes.ListSuborgsResponse:
         """The ids of all sub-organizations of the organization, or of those that a filter finds, by page.
 
-        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, WALLET_ACCOUNT_ADDRESS or
-        PUBLIC_KEY. Without a filter, the answer has all sub-organizations. `filter_value` is compared whole; other
-        spellings of the same value are equal to it. An OIDC token must be valid. It finds users with an OAuth provider
-        of its issuer, audience and subject.
+        `filter_type`: CREDENTIAL_ID, NAME, USERNAME, EMAIL, PHONE_NUMBER, OIDC_TOKEN, OAUTH_CLAIM,
+        WALLET_ACCOUNT_ADDRESS, WALLET_AUTH_CLAIM or PUBLIC_KEY. Without a filter, the answer has all sub-organizations.
+        `filter_value` is compared whole; other spellings of the same value are equal to it. An OIDC token must be
+        valid. It finds users with an OAuth provider of its issuer, audience and subject; the value of OAUTH_CLAIM is a
+        JSON object with these three. The value of WALLET_AUTH_CLAIM is one with type, address and domain of a wallet
+        authenticator.
         """
         return await self._query(
             "list_suborgs",
@@ -4146,7 +4257,7 @@ class AsyncOperations(AsyncCalls):
         self,
         *,
         sub_organization_name: str,
-        root_users: Sequence[shapes.RootUserParamsV5],
+        root_users: Sequence[shapes.RootUserParamsV6],
         root_quorum_threshold: int,
         wallet: shapes.CreateWalletIntent | None = None,
         disable_email_recovery: bool | None = None,
@@ -4261,6 +4372,28 @@ class AsyncOperations(AsyncCalls):
                 "walletId": wallet_id,
                 "accounts": accounts,
                 "persist": persist,
+            },
+        )
+
+    async def create_wallet_authenticators(
+        self,
+        *,
+        user_id: str,
+        wallet_authenticators: Sequence[shapes.WalletAuthenticatorParams],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateWalletAuthenticatorsSubmitted:
+        """Attach wallets to a user, who then logs in by signing a message with one of them.
+
+        A user of a sub-organization needs a verification token for each wallet.
+        """
+        return await self._submit(
+            shapes.CreateWalletAuthenticatorsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "walletAuthenticators": wallet_authenticators,
             },
         )
 
@@ -4575,6 +4708,25 @@ class AsyncOperations(AsyncCalls):
             {
                 "walletAccountIds": wallet_account_ids,
                 "deleteWithoutExport": delete_without_export,
+            },
+        )
+
+    async def delete_wallet_authenticators(
+        self,
+        *,
+        user_id: str,
+        wallet_authenticator_ids: Sequence[str],
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteWalletAuthenticatorsSubmitted:
+        """Remove wallets from a user. The user must keep a credential that does not expire."""
+        return await self._submit(
+            shapes.DeleteWalletAuthenticatorsSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "userId": user_id,
+                "walletAuthenticatorIds": wallet_authenticator_ids,
             },
         )
 
@@ -5772,6 +5924,36 @@ class AsyncOperations(AsyncCalls):
             {
                 "otpId": otp_id,
                 "encryptedOtpBundle": encrypted_otp_bundle,
+                "expirationSeconds": expiration_seconds,
+            },
+        )
+
+    async def verify_wallet_authenticator(
+        self,
+        *,
+        message: str,
+        signature: str,
+        public_key: str | None = None,
+        expiration_seconds: str | None = None,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.VerifyWalletAuthenticatorSubmitted:
+        """Exchange a login message that a wallet signed for a verification token. A message is valid once.
+
+        `message`: EIP-4361 or its form for Solana, whose nonce is the session's key, a compressed P-256 key in hex.
+
+        `signature`: hex, of personal_sign or Ed25519. `public_key`: the wallet's key, in hex, or in base 58 for Solana;
+        it is compared if it is given. `expiration_seconds`: of the token, decimal text, at most 86400; 3600 if absent.
+        The token expires at the latest when the message does.
+        """
+        return await self._submit(
+            shapes.VerifyWalletAuthenticatorSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "message": message,
+                "signature": signature,
+                "publicKey": public_key,
                 "expirationSeconds": expiration_seconds,
             },
         )

@@ -36,6 +36,7 @@ from keystead.api.enums import (
     TransactionType,
     TransportEncryptionSuite,
     VoteSelection,
+    WalletAuthenticatorType,
 )
 from keystead.api.parameters import (
     ApiKeyParams,
@@ -48,6 +49,7 @@ from keystead.api.parameters import (
     Pagination,
     RequiredAuthenticationMethodParams,
     WalletAccountParams,
+    WalletAuthenticatorParams,
 )
 from keystead.api.records import (
     Activity,
@@ -77,6 +79,7 @@ from keystead.api.records import (
     Vote,
     Wallet,
     WalletAccount,
+    WalletAuthenticator,
     WebhookEndpointData,
     WebhookSubscriptionParams,
     Wire,
@@ -145,7 +148,7 @@ __all__ = [
     "CreateSessionProfileSubmitted",
     "CreateSmartContractInterfaceResult",
     "CreateSmartContractInterfaceSubmitted",
-    "CreateSubOrganizationResultV8",
+    "CreateSubOrganizationResultV9",
     "CreateSubOrganizationSubmitted",
     "CreateUserTagResult",
     "CreateUserTagSubmitted",
@@ -153,6 +156,8 @@ __all__ = [
     "CreateUsersSubmitted",
     "CreateWalletAccountsResult",
     "CreateWalletAccountsSubmitted",
+    "CreateWalletAuthenticatorsResult",
+    "CreateWalletAuthenticatorsSubmitted",
     "CreateWalletIntent",
     "CreateWalletResult",
     "CreateWalletSubmitted",
@@ -193,6 +198,8 @@ __all__ = [
     "DeleteUsersSubmitted",
     "DeleteWalletAccountsResult",
     "DeleteWalletAccountsSubmitted",
+    "DeleteWalletAuthenticatorsResult",
+    "DeleteWalletAuthenticatorsSubmitted",
     "DeleteWalletsResult",
     "DeleteWalletsSubmitted",
     "DeleteWebhookEndpointResult",
@@ -251,6 +258,7 @@ __all__ = [
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
     "GetWalletAccountResponse",
+    "GetWalletAuthenticatorsResponse",
     "GetWalletResponse",
     "HashFunction",
     "ImportPrivateKeyResult",
@@ -341,7 +349,7 @@ __all__ = [
     "RemoveOrganizationFeatureSubmitted",
     "RequiredAuthenticationMethod",
     "RequiredAuthenticationMethodParams",
-    "RootUserParamsV5",
+    "RootUserParamsV6",
     "SecretMetadata",
     "SessionProfile",
     "SetIpAllowlistIntent",
@@ -406,11 +414,16 @@ __all__ = [
     "UserParamsV4",
     "VerifyOtpResult",
     "VerifyOtpSubmitted",
+    "VerifyWalletAuthenticatorResult",
+    "VerifyWalletAuthenticatorSubmitted",
     "Vote",
     "VoteSelection",
     "Wallet",
     "WalletAccount",
     "WalletAccountParams",
+    "WalletAuthenticator",
+    "WalletAuthenticatorParams",
+    "WalletAuthenticatorType",
     "WalletKitSettings",
     "WebhookEndpointData",
     "WebhookSubscription",
@@ -490,7 +503,7 @@ class DescribedFact(Wire, frozen=True):
 
 class MissingApprovals(Wire, frozen=True):
     """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
-    quorum. `user_ids`: users who have not approved and whose approval counts, at most a hundred. `count`: how many
+    quorum. `user_ids`: users whose further approval counts, at most a hundred. `count`: how many
     of them must approve; absent for a policy, whose consensus expression decides.
     """
 
@@ -536,8 +549,9 @@ class ExplainedPart(Wire, frozen=True):
     """A part of a clause. The operands of a part follow it, with a `depth` that is one more. The whole clause has
     the depth 0.
 
-    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false` or `failed`,
-    with the `reason`. `values`: what a part without operands compares.
+    `operator`: `&&`, `||` or `!` if operands of the part follow, else "". `value`: `true`, `false`, `unknown` or
+    `not applicable`. `reason`: what is unknown, and why; or the keyword that the activity does not have. `values`:
+    what a part without operands compares.
     """
 
     depth: int
@@ -732,6 +746,10 @@ class GetWalletAccountResponse(Wire, frozen=True):
     account: WalletAccount
 
 
+class GetWalletAuthenticatorsResponse(Wire, frozen=True):
+    wallet_authenticators: tuple[WalletAuthenticator, ...]
+
+
 class ListActivitiesResponse(Wire, frozen=True):
     activities: tuple[Activity, ...]
 
@@ -776,15 +794,22 @@ class ListAuthProxyConfigsResponse(Wire, frozen=True):
 
 
 class EmailEventDetails(Wire, frozen=True):
-    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: the answer of the mail server."""
+    """`diagnostic_code`: why an attempt failed. `delivery_smtp_response`: the answer of the mail server.
 
-    diagnostic_code: str | None = None
-    delivery_smtp_response: str | None = None
+    A member that is not known is "". All are present, because strict clients refuse an answer without one.
+    """
+
+    bounce_type: str
+    bounce_sub_type: str
+    diagnostic_code: str
+    delivery_smtp_response: str
+    delivery_delay_type: str
+    complaint_feedback_type: str
 
 
 class EmailEvent(Wire, frozen=True):
-    """`event_type`: Send, DeliveryDelay (it is sent again later) or Bounce (it was dropped). Times are
-    milliseconds as text.
+    """`event_type`: Send, DeliveryDelay (it is sent again later) or Bounce (it was dropped). `sender_tenant`: "",
+    because this server has none. Times are milliseconds as text.
     """
 
     id: str
@@ -793,6 +818,7 @@ class EmailEvent(Wire, frozen=True):
     event_type: str
     from_address: str
     to_address: str
+    sender_tenant: str
     timestamp: str
     created_at: str
     details: EmailEventDetails
@@ -1033,13 +1059,16 @@ class CreateSmartContractInterfaceResult(Wire, frozen=True):
     smart_contract_interface_id: str
 
 
-class RootUserParamsV5(Wire, frozen=True):
+class RootUserParamsV6(Wire, frozen=True):
+    """`wallet_authenticators`: through an authentication proxy, each needs a verification token."""
+
     user_name: str
     api_keys: tuple[ApiKeyParamsV2, ...]
     authenticators: tuple[AuthenticatorParamsV2, ...]
     oauth_providers: tuple[OauthProviderParamsV2, ...]
     user_email: str | None = None
     user_phone_number: str | None = None
+    wallet_authenticators: tuple[WalletAuthenticatorParams, ...] = ()
 
 
 class CreateWalletIntent(Wire, frozen=True):
@@ -1064,7 +1093,7 @@ class CreateWalletResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
-class CreateSubOrganizationResultV8(Wire, frozen=True):
+class CreateSubOrganizationResultV9(Wire, frozen=True):
     sub_organization_id: str
     root_user_ids: tuple[str, ...]
     wallet: CreateWalletResult | None = None
@@ -1095,8 +1124,12 @@ class CreateWalletAccountsResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
 
+class CreateWalletAuthenticatorsResult(Wire, frozen=True):
+    wallet_authenticator_ids: tuple[str, ...]
+
+
 class WebhookSubscription(Wire, frozen=True):
-    """`filters_json`: see `organizations.webhook_filters`."""
+    """`filters_json`: see `organizations.webhooks.filters`."""
 
     event_type: str
     filters_json: str | None = None
@@ -1178,6 +1211,10 @@ class DeleteWalletAccountsResult(Wire, frozen=True):
     wallet_account_ids: tuple[str, ...]
 
 
+class DeleteWalletAuthenticatorsResult(Wire, frozen=True):
+    wallet_authenticator_ids: tuple[str, ...]
+
+
 class DeleteWalletsResult(Wire, frozen=True):
     wallet_ids: tuple[str, ...]
 
@@ -1216,10 +1253,20 @@ class ExportPrivateKeyResult(Wire, frozen=True):
     export_bundle: str
 
 
+class StaticProperty(Wire, frozen=True):
+    """`value`: "" if absent."""
+
+    key: str
+    value: str | None = None
+
+
 class ExportSecretParams(Wire, frozen=True):
+    """`request_context`: what the caller says about the export, for policies and the record."""
+
     secret_id: str
     target_public_key: str
     encryption_suite: TransportEncryptionSuite
+    request_context: tuple[StaticProperty, ...] | None = None
 
 
 class ExportSecretsResult(Wire, frozen=True):
@@ -1245,13 +1292,6 @@ class ExportWalletAccountResult(Wire, frozen=True):
 class ImportPrivateKeyResult(Wire, frozen=True):
     private_key_id: str
     addresses: tuple[PrivateKeyAddress, ...]
-
-
-class StaticProperty(Wire, frozen=True):
-    """`value`: "" if absent."""
-
-    key: str
-    value: str | None = None
 
 
 class ImportSecretParams(Wire, frozen=True):
@@ -1485,6 +1525,14 @@ class UpdateWebhookEndpointResult(Wire, frozen=True):
 
 class VerifyOtpResult(Wire, frozen=True):
     """`verification_token`: a JWT that proves that the contact got the code. A token without a key is in one answer
+    only. In the record of the activity it is "".
+    """
+
+    verification_token: str
+
+
+class VerifyWalletAuthenticatorResult(Wire, frozen=True):
+    """`verification_token`: a JWT that proves that the wallet logs in with the session's key. It is in one answer
     only. In the record of the activity it is "".
     """
 
@@ -1739,13 +1787,13 @@ class CreateSmartContractInterfaceSubmitted(Submitted[CreateSmartContractInterfa
         return self.result.smart_contract_interface_id
 
 
-class CreateSubOrganizationSubmitted(Submitted[CreateSubOrganizationResultV8]):
+class CreateSubOrganizationSubmitted(Submitted[CreateSubOrganizationResultV9]):
     """Make a sub-organization with its root users, its root quorum and, if requested, a wallet."""
 
     operation = "create_sub_organization"
-    activity_type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8"
-    result_key = "createSubOrganizationResultV8"
-    result_struct = CreateSubOrganizationResultV8
+    activity_type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9"
+    result_key = "createSubOrganizationResultV9"
+    result_struct = CreateSubOrganizationResultV9
 
     @property
     def sub_organization_id(self) -> str:
@@ -1818,6 +1866,19 @@ class CreateWalletAccountsSubmitted(Submitted[CreateWalletAccountsResult]):
     @property
     def addresses(self) -> tuple[str, ...]:
         return self.result.addresses
+
+
+class CreateWalletAuthenticatorsSubmitted(Submitted[CreateWalletAuthenticatorsResult]):
+    """Attach wallets to a user, who then logs in by signing a message with one of them."""
+
+    operation = "create_wallet_authenticators"
+    activity_type = "ACTIVITY_TYPE_CREATE_WALLET_AUTHENTICATORS"
+    result_key = "createWalletAuthenticatorsResult"
+    result_struct = CreateWalletAuthenticatorsResult
+
+    @property
+    def wallet_authenticator_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_authenticator_ids
 
 
 class CreateWebhookEndpointSubmitted(Submitted[CreateWebhookEndpointResult]):
@@ -2051,6 +2112,19 @@ class DeleteWalletAccountsSubmitted(Submitted[DeleteWalletAccountsResult]):
     @property
     def wallet_account_ids(self) -> tuple[str, ...]:
         return self.result.wallet_account_ids
+
+
+class DeleteWalletAuthenticatorsSubmitted(Submitted[DeleteWalletAuthenticatorsResult]):
+    """Remove wallets from a user. The user must keep a credential that does not expire."""
+
+    operation = "delete_wallet_authenticators"
+    activity_type = "ACTIVITY_TYPE_DELETE_WALLET_AUTHENTICATORS"
+    result_key = "deleteWalletAuthenticatorsResult"
+    result_struct = DeleteWalletAuthenticatorsResult
+
+    @property
+    def wallet_authenticator_ids(self) -> tuple[str, ...]:
+        return self.result.wallet_authenticator_ids
 
 
 class DeleteWalletsSubmitted(Submitted[DeleteWalletsResult]):
@@ -2724,6 +2798,19 @@ class VerifyOtpSubmitted(Submitted[VerifyOtpResult]):
     activity_type = "ACTIVITY_TYPE_VERIFY_OTP_V2"
     result_key = "verifyOtpResult"
     result_struct = VerifyOtpResult
+
+    @property
+    def verification_token(self) -> str:
+        return self.result.verification_token
+
+
+class VerifyWalletAuthenticatorSubmitted(Submitted[VerifyWalletAuthenticatorResult]):
+    """Exchange a login message that a wallet signed for a verification token. A message is valid once."""
+
+    operation = "verify_wallet_authenticator"
+    activity_type = "ACTIVITY_TYPE_VERIFY_WALLET_AUTHENTICATOR"
+    result_key = "verifyWalletAuthenticatorResult"
+    result_struct = VerifyWalletAuthenticatorResult
 
     @property
     def verification_token(self) -> str:

@@ -2,7 +2,7 @@
 
 Here: the files, read once, and the ways to log in that an operator names. The console is a client of the public
 API: nothing here reads or changes records.
-Not here: the route (`server.application`), the link that logs in (`server.console_link`).
+Not here: the route (`server.application`), the link that logs in (`server.console.link`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import msgspec
 
 from keystead.delivery.message import Message
 from keystead.delivery.sender import SendFailed
-from keystead.organizations.outgoing_messages import OutgoingMessage
+from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
 
 KEPT_MAX = 1_000
 """The most messages that are shown, the newest ones. The rows of all messages are deleted when they expire."""
@@ -33,16 +33,14 @@ class KeepingSender:
         return "kept by the development server"
 
 
-class KeptStore(Protocol):
+class KeptRows(Protocol):
     """Both methods raise Unavailable while the database does not answer."""
 
     async def finished_messages(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         """The newest sent or dropped messages of all organizations: the ids of organization and message."""
         ...
 
-    async def attached_row(
-        self, kind: type[OutgoingMessage], organization_id: str, *key: str
-    ) -> OutgoingMessage | None: ...
+    async def message(self, organization_id: str, message_id: str) -> OutgoingMessage | None: ...
 
 
 class KeptMessages:
@@ -50,11 +48,11 @@ class KeptMessages:
 
     def __init__(
         self,
-        store: KeptStore,
+        rows: KeptRows,
         open_message: Callable[[OutgoingMessage], Awaitable[Message]],
         now_ms: Callable[[], int],
     ) -> None:
-        self._store = store
+        self._rows = rows
         self._open_message = open_message
         self._now_ms = now_ms
         self._opened: dict[str, KeptMessage] = {}
@@ -65,11 +63,11 @@ class KeptMessages:
 
     async def all(self) -> list[KeptMessage]:
         """The kept messages, oldest first. Each is opened once."""
-        finished = await self._store.finished_messages(self._now_ms(), KEPT_MAX)
+        finished = await self._rows.finished_messages(self._now_ms(), KEPT_MAX)
         organization_ids = {message_id: organization_id for organization_id, message_id in finished}
         self._opened = {id_: message for id_, message in self._opened.items() if id_ in organization_ids}
         for message_id in organization_ids.keys() - self._opened.keys():
-            kept = await self._store.attached_row(OutgoingMessage, organization_ids[message_id], message_id)
+            kept = await self._rows.message(organization_ids[message_id], message_id)
             if kept is None or kept.sealed is None:  # it was deleted now, or given up before
                 continue
             try:

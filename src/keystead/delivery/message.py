@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from keystead.organizations.outgoing_messages import MessageChannel
+from keystead.organizations.contacts.outgoing_messages import MessageChannel
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -20,7 +20,12 @@ from keystead.delivery.sender import Sender, SendFailed
 from keystead.delivery.stopping import FINISH_S, finish
 from keystead.failures.defects import log_failure
 from keystead.failures.rounds import Rounds
-from keystead.organizations.outgoing_messages import EmailEventRow, MessageChannel, OutgoingMessage, SendResult
+from keystead.organizations.contacts.outgoing_messages import (
+    EmailEventRow,
+    MessageChannel,
+    OutgoingMessage,
+    SendResult,
+)
 
 logger = logging.getLogger("keystead.delivery")
 
@@ -34,7 +39,7 @@ AT_ONCE_MAX = 20
 """Messages that one process sends at the same time."""
 
 
-class OutboxStore(Protocol):
+class OutboxRows(Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
     async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[OutgoingMessage]:
@@ -57,7 +62,7 @@ class Outbox:
 
     def __init__(
         self,
-        store: OutboxStore,
+        rows: OutboxRows,
         senders: Mapping[MessageChannel, Sender],
         open_message: Callable[[OutgoingMessage], Awaitable[Message]],
         *,
@@ -68,7 +73,7 @@ class Outbox:
         keeps_text: bool = False,
         default_sender: str = "",
     ) -> None:
-        self._store = store
+        self._rows = rows
         self._senders = senders
         self._open_message = open_message
         self._now_ms = now_ms
@@ -102,7 +107,7 @@ class Outbox:
         cancelled."""
         await finish(self._under_way, finish_s)
         now_ms = self._now_ms()
-        released = [self._store.record_attempt(message.leased(now_ms), None) for message in self._leased.values()]
+        released = [self._rows.record_attempt(message.leased(now_ms), None) for message in self._leased.values()]
         await asyncio.gather(*released, return_exceptions=True)
 
     async def send_due(self) -> int:
@@ -117,7 +122,7 @@ class Outbox:
         return len(waiting)
 
     async def _lease(self) -> Sequence[OutgoingMessage]:
-        waiting = await self._store.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
+        waiting = await self._rows.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
         self._leased = {message.id: message for message in waiting}
         return waiting
 
@@ -154,7 +159,7 @@ class Outbox:
             )
         keeps_text = self._keeps_text and waiting.channel != "log"
         after = waiting.after_attempt(result, again_ms, keeps_text=keeps_text)
-        if not await self._store.record_attempt(after, event):
+        if not await self._rows.record_attempt(after, event):
             logger.warning("message %s: its lease had ended, so another process may also send it", waiting.id)
         self._leased.pop(waiting.id, None)
 

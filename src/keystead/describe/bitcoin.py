@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keystead.chains.addresses.bitcoin import NETWORKS, network_of
 from keystead.chains.bitcoin.facts import BitcoinOutput, BitcoinTransaction
-from keystead.describe.amounts import SATOSHI_PLACES, in_units
+from keystead.describe.amounts import SATOSHI_PLACES, in_units, unknown_or
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.primitives.unreadable import Unreadable, known
 
@@ -34,7 +34,7 @@ def describe_bitcoin(tx: BitcoinTransaction, sign_with: str) -> ActivityDescript
             )
             for number, output in enumerate(tx["outputs"], 1)
         ),
-        Fact("fee", tx["fee"].reason if isinstance(tx["fee"], Unreadable) else _bitcoins(tx["fee"])),
+        Fact("fee", unknown_or(tx["fee"]) if isinstance(tx["fee"], Unreadable) else _bitcoins(tx["fee"])),
         Fact("inputs", str(len(tx["inputs"]))),
     ]
     if tx["locktime"]["amount"]:

@@ -81,7 +81,7 @@ def _facts(tx: EthereumTransaction, to: str, value: str, data: bytes, token: Tok
         yield from token.details if token else ()
         yield Fact("data", f"{len(data)} bytes: {shortened_hex(data)}")
     price = tx["gas_price"]
-    most = coin_amount(known(tx["fee"]) or 0, chain_id)
+    most = coin_amount(tx["fee"], chain_id)
     yield Fact("fee", f"at most {most} ({tx['gas']} gas at {in_units(price, GWEI_PLACES, 'gwei')})")
     yield Fact("nonce", str(tx["nonce"]))
     if tx["type"] != "LEGACY":

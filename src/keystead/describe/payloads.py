@@ -13,9 +13,10 @@ from keystead.api.enums import HashFunction, PayloadEncoding
 from keystead.api.errors import ServiceError
 from keystead.chains.ethereum.facts import AuthorizationFacts, TypedDataFacts
 from keystead.chains.ethereum.transaction import view_ethereum
-from keystead.chains.movements import MovementKind
+from keystead.chains.facts import HexMovement
+from keystead.chains.movements import UNLIMITED, MovementKind
 from keystead.chains.payloads import hex_bytes, read_payload
-from keystead.describe.amounts import network_name
+from keystead.describe.amounts import network_name, unknown_or
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.ethereum import chain_of_authorization, describe_ethereum, shortened_hex
 from keystead.describe.fields import facts_of, truncated
@@ -81,17 +82,26 @@ def _typed_data(payload: str) -> ActivityDescription:
     cautions = []
     if not domain:
         cautions.append("the domain is empty: the signature holds for every contract on every chain")
-    if any(moved["kind"] in (MovementKind.ALLOWANCE, MovementKind.TRANSFER) for moved in seen["movements"]):
+    taken = [moved for moved in seen["movements"] if moved["kind"] != MovementKind.UNKNOWN]
+    if taken:
         cautions.append("it permits somebody to take tokens: read spender, amount and deadline")
+    recipient, amount = _taken(taken[0]) if len(taken) == 1 else (contract, "")
     where = f" for {contract}" if contract else ""
     chain = "" if chain_id is None else f" on {network_name(chain_id)}"
     return ActivityDescription(
         headline=f"Sign typed data {seen['primary_type']!r}{where}{chain}",
         what=f"sign {seen['primary_type']}",
-        recipient=contract,
+        recipient=recipient,
+        amount=amount,
         facts=(*facts_of(domain, "domain"), *facts_of(seen["message"], "message")),
         cautions=tuple(cautions),
     )
+
+
+def _taken(moved: HexMovement) -> tuple[str, str]:
+    """Who may take tokens, and how many."""
+    amount = "without limit" if moved["amount"] == UNLIMITED else f"{unknown_or(moved['amount'])} units"
+    return to_checksum_address(unknown_or(moved["to"])), amount
 
 
 def _authorization(payload: str) -> ActivityDescription:

@@ -12,7 +12,7 @@ from keystead.chains.solana.movements import ASSOCIATED_ACCOUNTS, COMPUTE_BUDGET
 from keystead.describe.amounts import LAMPORT_PLACES, in_units, unknown_or
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.fields import facts_of
-from keystead.primitives.unreadable import Unreadable, known
+from keystead.primitives.unreadable import Unreadable
 
 _PROGRAMS: Final[Mapping[str, str]] = {
     "11111111111111111111111111111111": "System",
@@ -108,4 +108,4 @@ def _facts(tx: SolanaTransaction) -> Iterator[Fact]:
         else:
             why = "" if program in _PROGRAMS else f": {parsed.reason}"
             yield Fact(label, f"{_program(program)}, {size} bytes of data{why}")
-    yield Fact("fee", f"at most {in_units(known(tx['fee']) or 0, LAMPORT_PLACES, 'SOL')}")
+    yield Fact("fee", f"at most {in_units(tx['fee'], LAMPORT_PLACES, 'SOL')}")

@@ -13,7 +13,7 @@ import msgspec
 
 from keystead.api.errors import InvalidRequest
 from keystead.identities.tokens import BadToken, UnverifiedToken, proven_identity, read_unverified
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.pipeline.ports import Clock
 from keystead.stamps.base64url import encode_base64url
 

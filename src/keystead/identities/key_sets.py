@@ -44,8 +44,9 @@ class _JwkSet(msgspec.Struct, frozen=True):
     keys: list[msgspec.Raw]
 
 
+_RSA = ("RS256", "PS256")
 _ALGORITHMS_OF = {
-    ("RSA", None): ("RS256", "PS256"),
+    ("RSA", None): _RSA,
     ("EC", "P-256"): ("ES256",),
     ("OKP", "Ed25519"): ("EdDSA",),
 }
@@ -81,27 +82,31 @@ class KeySet:
         """The payload of a token that one of the keys signed. Raises BadToken.
 
         A token that names no key is accepted if the set has exactly one key for its algorithm (OpenID Connect Core
-        1.0, section 10.1).
+        1.0, section 10.1). Several keys may have the `kid` that a token names (RFC 7517, section 4.5): they are
+        tried in turn.
         """
         candidates = self._candidates(unverified)
         if not candidates:
             named = "header without `kid`" if unverified.key_id is None else f"key {unverified.key_id[:100]!r}"
-            raise BadToken(f"{named}: the issuer has no such key for {unverified.algorithm}")
-        if len(candidates) > 1:
+            sizes = f" (RSA: {RSA_BITS_MIN} to {RSA_BITS_MAX} bits)" if unverified.algorithm in _RSA else ""
+            raise BadToken(f"{named}: the issuer has no such key for {unverified.algorithm}{sizes}")
+        if len(candidates) > 1 and unverified.key_id is None:
             raise BadToken(
                 f"the issuer has {len(candidates)} keys for {unverified.algorithm}: expected the `kid` of "
                 "one of them"
             )
-        try:
-            decoded = jwt.PyJWS(algorithms=[unverified.algorithm]).decode_complete(
-                token, candidates[0], algorithms=[unverified.algorithm]
-            )
-        except jwt.InvalidSignatureError:
-            raise BadToken("the signature is not the issuer's") from None
-        except jwt.PyJWTError:
-            raise BadToken("malformed: a part is not base64url, or not what its header says") from None
-        payload: bytes = decoded["payload"]
-        return payload
+        for candidate in candidates:
+            try:
+                decoded = jwt.PyJWS(algorithms=[unverified.algorithm]).decode_complete(
+                    token, candidate, algorithms=[unverified.algorithm]
+                )
+            except jwt.InvalidSignatureError:
+                continue
+            except jwt.PyJWTError:
+                raise BadToken("malformed: a part is not base64url, or not what its header says") from None
+            payload: bytes = decoded["payload"]
+            return payload
+        raise BadToken("the signature is not the issuer's")
 
     def _candidates(self, unverified: UnverifiedToken) -> list[jwt.PyJWK]:
         return [

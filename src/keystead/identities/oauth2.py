@@ -1,7 +1,7 @@
 """OAuth 2.0 providers without ID tokens: the person of an authorization code. Implements `pipeline.ports.OAuth2`.
 
 A code is exchanged for a bearer token (RFC 6749, section 4.1.3, with RFC 7636), which authorizes the query for the
-person. Not here: the token that this server issues for the person (`operations.oauth2_credentials`). Slow to
+person. Not here: the token that this server issues for the person (`operations.logins.oauth2_credentials`). Slow to
 import, so it is imported at the first such login.
 """
 

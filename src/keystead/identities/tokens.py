@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from keystead.api.parameters import OidcClaims
 from keystead.api.validation_text import in_json_words
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 
 TOKEN_MAX = 16_384
 """The most characters of a token."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from keystead.api.enums import MnemonicLanguage
 from keystead.api.errors import InvalidRequest
 from keystead.chains.mnemonic_lengths import LENGTHS_TEXT, MNEMONIC_LENGTHS, check_mnemonic_length
-from keystead.keys.word_lists import word_list
+from keystead.keys.word_lists import MISSING_LANGUAGES, published_words, word_list
 
 _BITS_PER_WORD = 11
 _SEED_ITERATIONS = 2048
@@ -49,7 +49,8 @@ def entropy_from_mnemonic(mnemonic: str) -> tuple[bytes, MnemonicLanguage]:
 
     Some lists share words, most of all the Chinese ones. The first language whose checksum is right counts,
     English first. Raises InvalidRequest, with a message that starts with `invalid mnemonic`, for a wrong number of
-    words, words that are not all in one list, and a wrong checksum.
+    words, words that are not all in one list, and a wrong checksum. Words in capital letters are not read: the seed
+    depends on the letter case, and which one another wallet used is not known.
     """
     words = unicodedata.normalize("NFKD", mnemonic).split()
     if len(words) not in MNEMONIC_LENGTHS:
@@ -66,10 +67,24 @@ def entropy_from_mnemonic(mnemonic: str) -> tuple[bytes, MnemonicLanguage]:
             return entropy, language
     if in_one_list:
         raise InvalidRequest("invalid mnemonic: its checksum does not match; a word is wrong or misplaced")
-    for position, word in enumerate(words, start=1):
-        if not any(word in word_list(language).numbers for language in MnemonicLanguage):
-            raise InvalidRequest(f"invalid mnemonic: word {position} is in no list of BIP-39")
-    raise InvalidRequest("invalid mnemonic: its words are not all of one language")
+    raise InvalidRequest(f"invalid mnemonic: {_why_not_in_one_list(words)}")
+
+
+def _why_not_in_one_list(words: Sequence[str]) -> str:
+    listed = [word_list(language).numbers for language in MnemonicLanguage]
+    lowered = [word.lower() for word in words]
+    for name in MISSING_LANGUAGES:
+        if set(lowered) <= set(published_words(name)):
+            return (
+                f"its words are {name.capitalize()}, a language of BIP-39 that the API does not have; import the "
+                "private keys of its accounts instead"
+            )
+    for position, (word, lower) in enumerate(zip(words, lowered, strict=True), start=1):
+        if not any(word in numbers for numbers in listed):
+            if any(lower in numbers for numbers in listed):
+                return f"word {position} has capital letters; the words of BIP-39 are in lower case"
+            return f"word {position} is in no list of BIP-39"
+    return "its words are not all of one language"
 
 
 def _entropy(numbers: Sequence[int]) -> bytes | None:

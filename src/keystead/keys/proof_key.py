@@ -1,6 +1,6 @@
 """The key that signs app proofs, the server's own statements.
 
-Not here: the statements (`pipeline.app_proofs`), where the key is stored.
+Not here: the statements (`pipeline.execute`), where the key is stored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Work that can be interrupted: a generator that yields after each bounded step and returns its result.
 
-The signer lets other calls run between steps. Not here: which call runs when (`signer.fair_queue`).
+The signer lets other calls run between steps. Not here: which call runs when (`primitives.share`).
 """
 
 from __future__ import annotations

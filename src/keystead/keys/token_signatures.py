@@ -17,6 +17,7 @@ from keystead.sessions import compact_jwt
 from keystead.sessions.oauth_tokens import OauthTokenClaims, oauth_token_signing_input
 from keystead.sessions.session_tokens import SessionClaims, session_message, session_signing_input
 from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
+from keystead.sessions.wallet_tokens import WalletToken, wallet_signing_input
 
 
 class TokenSigningKey:
@@ -32,6 +33,10 @@ class TokenSigningKey:
 
     def verification_token(self, token: VerificationToken) -> str:
         text = verification_signing_input(token)
+        return compact_jwt.with_signature(text, self._signature(text))
+
+    def wallet_token(self, token: WalletToken) -> str:
+        text = wallet_signing_input(token)
         return compact_jwt.with_signature(text, self._signature(text))
 
     def otp_target(self, organization_id: str, target: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The word lists of BIP-39 in every language of the public API.
+"""The word lists of BIP-39: in every language of the public API, and in those that the API lacks.
 
 The English list is part of this package, because every wallet needs it. The others come from the package
 `mnemonic` and are read when a mnemonic first needs them. Not here: what the words encode (`mnemonic`).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -24,6 +25,11 @@ _NAMES = {
 }
 
 
+MISSING_LANGUAGES: Final = ("portuguese",)
+"""The languages of BIP-39 that the public API does not have, by the names of their lists. They are read only to say
+why a mnemonic is refused."""
+
+
 class WordList(msgspec.Struct, frozen=True):
     """2048 words in Unicode form NFKD, and the separator between the words of a mnemonic."""
 
@@ -34,7 +40,7 @@ class WordList(msgspec.Struct, frozen=True):
 
 @functools.cache
 def word_list(language: MnemonicLanguage) -> WordList:
-    words = WORDS if language is MnemonicLanguage.ENGLISH else _published(_NAMES[language])
+    words = WORDS if language is MnemonicLanguage.ENGLISH else published_words(_NAMES[language])
     return WordList(
         words=tuple(words),
         numbers={word: number for number, word in enumerate(words)},
@@ -43,7 +49,9 @@ def word_list(language: MnemonicLanguage) -> WordList:
     )
 
 
-def _published(name: str) -> list[str]:
+@functools.cache
+def published_words(name: str) -> list[str]:
+    """The words of the list with this name, in Unicode form NFKD."""
     from mnemonic import Mnemonic
 
     return Mnemonic(name).wordlist

@@ -1,56 +1,62 @@
 """Every operation, one module per subject. Importing this package fills the catalogue."""
 
-from keystead.operations import (
-    active_policies,
-    activities,
-    activity_counts,
-    activity_descriptions,
-    api_keys,
-    auth_proxies,
-    authenticators,
+from keystead.operations import activities, activity_counts, activity_descriptions, refused_requests, votes
+from keystead.operations.auth_proxy import auth_proxies
+from keystead.operations.declare import CATALOGUE, QueryOperation, Reading
+from keystead.operations.logins import (
     email_auth,
     email_events,
     email_recovery,
-    exporting,
-    importing,
-    invitations,
-    ip_allowlists,
     logins,
-    mfa_policies,
     oauth2_credentials,
-    oauth_providers,
+    otp_logins,
+    read_only_sessions,
+    read_write_sessions,
+    session_profiles,
+    starting_codes,
+    verifying_codes,
+    wallet_logins,
+)
+from keystead.operations.organizations import (
+    ip_allowlists,
     operator_recovery,
     organization_data,
     organization_settings,
     organizations,
-    otp_logins,
+    sub_organization_names,
+    sub_organizations,
+    webhook_endpoints,
+)
+from keystead.operations.policies import (
+    active_policies,
     policies,
     policy_checking,
     policy_explanations,
     policy_trials,
     policy_warnings,
-    private_key_tags,
-    private_keys,
-    read_only_sessions,
-    read_write_sessions,
-    refused_requests,
-    secrets,
-    session_profiles,
-    signing,
-    smart_contract_interfaces,
-    starting_codes,
-    sub_organization_names,
-    sub_organizations,
+)
+from keystead.operations.users import (
+    api_keys,
+    authenticators,
+    invitations,
+    mfa_policies,
+    oauth_providers,
     user_changes,
     user_tags,
     users,
-    verifying_codes,
-    votes,
+    wallet_authenticators,
+)
+from keystead.operations.wallets import (
+    exporting,
+    importing,
+    private_key_tags,
+    private_keys,
+    secrets,
+    signing,
+    smart_contract_interfaces,
     wallet_accounts,
     wallets,
-    webhook_endpoints,
 )
-from keystead.operations.declare import CATALOGUE, QueryOperation, Reading
 
 __all__ = [
     "CATALOGUE",
@@ -102,6 +108,8 @@ __all__ = [
     "verifying_codes",
     "votes",
     "wallet_accounts",
+    "wallet_authenticators",
+    "wallet_logins",
     "wallets",
     "webhook_endpoints",
 ]

@@ -1,12 +1,11 @@
 """Queries about activities: one activity, a page of them, and the app proofs of one.
 
 Here: the queries, what a reader sees of an activity, the bound in bytes on a page. Not here: the form of an
-activity (`pipeline.view`).
+activity (`pipeline.submission`).
 """
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from msgspec import Meta
@@ -20,8 +19,8 @@ from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.pipeline.activity import RecordedActivity, voter_bytes
-from keystead.pipeline.requests import Submission
-from keystead.pipeline.view import view
+from keystead.pipeline.submission import SubmissionBody, view
+from keystead.primitives.share import pause
 
 
 class GetActivityRequest(QueryRequest, frozen=True):
@@ -37,16 +36,16 @@ async def get_activity(reading: Reading, request: GetActivityRequest) -> Activit
 
 async def activity_named(reading: Reading, activity_id: str) -> RecordedActivity:
     """The activity of this id. Raises NotFound."""
-    activity = await reading.store.activity(reading.organization.id, activity_id)
+    activity = await reading.store.activities.get(reading.organization.id, activity_id)
     if activity is None:
         raise NotFound(f"unable to find activity {activity_id} in organization {reading.organization.id}")
     return activity
 
 
 async def shown_activity(
-    reading: Reading, activity: RecordedActivity, submission: Submission | None = None
+    reading: Reading, activity: RecordedActivity, body: SubmissionBody | None = None
 ) -> Activity:
-    """The activity as the caller sees it. `submission`: the request that made the activity, if this is its answer.
+    """The activity as the caller sees it. `body`: of the request that made the activity, if this is its answer.
 
     A user of the parent may read the activities of a sub-organization, but may not vote on them.
     """
@@ -55,7 +54,7 @@ async def shown_activity(
     may_vote = lacks_proofs = False
     if activity.status not in FINAL_STATUSES and user_id in reading.organization.users:
         may_vote, lacks_proofs = await open_activities.vote_rights(activity, reading.organization, user_id)
-    return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, submission=submission)
+    return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, body=body)
 
 
 PAGE_BYTES_MAX = 1_048_576
@@ -84,7 +83,7 @@ async def list_activities(reading: Reading, request: ListActivitiesRequest) -> L
     shown_activities = []
     for activity in await _page(reading, request):
         shown_activities.append(await shown_activity(reading, activity))
-        await asyncio.sleep(0)  # deciding what this reader may vote on takes time: other requests run in between
+        await pause()  # to read a long request takes time: other requests run in between
     return ListActivitiesResponse(activities=tuple(shown_activities))
 
 
@@ -97,7 +96,9 @@ async def _page(reading: Reading, request: ListActivitiesRequest) -> list[Record
     rest, size = page, 0
     while rest.limit > 0:
         limit = min(rest.limit, READ_AT_ONCE)
-        read = await reading.store.activities(reading.organization.id, statuses, types, replace(rest, limit=limit))
+        read = await reading.store.activities.page(
+            reading.organization.id, statuses, types, replace(rest, limit=limit)
+        )
         if read is None:
             raise unknown_cursor(page)
         for activity in reversed(read) if page.before else read:  # those nearest to the cursor come first

@@ -62,11 +62,11 @@ async def count_activities(reading: Reading, request: CountActivitiesRequest) ->
     organization_id = reading.organization.id
     statuses = request.filter_by_status or tuple(ActivityStatus)
     counted: list[list[CountedActivities]] = [[] for _ in bounds[1:]]
-    for one in await reading.store.activity_counts(organization_id, statuses, bounds):
+    for one in await reading.store.activities.counts(organization_id, statuses, bounds):
         counted[one.period].append(
             CountedActivities(activity_type=one.activity_type, status=one.status, count=one.count)
         )
-    refused = await reading.store.refused_request_counts(organization_id, bounds)
+    refused = await reading.store.refused_requests.counts(organization_id, bounds)
     return CountActivitiesResponse(
         periods=tuple(
             PeriodCounts(activities=tuple(activities), refused_requests=number)

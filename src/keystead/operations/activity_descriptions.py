@@ -5,7 +5,6 @@ Here: the names of the records that a description mentions. Not here: the descri
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -25,11 +24,12 @@ from keystead.operations.activities import recorded_bytes, shown_activity
 from keystead.operations.declare import Reading, query
 from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
 from keystead.operations.own_addresses import with_holders
-from keystead.operations.signing import interfaces_of
+from keystead.operations.wallets.signing import interfaces_of
 from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import ContextSource
+from keystead.primitives.share import Work
 
 DESCRIBED_AT_ONCE: Final = 50
 """Most activities of one request."""
@@ -84,14 +84,13 @@ async def describe_activities(reading: Reading, request: DescribeActivitiesReque
     described: list[DescribedActivity] = []
     size = 0
     for activity_id in dict.fromkeys(request.activity_ids):
-        activity = await reading.store.activity(reading.organization.id, activity_id)
+        activity = await reading.store.activities.get(reading.organization.id, activity_id)
         if activity is None:
             continue
         size += recorded_bytes(activity)
         if described and size > DESCRIBED_BYTES_MAX:
             break
         described.append(await _describe(reading, activity))
-        await asyncio.sleep(0)  # reading transactions takes time: other requests run in between
     return DescribeActivitiesResponse(activity_descriptions=tuple(described))
 
 
@@ -102,8 +101,9 @@ async def _describe(reading: Reading, activity: RecordedActivity) -> DescribedAc
         policies=_policies(reading.organization, seen),
         interfaces=await _interfaces(reading, seen),
     )
-    organization_id, long_work = reading.organization.id, reading.environment.long_work
-    description = await long_work.run_chain_work(organization_id, lambda: describe_activity(seen, names))
+    description = await reading.environment.share.run(
+        reading.organization.id, Work.TRANSACTION, lambda: describe_activity(seen, names)
+    )
     description = replace(description, facts=await with_holders(reading, description.facts))
     return replace(
         _described_activity(activity.id, description), missing_approvals=await _missing_approvals(reading, activity)
@@ -113,10 +113,9 @@ async def _describe(reading: Reading, activity: RecordedActivity) -> DescribedAc
 async def _missing_approvals(reading: Reading, activity: RecordedActivity) -> tuple[MissingApprovals, ...]:
     if activity.status is not ActivityStatus.CONSENSUS_NEEDED:
         return ()
-    case = await reading.open_activities.case_of(activity, reading.organization)
-    organization, environment = reading.organization, reading.environment
-    return await environment.long_work.run_decision(
-        organization.id, lambda: missing_approvals(case, organization, environment.settings.authorization)
+    basis = await reading.open_activities.basis_of(activity, reading.organization)
+    return await reading.environment.share.run(
+        reading.organization.id, Work.DECISION, lambda: missing_approvals(basis)
     )
 
 
@@ -168,7 +167,9 @@ async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[
     """The interfaces on record of the contracts that the activity's transaction calls."""
     environment = reading.environment
     try:
-        view = await environment.long_work.run_chain_work(reading.organization.id, lambda: transaction_of(activity))
+        view = await environment.share.run(
+            reading.organization.id, Work.TRANSACTION, lambda: transaction_of(activity)
+        )
     except ServiceError:
         return {}  # its description says why it cannot be read
     if view is None:
@@ -179,6 +180,6 @@ async def _interfaces(reading: Reading, activity: Mapping[str, Any]) -> Mapping[
         store=reading.store,
         transactions=environment.settings.transactions,
         cache=environment.signing_cache,
-        long_work=environment.long_work,
+        share=environment.share,
     )
     return await interfaces_of(source, TransactionType(intent_of(activity)["type"]), view.contracts)

@@ -23,7 +23,8 @@ def coverage_page() -> str:
         f"Answered: {answered} of {len(names)} operations. Every other path of the schema answers HTTP 501, and",
         "the message says what to use instead.",
         "",
-        f"The names are from {'; '.join(PUBLIC_SCHEMA.sources)}.",
+        f"The names are from {'; '.join(map(str, PUBLIC_SCHEMA.sources))}. `make generate` says when a newer",
+        "published version knows more.",
     ]
     for subject, operations in _by_subject().items():
         lines += ["", f"## {subject}", "", "| operation | answered | activity types |", "|---|---|---|"]

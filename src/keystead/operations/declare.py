@@ -28,6 +28,7 @@ from keystead.pipeline.environment import Environment
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.operation import (
     ActivityOperation,
+    Adds,
     ByParent,
     IntentVersion,
     LoadContext,
@@ -38,7 +39,7 @@ from keystead.pipeline.operation import (
 )
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
-from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY, UNGOVERNED
+from keystead.policies.resources import VOTES, attributes_of
 
 CATALOGUE = Catalogue()
 
@@ -150,9 +151,10 @@ def activity(
     resources: Resources | None = None,
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
+    adds: Adds | None = None,
     also_does: tuple[str, ...] = (),
 ) -> Callable[[Declared], Declared]:
-    """Declare an activity: a function (Execution, intent) -> ExecutionOutput[result], or a coroutine of that shape.
+    """Declare an activity: a function (Execution, intent) -> Output[result], or a coroutine of that shape.
 
     ActivityOperation describes the parameters. `load_context` is a coroutine (ContextSource, intent) -> T.
     `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `load_context`.
@@ -181,6 +183,7 @@ def activity(
             by_parent=by_parent,
             precondition=precondition,
             oidc_tokens=oidc_tokens,
+            adds=adds,
             also_does=also_does,
         )
         CATALOGUE.add(operation)
@@ -207,7 +210,7 @@ def vote(
 
 def _check_known_to_policies(activity_type: str) -> None:
     """Raise ValueError if policies do not know the activity type."""
-    if activity_kind(activity_type) not in GOVERNED_KINDS.keys() | ROOT_ONLY | UNGOVERNED:
+    if attributes_of(activity_type) is None and activity_kind(activity_type) not in VOTES:
         raise ValueError(f"keystead.policies.resources does not list {activity_type}")
 
 

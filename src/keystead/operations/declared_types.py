@@ -16,11 +16,11 @@ from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource, ForeignSource
-from keystead.pipeline.execution_values import (
+from keystead.pipeline.execution import (
     Execution,
-    ExecutionOutput,
     ExecutionWith,
     ExecutionWithOAuth2,
+    Output,
     OutputWithoutChanges,
 )
 from keystead.pipeline.operation import Execute, LoadContext, Resources
@@ -77,7 +77,7 @@ def signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
 
 def _output(returned: Any) -> tuple[Any, type[Wire]]:
     """The type of the output and of its result. An execution may also return a RefusalWithRows."""
-    outputs = (ExecutionOutput, OutputWithoutChanges)
+    outputs = (Output, OutputWithoutChanges)
     (output,) = [hint for hint in (returned, *typing.get_args(returned)) if typing.get_origin(hint) in outputs]
     (result,) = typing.get_args(output)
     return typing.get_origin(output), result

@@ -14,10 +14,11 @@ from keystead.operations.approvals_needed import Needed, approvals_needed
 from keystead.organizations.kinds.auth_proxies import AuthProxies
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.organization import Organization
-from keystead.pipeline.authorization import AuthorizationSettings, authorization_request
-from keystead.pipeline.case import Case
+from keystead.pipeline.authorization import authorization_request
+from keystead.pipeline.decision_basis import DecisionBasis
+from keystead.policies.authorize import Rule, authorize
 from keystead.policies.evaluator import PolicyEvaluator
-from keystead.policies.expression import CompiledExpression
+from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import AuthorizationRequest
@@ -34,7 +35,7 @@ class MissingApprovals(Wire, frozen=True):
     """One way in which the activity could be allowed.
 
     - `policy_id`: the policy that waits, absent for the root quorum.
-    - `user_ids`: users who have not approved and whose approval counts, at most a hundred.
+    - `user_ids`: users whose further approval counts, at most a hundred.
     - `count`: how many of them must approve; absent for a consensus that no number describes.
     - `required_user_ids`: those of them who must approve in any case, if others must, too.
     """
@@ -45,17 +46,19 @@ class MissingApprovals(Wire, frozen=True):
     required_user_ids: tuple[str, ...] = ()
 
 
-def missing_approvals(
-    case: Case, organization: Organization, settings: AuthorizationSettings
-) -> tuple[MissingApprovals, ...]:
+def missing_approvals(basis: DecisionBasis) -> tuple[MissingApprovals, ...]:
     """The ways that are left: at most WAYS_MAX policies in order of creation, then the root quorum.
 
     The search for the users whom policies count has a limit in steps. Beyond it, users and policies are left out.
     """
-    request = authorization_request(case, organization, settings)
+    request, organization = authorization_request(basis), basis.authority
     approving = {approval.user_id for approval in request.approvals}
-    is_root_only = activity_kind(case.version.activity_type) in ROOT_ONLY
-    by_policies = [] if is_root_only else _by_policies(request, case.policies.policy_set, organization, approving)
+    is_root_only = activity_kind(basis.version.activity_type) in ROOT_ONLY
+    by_policies = [] if is_root_only else _by_policies(request, basis.policies.policy_set, organization, approving)
+    decision = authorize(request, basis.policies.policy_set)
+    if decision.rule is Rule.ADDED_CREDENTIAL and not decision.is_denial:
+        # The submitter has such a credential, and approves again with that.
+        by_policies = [MissingApprovals(policy_id=decision.policy_ids[0], user_ids=(request.submitter_id,))]
     return (*by_policies, *_by_root_quorum(organization.profile.root_quorum, approving))
 
 

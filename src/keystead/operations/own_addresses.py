@@ -29,7 +29,7 @@ async def with_holders(reading: Reading, facts: tuple[Fact, ...]) -> tuple[Fact,
 
 async def _holder_facts(reading: Reading, fact: Fact) -> list[Fact]:
     organization = reading.organization
-    stored = await reading.store.account_with_address(organization.id, fact.text)
+    stored = await reading.store.accounts.with_address(organization.id, fact.text)
     if stored is not None and (wallet := organization.wallets.get(stored.account.wallet_id)) is not None:
         return [Fact(f"{fact.label} wallet", repr(wallet.wallet_name))]
     for form in possible_forms(fact.text):

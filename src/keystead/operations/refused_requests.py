@@ -54,7 +54,7 @@ async def list_refused_requests(
 ) -> ListRefusedRequestsResponse:
     """Requests that were refused, newest first, by page."""
     page = page_of(request.pagination_options)
-    found = await reading.store.refused_requests(reading.organization.id, page, reading.now_ms)
+    found = await reading.store.refused_requests.page(reading.organization.id, page, reading.now_ms)
     return ListRefusedRequestsResponse(refused_requests=tuple(map(_shown, found)))
 
 

@@ -18,8 +18,9 @@ from keystead.api.parameters import QueryRequest, RequestStruct
 from keystead.api.records import Evaluation, MfaStatus, Wire
 from keystead.operations.activities import activity_named
 from keystead.operations.declare import Reading, query, vote
-from keystead.pipeline.execution_values import Execution, ExecutionOutput
-from keystead.pipeline.mfa_statuses import MfaStatuses
+from keystead.pipeline.execution import Execution, Output
+from keystead.pipeline.mfa import MfaStatuses
+from keystead.primitives.share import Work
 
 Fingerprint = Annotated[str, Meta(min_length=1, max_length=255)]
 
@@ -35,7 +36,7 @@ class ApproveActivityResult(Wire, frozen=True):
 
 
 @vote("ACTIVITY_TYPE_APPROVE_ACTIVITY", VoteSelection.APPROVED, before_session=True)
-def approve_activity(_: Execution, __: ApproveActivityIntent) -> ExecutionOutput[ApproveActivityResult]:
+def approve_activity(_: Execution, __: ApproveActivityIntent) -> Output[ApproveActivityResult]:
     """Approve an activity that waits for consensus or for further proofs. The answer is that activity."""
     raise AssertionError("pipeline.vote decides votes; this function never runs")
 
@@ -49,7 +50,7 @@ class RejectActivityResult(Wire, frozen=True):
 
 
 @vote("ACTIVITY_TYPE_REJECT_ACTIVITY", VoteSelection.REJECTED)
-def reject_activity(_: Execution, __: RejectActivityIntent) -> ExecutionOutput[RejectActivityResult]:
+def reject_activity(_: Execution, __: RejectActivityIntent) -> Output[RejectActivityResult]:
     """Reject an activity that waits. One rejection is final. The answer is that activity."""
     raise AssertionError("pipeline.vote decides votes; this function never runs")
 
@@ -67,7 +68,7 @@ async def get_policy_evaluations(
     reading: Reading, request: GetPolicyEvaluationsRequest
 ) -> GetPolicyEvaluationsResponse:
     """The decisions on an activity, one for each vote. A denied submission has a decision too."""
-    evaluations = await reading.store.evaluations(reading.organization.id, request.activity_id)
+    evaluations = await reading.store.activities.evaluations(reading.organization.id, request.activity_id)
     if not evaluations:
         raise NotFound(
             f"unable to find policy evaluations of activity {request.activity_id} in organization "
@@ -93,10 +94,10 @@ async def get_mfa_status(reading: Reading, request: GetMfaStatusRequest) -> GetM
     organization = reading.organization
     voted_on = await activity_named(reading, request.activity_id)
     user_ids = () if request.user_id is None else (request.user_id,)
-    case = await reading.open_activities.case_of(voted_on, organization, user_ids)
-    statuses = MfaStatuses(case, organization, user_ids)
+    basis = await reading.open_activities.basis_of(voted_on, organization, user_ids)
+    statuses = MfaStatuses(basis, user_ids)
     user_id = request.user_id
-    found = await reading.environment.long_work.run_decision(
-        organization.id, statuses.of_voters if user_id is None else partial(statuses.of, user_id)
+    found = await reading.environment.share.run(
+        organization.id, Work.DECISION, statuses.of_voters if user_id is None else partial(statuses.of, user_id)
     )
     return GetMfaStatusResponse(mfa_statuses=tuple(found))

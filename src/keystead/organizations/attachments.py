@@ -14,14 +14,14 @@ import msgspec
 from keystead.api.records import WalletAccount
 from keystead.chains.addresses.stored_forms import stored_form
 from keystead.organizations.attached_rows import AttachedRow, AttachedTable, RemovedRow
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
+from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage
+from keystead.organizations.contacts.sending_windows import SendingWindow
+from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import EmailEventRow, OutgoingMessage
 from keystead.organizations.refused_requests import RefusedRequest
-from keystead.organizations.sending_windows import SendingWindow
-from keystead.organizations.used_tokens import UsedToken
-from keystead.organizations.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 
 MNEMONIC_PURPOSE = "wallet-mnemonic"
 """The purpose of the sealed secret of a wallet."""
@@ -150,21 +150,24 @@ class SealedSecret(AttachedRow, frozen=True):
         return RemovedRow(cls.table, (record_id, purpose))
 
 
-ATTACHED_TABLES = (
-    InterfaceText.table,
-    ChangedAccount.table,
-    SealedSecret.table,
-    OneTimeCode.table,
-    SendingWindow.table,
-    UsedToken.table,
-    OutgoingMessage.table,
-    EmailEventRow.table,
-    WebhookEvent.table,
-    WebhookDelivery.table,
-    WebhookLease.table,
-    RefusedRequest.table,
+ATTACHED_ROWS: tuple[type[AttachedRow], ...] = (
+    InterfaceText,
+    ChangedAccount,
+    SealedSecret,
+    OneTimeCode,
+    SendingWindow,
+    UsedToken,
+    OutgoingMessage,
+    EmailEventRow,
+    WebhookEvent,
+    WebhookDelivery,
+    WebhookLease,
+    RefusedRequest,
 )
-"""Every table of attached rows. A new kind is added here, and its table in a migration."""
+"""Every kind of attached rows. A new kind is added here, and its table in a migration."""
+
+ATTACHED_TABLES = tuple(kind.table for kind in ATTACHED_ROWS)
+"""Their tables."""
 
 
 class RemovedWalletAccounts(msgspec.Struct, frozen=True):

@@ -29,7 +29,7 @@ class ChangeSizes:
         bytes."""
         if not isinstance(change, Put):
             return
-        size = len(_encode(change.record))
+        size = len(change.body)
         self._changed_bytes += size
         check_limit(0, self._changed_bytes, CHANGED_BYTES, self._limits)
         if isinstance(change.record, User) and size > self._limits[USER_BYTES]:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from keystead.api.enums import CredentialType
 from keystead.api.records import User
-from keystead.organizations.account_contacts import changes_for_removed_user
-from keystead.organizations.credentials import registered_credential_ids
+from keystead.organizations.contacts.account_contacts import changes_for_removed_user
+from keystead.organizations.credentials.credentials import registered_credential_ids
 from keystead.organizations.kinds.invitations import Invitation
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.root_quorum import check_not_in_quorum

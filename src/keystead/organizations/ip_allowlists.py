@@ -1,6 +1,6 @@
 """IP allow-lists: which rules are accepted, and whether a request's address is on the list that applies to it.
 
-Pure. Not here: the records (`kinds.ip_allowlists`), the address of a request (`server.caller_address`).
+Pure. Not here: the records (`kinds.ip_allowlists`), the address of a request (`server.http.caller_address`).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import msgspec
 
 from keystead.api.records import User, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
+from keystead.sessions.wallet_tokens import WalletClaim
 
 
 class LookupKind(StrEnum):
@@ -29,6 +30,7 @@ class LookupKind(StrEnum):
     PHONE_NUMBER = "phone_number"
     WALLET_ACCOUNT_ADDRESS = "wallet_account_address"
     OAUTH_IDENTITY = "oauth_identity"
+    WALLET = "wallet"
     ACCOUNT_EMAIL = "account_email"
     ACCOUNT_PHONE_NUMBER = "account_phone_number"
     VERIFIED_EMAIL = "verified_email"
@@ -40,6 +42,7 @@ AccountLookupKind = Literal[
     LookupKind.PUBLIC_KEY,
     LookupKind.CREDENTIAL_ID,
     LookupKind.OAUTH_IDENTITY,
+    LookupKind.WALLET,
     LookupKind.ACCOUNT_EMAIL,
     LookupKind.ACCOUNT_PHONE_NUMBER,
     LookupKind.VERIFIED_EMAIL,
@@ -52,7 +55,7 @@ AccountValue = tuple[AccountLookupKind, str]
 """The kind and the value of a look-up that finds an organization."""
 
 
-CREDENTIALS = frozenset({LookupKind.PUBLIC_KEY, LookupKind.CREDENTIAL_ID})
+CREDENTIALS = frozenset({LookupKind.PUBLIC_KEY, LookupKind.CREDENTIAL_ID, LookupKind.WALLET})
 """The kinds whose values only one sub-organization of a parent may have, unless a user of the parent gives a value
 to several."""
 
@@ -77,6 +80,12 @@ def user_lookups(user: User) -> frozenset[Lookup]:
             LookupKind.OAUTH_IDENTITY, identity_lookup_value(held.issuer, held.audience, held.subject), user.user_id
         )
         for held in user.oauth_providers
+    ]
+    values += [
+        Lookup(
+            LookupKind.WALLET, wallet_lookup_value(WalletClaim(held.type, held.address, held.domain)), user.user_id
+        )
+        for held in user.wallet_authenticators
     ]
     if user.user_email:
         values.append(Lookup(LookupKind.EMAIL, user.user_email.lower(), user.user_id))
@@ -103,6 +112,11 @@ def account_lookups(accounts: Iterable[WalletAccount]) -> frozenset[Lookup]:
 def identity_lookup_value(issuer: str, audience: str, subject: str) -> str:
     """The indexed value of an OAuth identity: a digest, because the three may be longer than an index entry."""
     return hashlib.sha256(json.dumps([issuer, audience, subject]).encode()).hexdigest()
+
+
+def wallet_lookup_value(wallet: WalletClaim) -> str:
+    """The indexed value of a wallet that logs in at a domain. `wallet`: in the form of the records."""
+    return f"{wallet.type.removeprefix('WALLET_AUTHENTICATOR_TYPE_')} {wallet.address} {wallet.domain}"
 
 
 def possible_values(kind: LookupKind, asked: str) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from operator import attrgetter
 from typing import Any, TypeVar, assert_never
 
 import msgspec
@@ -32,6 +34,8 @@ from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
 
+_encode = msgspec.json.Encoder().encode
+
 MapT = TypeVar("MapT", bound=RecordMap[Any])
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
@@ -39,10 +43,15 @@ Record = msgspec.Struct
 """A value of the type that one of the organization's record kinds declares."""
 
 
-class Put(msgspec.Struct, frozen=True):
+class Put(msgspec.Struct, frozen=True, dict=True):
     """Add a record, or replace the one of the same kind and id."""
 
     record: Record
+
+    @cached_property
+    def body(self) -> bytes:
+        """The record as JSON, as it is stored. Its size is limited, and then it is written, so it is kept."""
+        return _encode(self.record)
 
 
 class Remove(msgspec.Struct, frozen=True):
@@ -67,11 +76,14 @@ class Version(msgspec.Struct, frozen=True, order=True):
     changed_by: str
 
 
-class Organization(msgspec.Struct, frozen=True, kw_only=True):
+_BYTES, _COUNT = attrgetter("bytes"), attrgetter("by_id.size")
+
+
+class Organization(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Every record of an organization that rules read.
 
     `maps` has the records of each kind, by the type of the records; a kind without a property here is reached by
-    `of`.
+    `of`. A property is computed once for each version.
     """
 
     id: str
@@ -93,70 +105,74 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True):
         """The refusal of an id that no record of this kind has."""
         return NotFound(f"unable to find {kind.called} {id_} in organization {self.id}")
 
-    @property
+    @cached_property
     def profile(self) -> Profile:
         return self.of(Profiles)[""]
 
-    @property
+    @cached_property
     def data_key(self) -> SealedDataKey:
         return self.of(DataKeys)[""]
 
-    @property
+    @cached_property
     def users(self) -> Users:
         return self.of(Users)
 
-    @property
+    @cached_property
     def passkeys(self) -> Passkeys:
         return self.of(Passkeys)
 
-    @property
+    @cached_property
     def wallets(self) -> Wallets:
         return self.of(Wallets)
 
-    @property
+    @cached_property
     def private_keys(self) -> PrivateKeys:
         return self.of(PrivateKeys)
 
-    @property
+    @cached_property
     def contract_interfaces(self) -> ContractInterfaces:
         return self.of(ContractInterfaces)
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         return self.of(Tags)
 
-    @property
+    @cached_property
     def policies(self) -> Policies:
         return self.of(Policies)
 
-    @property
+    @cached_property
     def invitations(self) -> Invitations:
         return self.of(Invitations)
 
-    @property
+    @cached_property
     def import_targets(self) -> ImportTargets:
         return self.of(ImportTargets)
 
-    @property
+    @cached_property
     def session_profiles(self) -> SessionProfiles:
         return self.of(SessionProfiles)
 
-    @property
+    @cached_property
     def auth_proxies(self) -> AuthProxies:
         return self.of(AuthProxies)
 
-    @property
+    @cached_property
     def oauth2_credentials(self) -> Oauth2Credentials:
         return self.of(Oauth2Credentials)
 
-    @property
+    @cached_property
     def read_only_sessions(self) -> ReadOnlySessions:
         return self.of(ReadOnlySessions)
 
     @property
+    def record_count(self) -> int:
+        return sum(map(_COUNT, self.maps.values()))
+
+    @cached_property
     def bytes(self) -> int:
         """The measured size of its records in memory."""
-        return sum(map_.bytes for map_ in self.maps.values())
+        return sum(map(_BYTES, self.maps.values()))
 
 
 def from_records(

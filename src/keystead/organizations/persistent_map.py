@@ -25,22 +25,22 @@ class PersistentMap(Mapping[K, V]):
     100 entries and 128 pointers.
     """
 
-    __slots__ = ("_buckets", "_mask", "_size")
+    __slots__ = ("_buckets", "_mask", "size")
 
     _buckets: tuple[dict[K, V], ...]
     _mask: int
-    _size: int
+    size: int
 
     def __init__(self, entries: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
         self._spread(dict(entries))
 
     def _spread(self, entries: dict[K, V]) -> None:
-        self._size = len(entries)
-        if self._size <= _FEW:
+        self.size = len(entries)
+        if self.size <= _FEW:
             self._buckets, self._mask = (entries,), 0
             return
         # A power of two near the square root of the number of entries.
-        count = 1 << (self._size.bit_length() // 2)
+        count = 1 << (self.size.bit_length() // 2)
         mask = count - 1
         buckets: tuple[dict[K, V], ...] = tuple({} for _ in range(count))
         for key, value in entries.items():
@@ -64,7 +64,7 @@ class PersistentMap(Mapping[K, V]):
         return key in self._buckets[hash(key) & self._mask]
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def __iter__(self) -> Iterator[K]:
         return chain.from_iterable(self._buckets)
@@ -93,11 +93,11 @@ class PersistentMap(Mapping[K, V]):
         changed: PersistentMap[K, V] = PersistentMap.__new__(PersistentMap)
         changed._buckets = (*self._buckets[:at], bucket, *self._buckets[at + 1 :])
         changed._mask = self._mask
-        changed._size = self._size + len(bucket) - len(self._buckets[at])
+        changed.size = self.size + len(bucket) - len(self._buckets[at])
         buckets = len(self._buckets)
         # Spread again when there are four times as many entries as fit, or a sixteenth: rarely, so that the mean
         # cost of a change stays in proportion to sqrt(n).
-        if changed._size > max(_FEW, 4 * buckets * buckets) or changed._size < buckets * buckets // 16:
+        if changed.size > max(_FEW, 4 * buckets * buckets) or changed.size < buckets * buckets // 16:
             changed._spread(dict(changed.items()))
         return changed
 

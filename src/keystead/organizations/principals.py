@@ -14,17 +14,19 @@ import msgspec
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
-from keystead.organizations.account_contacts import (
+from keystead.organizations.contacts.account_contacts import (
     check_logins_by_code,
     contact_lookup_kind,
     has_logins_by_code,
     users_found_by,
 )
-from keystead.organizations.contacts import normalized_contact
-from keystead.organizations.identities import ProvenIdentity
-from keystead.organizations.lookups import AccountLookupKind, LookupKind, identity_lookup_value
-from keystead.organizations.oauth_providers import user_with_identity
+from keystead.organizations.contacts.contacts import normalized_contact
+from keystead.organizations.credentials.identities import ProvenIdentity
+from keystead.organizations.credentials.oauth_providers import user_with_identity
+from keystead.organizations.credentials.wallet_authenticators import user_with_wallet
+from keystead.organizations.lookups import AccountLookupKind, LookupKind, identity_lookup_value, wallet_lookup_value
 from keystead.organizations.organization import Organization
+from keystead.sessions.wallet_tokens import WalletClaim
 
 _CALLED = {
     LookupKind.CREDENTIAL_ID: "credential ID",
@@ -32,6 +34,7 @@ _CALLED = {
     LookupKind.ACCOUNT_EMAIL: "verified email",
     LookupKind.ACCOUNT_PHONE_NUMBER: "verified phone number",
     LookupKind.OAUTH_IDENTITY: "OIDC identity",
+    LookupKind.WALLET: "wallet at this domain",
 }
 
 
@@ -47,13 +50,21 @@ class ProvenContact(msgspec.Struct, frozen=True, kw_only=True):
         return normalized_contact(self.otp_type, self.contact)
 
 
+class ProvenWallet(msgspec.Struct, frozen=True, kw_only=True):
+    """What a wallet verification token proves: a wallet that logs in at a domain, and which organization issued
+    it."""
+
+    claim: WalletClaim
+    organization_id: str
+
+
 class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     """What a verified stamp proves: possession of a key, of one of these credential types.
 
     - `public_key`: hex for an API key, base64url of the COSE key for a passkey.
     - `credential_id`: set for passkeys only.
-    - `contact`, `identity`: set for attested stamps. What the token proves that attests the key.
     - `organization_id`: set for a passkey, if the request names ANY_ORGANIZATION. The organization that has it.
+    - `contact`, `identity`, `wallet`: one is set for attested stamps. What the token proves that attests the key.
     - `session_digest`: set if the request has the text of a read-only session instead of a stamp.
     - `signature`, `scheme`: for the vote that the stamp casts.
     """
@@ -65,12 +76,13 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     credential_id: str | None = None
     contact: ProvenContact | None = None
     identity: ProvenIdentity | None = None
+    wallet: ProvenWallet | None = None
     session_digest: str | None = None
     organization_id: str | None = None
 
     @property
     def is_attested(self) -> bool:
-        return self.contact is not None or self.identity is not None
+        return self.contact is not None or self.identity is not None or self.wallet is not None
 
     def lookup(self) -> tuple[AccountLookupKind, str]:
         """The kind and the value by which the user's organization is found from its parent."""
@@ -81,14 +93,16 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
             return LookupKind.OAUTH_IDENTITY, identity_lookup_value(identity.iss, identity.aud, identity.sub)
         if self.contact is not None:
             return contact_lookup_kind(self.contact.otp_type), self.contact.normalized
+        if self.wallet is not None:
+            return LookupKind.WALLET, wallet_lookup_value(self.wallet.claim)
         return LookupKind.PUBLIC_KEY, self.public_key
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """A user, the organization that the user belongs to, and the key that proved it.
 
-    `record_id`: the id of the credential's record. `session_profile_id`: the profile of the session, if the key
-    belongs to a session with a profile; otherwise "".
+    `record_id`: the id of the credential's record. `expires_at_ms`: when the key expires, if it does.
+    `session_profile_id`: the profile of the session, if the key belongs to a session with a profile; otherwise "".
     """
 
     organization_id: str
@@ -96,7 +110,11 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     record_id: str
     credential_type: CredentialType
     proven: ProvenKey
+    expires_at_ms: int | None = None
     session_profile_id: str = ""
+
+    def has_expired(self, now_ms: int) -> bool:
+        return self.expires_at_ms is not None and now_ms >= self.expires_at_ms
 
 
 def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> Principal | None:
@@ -111,6 +129,8 @@ def principal_in(organization: Organization, proven: ProvenKey, now_ms: int) -> 
         return _principal_of_contact(organization, proven, proven.contact)
     if proven.identity is not None:
         return _principal_of_identity(organization, proven, proven.identity)
+    if proven.wallet is not None:
+        return _principal_of_wallet(organization, proven, proven.wallet)
     if proven.credential_id is not None:
         return _principal_of_passkey(organization, proven, proven.credential_id)
     return _principal_of_api_key(organization, proven, now_ms)
@@ -154,6 +174,7 @@ def _principal_of_api_key(organization: Organization, proven: ProvenKey, now_ms:
         record_id=api_key.api_key_id,
         credential_type=api_key.credential.type,
         proven=proven,
+        expires_at_ms=expires_at_ms,
         session_profile_id=api_key.credential.session_profile_id or "",
     )
 
@@ -169,10 +190,10 @@ def contact_credential_type(otp_type: OtpType) -> CredentialType:
             assert_never(otp_type)
 
 
-def contact_record_id(user: User, type_: CredentialType) -> str:
+def contact_id(user_id: str, otp_type: OtpType) -> str:
     """The id of a user's address or number as a credential. Other credentials have the id of their record
     instead."""
-    return f"{user.user_id} {type_}"
+    return f"{user_id} {contact_credential_type(otp_type)}"
 
 
 def _principal_of_contact(
@@ -189,13 +210,12 @@ def _principal_of_contact(
         raise Unauthenticated(
             "more than one user of the organization has this verified contact", machine_code="CREDENTIAL_CONFLICT"
         )
-    type_ = contact_credential_type(contact.otp_type)
     for user in users:
         return Principal(
             organization_id=organization.id,
             user=user,
-            record_id=contact_record_id(user, type_),
-            credential_type=type_,
+            record_id=contact_id(user.user_id, contact.otp_type),
+            credential_type=contact_credential_type(contact.otp_type),
             proven=proven,
         )
     return None
@@ -217,6 +237,22 @@ def _principal_of_identity(
     )
 
 
+def _principal_of_wallet(organization: Organization, proven: ProvenKey, wallet: ProvenWallet) -> Principal | None:
+    if wallet.organization_id not in (organization.id, organization.profile.parent_id):
+        return None
+    holder = user_with_wallet(organization, wallet.claim)
+    if holder is None:
+        return None
+    user, authenticator = holder
+    return Principal(
+        organization_id=organization.id,
+        user=user,
+        record_id=authenticator.wallet_authenticator_id,
+        credential_type=CredentialType.WALLET,
+        proven=proven,
+    )
+
+
 def _principal_of_read_only_session(
     organization: Organization, proven: ProvenKey, digest: str, now_ms: int
 ) -> Principal | None:
@@ -232,6 +268,7 @@ def _principal_of_read_only_session(
         record_id=session.session_id,
         credential_type=CredentialType.LOGIN,
         proven=proven,
+        expires_at_ms=session.expires_at_ms,
     )
 
 

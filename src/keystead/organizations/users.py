@@ -1,6 +1,6 @@
 """The rules of users: that each can authenticate.
 
-Not here: the credentials themselves (`credentials`), and MFA policies (`operations.mfa_policies`).
+Not here: the credentials themselves (`credentials`), and MFA policies (`operations.users.mfa_policies`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable
 from keystead.api.enums import FeatureName
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.records import User
-from keystead.organizations.credentials import has_lasting_credential
+from keystead.organizations.credentials.credentials import has_lasting_credential
 from keystead.organizations.kinds.account_contacts import AccountContacts
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Organization
@@ -32,8 +32,8 @@ def check_can_authenticate(user: User, contacts: AccountContacts, features: Cont
     if not can_authenticate(user, contacts, features):
         raise InvalidRequest(
             f"user missing valid credential: field `{field}`: {user.user_name!r} needs an API key that does not "
-            "expire, an authenticator, an OAuth provider, or a contact that is verified or that a user of the "
-            "parent wrote, with its feature for logins by code"
+            "expire, an authenticator, an OAuth provider, a wallet authenticator, or a contact that is verified or "
+            "that a user of the parent wrote, with its feature for logins by code"
         )
 
 

@@ -1,7 +1,7 @@
-"""The step that authorizes an activity: builds the authorization request, and waits for missing MFA proofs.
+"""The step that authorizes an activity: the rules of the policies, and MFA proofs that are missing.
 
-Here: pure functions of the organization, its compiled policies and the activity. Not here: the rules
-(`policies.authorize`), whose proofs are missing (`mfa_statuses`), the next status (`states`).
+Here: pure functions of a decision's basis. Not here: the rules (`policies.authorize`), whose proofs are missing
+(`mfa`), the next status (`activity`).
 """
 
 from __future__ import annotations
@@ -9,160 +9,177 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
-from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import Proof, RecordedActivity
-from keystead.pipeline.case import Case, requested_activity, resource_keywords
-from keystead.pipeline.mfa_statuses import voters_lacking_proofs
-from keystead.pipeline.proofs import credentials_that_count
-from keystead.pipeline.states import Event
-from keystead.policies.authorize import (
-    ALLOWED_BY_ROOT_QUORUM,
-    Decision,
-    Verdict,
-    as_recorded,
-    authorize,
-    is_quorum_met,
-    may_vote,
-)
+from keystead.organizations.credentials.registrations import registered_after
+from keystead.pipeline.activity import Event, Proof, RecordedActivity
+from keystead.pipeline.decision_basis import DecisionBasis
+from keystead.pipeline.mfa import MfaStatuses
+from keystead.pipeline.operation import NewUser
+from keystead.pipeline.proofs import approvals_of
+from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.expression import CompiledExpression
+from keystead.policies.policy_evaluation import EvaluationOutcome
 from keystead.policies.request import (
     Approval,
     AuthorizationRequest,
-    CredentialUsed,
+    condition_values,
     may_sign_transaction_unseen,
 )
 
 
-class AuthorizationSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator's settings for decisions.
+class VoteAuthorization(msgspec.Struct, frozen=True):
+    """The decisions about a vote. `before`: the decision without it. `may_vote`: whether the vote counts. `after`:
+    the decision with the approval; None for a rejection, and if the user may not vote."""
 
-    `refuse_raw_payloads`: raw payloads are refused if a policy of the organization reads transactions, and MFA
-    policies that read transactions apply to them.
-    """
-
-    refuse_raw_payloads: bool = False
-
-
-class AuthorizationResult(msgspec.Struct, frozen=True):
-    """The result of the step. `event`: what happens to the activity. EXECUTED: it may be executed now."""
-
-    decision: Decision
-    event: Event
-
-    def evaluation(self, evaluation_id: str, activity: RecordedActivity, vote: Vote, now_ms: int) -> Evaluation:
-        """The record of the decision with this vote."""
-        decision = as_recorded(
-            self.decision,
-            rejected=self.event is Event.REJECTED,
-            authenticators_needed=self.event is Event.LACKS_AUTHENTICATORS,
-        )
-        return Evaluation(
-            id=evaluation_id,
-            activity_id=activity.id,
-            organization_id=activity.organization_id,
-            vote_id=vote.id,
-            policy_evaluations=tuple(
-                PolicyOutcome(
-                    policy_id=evaluation.policy_id,
-                    outcome=evaluation.outcome,
-                    clause=evaluation.clause,
-                    reason=evaluation.reason,
-                )
-                for evaluation in decision.evaluations
-            ),
-            created_at=Timestamp.from_ms(now_ms),
-            verdict=decision.verdict.value,
-            rule=decision.rule.value,
-            policy_ids=decision.policy_ids,
-        )
+    before: Decision
+    may_vote: bool
+    after: Decision | None
 
 
-def authorize_activity(
-    case: Case, organization: Organization, settings: AuthorizationSettings
-) -> AuthorizationResult:
-    """Decide whether the activity may be executed now, by the rules of this organization and the MFA policies.
-
-    A denied activity on record waits for other approvals.
-    """
-    lacking = voters_lacking_proofs(case, organization)
-    decision = _decision(case, organization, settings, lacking)
-    # The activity always waits for the submitter's proofs. It does not wait for another voter's if the other
-    # approvals allow it.
-    if case.submitter_id in lacking or (lacking and decision.verdict is not Verdict.ALLOW):
-        return AuthorizationResult(decision, Event.LACKS_AUTHENTICATORS)
-    allowed = decision.verdict is Verdict.ALLOW
-    return AuthorizationResult(decision, Event.EXECUTED if allowed else Event.LACKS_CONSENSUS)
-
-
-def decision_on(case: Case, organization: Organization, settings: AuthorizationSettings) -> Decision:
-    """The decision by the rules, without regard to the MFA proofs that it may lack."""
-    return _decision(case, organization, settings, voters_lacking_proofs(case, organization))
-
-
-def _decision(
-    case: Case, organization: Organization, settings: AuthorizationSettings, lacking: Set[str]
-) -> Decision:
-    approvals = _approvals(case, lacking)
+def authorize_activity(basis: DecisionBasis) -> Decision:
+    """Decide whether the activity may be executed now, by the rules of the authority and the MFA policies."""
+    lacking = MfaStatuses(basis).lacking()
+    approvals = _approvals(basis, lacking)
     # If the root quorum allows the activity, no authorization request is built.
     approving = {approval.user_id for approval in approvals}
-    if case.scope is None and is_quorum_met(organization.profile.root_quorum, approving):
-        return ALLOWED_BY_ROOT_QUORUM
-    return authorize(_request(case, organization, settings, approvals), case.policies.policy_set)
+    if basis.scope is None and is_quorum_met(basis.authority.profile.root_quorum, approving):
+        return replace(ALLOWED_BY_ROOT_QUORUM, lacking=lacking) if lacking else ALLOWED_BY_ROOT_QUORUM
+    decision = Authorizer(_request(basis, approvals), basis.policies.policy_set).decision()
+    return replace(decision, lacking=lacking) if lacking else decision
 
 
-def authorization_request(
-    case: Case, organization: Organization, settings: AuthorizationSettings
-) -> AuthorizationRequest:
+def authorize_vote(
+    basis: DecisionBasis,
+    voter_id: str,
+    scope: CompiledExpression | None,
+    proofs_with_vote: tuple[Proof, ...] | None,
+) -> VoteAuthorization:
+    """Decide on a vote for an activity on record. The policies are evaluated once.
+
+    `scope`: of the session that casts it. `proofs_with_vote`: the proofs that count with this approval; None for a
+    rejection. The submitter always may vote, to prove further methods or to cancel the activity.
+    """
+    statuses = MfaStatuses(basis, (voter_id,))
+    authorizer = Authorizer(_request(basis, _approvals(basis, statuses.lacking())), basis.policies.policy_set)
+    if scope is not None and not _is_in_scope(basis, scope):
+        return VoteAuthorization(Decision(Verdict.DENY_EXPLICIT, Rule.SESSION_SCOPE), may_vote=False, after=None)
+    before = authorizer.decision()
+    may_vote = voter_id == basis.submitter_id or authorizer.may_vote(voter_id)
+    if not may_vote or proofs_with_vote is None:
+        return VoteAuthorization(before, may_vote, after=None)
+    lacking = statuses.with_proofs(proofs_with_vote).lacking()
+    approvals = _approvals(replace(basis, proofs=proofs_with_vote), lacking)
+    after = replace(authorizer.with_approvals(approvals).decision(), lacking=lacking)
+    return VoteAuthorization(before, may_vote, after)
+
+
+def event_of(decision: Decision, submitter_id: str) -> Event:
+    """What happens to the activity after this decision. EXECUTED: it may be executed now. A denied activity on
+    record waits for other approvals."""
+    # The activity always waits for the submitter's proofs. It does not wait for another voter's if the other
+    # approvals allow it.
+    allowed = decision.verdict is Verdict.ALLOW
+    if submitter_id in decision.lacking or (decision.lacking and not allowed):
+        return Event.LACKS_AUTHENTICATORS
+    return Event.EXECUTED if allowed else Event.LACKS_CONSENSUS
+
+
+def evaluation_of(
+    decision: Decision, event: Event, evaluation_id: str, activity: RecordedActivity, vote: Vote, now_ms: int
+) -> Evaluation:
+    """The record of the decision with this vote.
+
+    After a rejection, policies that would have allowed, now or later, are recorded as REJECTED. While a voter has
+    further methods of authentication to prove, policies that allow are recorded as REQUIRES_AUTHENTICATORS.
+    """
+    recorded: dict[EvaluationOutcome, EvaluationOutcome] = {}
+    if event is Event.REJECTED:
+        allowing = (EvaluationOutcome.ALLOW, EvaluationOutcome.REQUIRES_CONSENSUS)
+        recorded = dict.fromkeys(allowing, EvaluationOutcome.REJECTED)
+    elif event is Event.LACKS_AUTHENTICATORS:
+        recorded = {EvaluationOutcome.ALLOW: EvaluationOutcome.REQUIRES_AUTHENTICATORS}
+    outcomes = [
+        PolicyOutcome(
+            policy_id=evaluation.policy_id,
+            outcome=recorded.get(evaluation.outcome, evaluation.outcome),
+            clause=evaluation.clause,
+            reason=evaluation.reason,
+        )
+        for evaluation in decision.evaluations
+    ]
+    return Evaluation(
+        id=evaluation_id,
+        activity_id=activity.id,
+        organization_id=activity.organization_id,
+        vote_id=vote.id,
+        policy_evaluations=tuple(outcomes),
+        created_at=Timestamp.from_ms(now_ms),
+        verdict=decision.verdict.value,
+        rule=decision.rule.value,
+        policy_ids=decision.policy_ids,
+    )
+
+
+def authorization_request(basis: DecisionBasis) -> AuthorizationRequest:
     """Everything that the decision depends on besides the policies."""
-    approvals = _approvals(case, voters_lacking_proofs(case, organization))
-    return _request(case, organization, settings, approvals)
+    return _request(basis, _approvals(basis, MfaStatuses(basis).lacking()))
 
 
-def _request(
-    case: Case, organization: Organization, settings: AuthorizationSettings, approvals: Sequence[Approval]
-) -> AuthorizationRequest:
-    resources = resource_keywords(case, organization)
-    activity = requested_activity(case)
+def may_approve(basis: DecisionBasis, user_id: str) -> bool:
+    """Whether this user of the organization may vote: if the vote would count. The submitter always may vote."""
+    if user_id == basis.submitter_id:
+        return True
+    return Authorizer(authorization_request(basis), basis.policies.policy_set).may_vote(user_id)
+
+
+def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> AuthorizationRequest:
+    resources, activity = basis.resources, basis.requested
+    # The policies of a parent say nothing about the credentials of its sub-organizations.
+    added = basis.added if basis.authority is basis.organization else ()
     return AuthorizationRequest(
-        root_quorum=organization.profile.root_quorum,
-        users=organization.users.by_id,
+        root_quorum=basis.authority.profile.root_quorum,
+        users=basis.authority.users.by_id,
         approvals=approvals,
-        submitter_id=case.submitter_id,
+        submitter_id=basis.submitter_id,
         activity=activity,
-        now_ms=case.now_ms,
-        owner_id=case.owner_id,
-        scope=case.scope,
+        now_ms=basis.now_ms,
+        registered_later=_registered_later(basis),
+        added=[each.as_value() for each in added],
+        new_users=[each.holder.as_approver() for each in added if isinstance(each.holder, NewUser)],
+        owner_id=basis.owner_id,
+        scope=basis.scope,
         resources=resources.values,
         others=resources.others,
-        refuses_raw_payload=settings.refuse_raw_payloads
-        and case.policies.policy_set.reads_transactions
+        refuses_raw_payload=basis.refuses_raw_payloads
+        and basis.policies.policy_set.reads_transactions
         and may_sign_transaction_unseen(activity),
     )
 
 
-def _approvals(case: Case, lacking: Set[str]) -> list[Approval]:
-    """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
-    policies, not here."""
-    proofs = [proof for proof in case.proofs if proof.user_id == case.submitter_id or proof.user_id not in lacking]
-    counted = set[str]()
-    for of_one in credentials_that_count(proofs, case.submission):
-        ids = [proof.record_id for proof in of_one]
-        # A credential counts in place of the sessions that it began; of such sessions alone, the first counts.
-        counted.add(of_one[0].origin if of_one[0].origin in ids else ids[0])
-    return [Approval(proof.user_id, _used(proof) if proof.record_id in counted else None) for proof in proofs]
-
-
-def _used(proof: Proof) -> CredentialUsed:
-    return CredentialUsed(
-        id=proof.record_id, type=proof.type, public_key=proof.public_key, credential_id=proof.credential_id
+def _is_in_scope(basis: DecisionBasis, scope: CompiledExpression) -> bool:
+    """Whether the scope of a session is true for each item of the activity."""
+    return all(
+        scope.evaluate(EvaluationContext(condition_values(basis.requested, item)), Budget(STEPS_MAX)) is True
+        for item in basis.resources.items
     )
 
 
-def may_approve(case: Case, organization: Organization, user_id: str, settings: AuthorizationSettings) -> bool:
-    """Whether this user of the organization may vote: if the vote would count. The submitter always may vote, to
-    prove further methods or to cancel the activity."""
-    if user_id == case.submitter_id:
-        return True
-    request = authorization_request(case, organization, settings)
-    return may_vote(request, case.policies.policy_set, user_id)
+def _approvals(basis: DecisionBasis, lacking: Set[str]) -> list[Approval]:
+    """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
+    policies, not here."""
+    proofs: Sequence[Proof] = basis.proofs
+    if lacking:
+        others = lacking - {basis.submitter_id}
+        proofs = [proof for proof in proofs if proof.user_id not in others]
+    return approvals_of(proofs, basis.submission)
+
+
+def _registered_later(basis: DecisionBasis) -> frozenset[str]:
+    """The ids of the credentials that were registered after the submission, if a policy asks about credentials."""
+    if basis.submission is None or not basis.policies.policy_set.with_credentials:
+        return frozenset()
+    return registered_after(basis.authority, basis.submission.at_version)

@@ -1,7 +1,7 @@
 """What a `load_context` function may read beyond the organization's value, before the activity is decided on.
 
 Here: the reads as protocols, and the function's argument. Not here: their implementation (`storage`), when the
-function runs (`load_context`).
+function runs (`decision_basis`).
 """
 
 from __future__ import annotations
@@ -16,18 +16,14 @@ from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Version
-from keystead.pipeline.long_work import LongWork
 from keystead.primitives.lru import Lru
+from keystead.primitives.share import Share
 
 RowT = TypeVar("RowT", bound=AttachedRow)
 
 
-class ForeignReads(Protocol):
-    """Reads that do not depend on the rows of the organization itself. Each is a look-up in an index."""
-
-    async def organization(self, organization_id: str) -> Organization | None:
-        """The newest committed version."""
-        ...
+class SiblingReads(Protocol):
+    """Reads of the sub-organizations of one parent. Each is a look-up in an index."""
 
     async def held_by_siblings(
         self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
@@ -35,39 +31,69 @@ class ForeignReads(Protocol):
         """The values among these that another sub-organization of this parent has."""
         ...
 
+
+class TokenReads(Protocol):
     async def is_token_used(self, token_id: str) -> bool:
         """Whether a verification token that can be used once was used, in any organization."""
         ...
 
 
-class ContextReads(ForeignReads, Protocol):
-    """Also reads of rows that belong to an organization and are not in its value. Each is a look-up in an index."""
+class ForeignReads(Protocol):
+    """Reads that do not depend on the rows of the organization itself."""
 
-    async def account_with_address(self, organization_id: str, address: str) -> StoredAccount | None:
+    async def organization(self, organization_id: str) -> Organization | None:
+        """The newest committed version."""
+        ...
+
+    @property
+    def suborganizations(self) -> SiblingReads: ...
+
+    @property
+    def attached(self) -> TokenReads: ...
+
+
+class AccountLookups(Protocol):
+    """Look-ups of accounts of wallets, each in an index."""
+
+    async def with_address(self, organization_id: str, address: str) -> StoredAccount | None:
         """The oldest account of any wallet with this address, in any spelling (`chains.addresses.stored_forms`)."""
         ...
 
-    async def accounts_at(
+    async def at(
         self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
     ) -> list[StoredAccount]:
         """The accounts of a wallet at any of these normalized paths."""
         ...
 
-    async def accounts_called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
+    async def called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
         """The accounts of any wallet that have one of these names."""
         ...
 
-    async def accounts_of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
+    async def of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
         """The accounts of these ids. Deleted accounts are left out."""
         ...
 
-    async def attached_row(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
+
+class AttachedLookups(TokenReads, Protocol):
+    """Look-ups of rows that belong to an organization and are not in its value, each in an index."""
+
+    async def get(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
         """The row of this kind and key, for example the secret of a wallet. None if it does not exist."""
         ...
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:
         """The texts of these contract interfaces, by id. Deleted interfaces are left out."""
         ...
+
+
+class ContextReads(ForeignReads, Protocol):
+    """Also look-ups of rows that belong to an organization and are not in its value."""
+
+    @property
+    def accounts(self) -> AccountLookups: ...
+
+    @property
+    def attached(self) -> AttachedLookups: ...
 
 
 class TransactionSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,4 +139,4 @@ class ContextSource(ForeignSource, frozen=True, kw_only=True):
     store: ContextReads
     transactions: TransactionSettings
     cache: SigningCache
-    long_work: LongWork
+    share: Share

@@ -8,29 +8,28 @@ import msgspec
 
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import ActivityStatus
+from keystead.organizations.contacts.outgoing_messages import MessageSettings
 from keystead.organizations.limits import Limits
-from keystead.organizations.outgoing_messages import MessageSettings
-from keystead.organizations.webhooks import WebhookSettings
-from keystead.pipeline.authorization import AuthorizationSettings
+from keystead.organizations.webhooks.webhooks import WebhookSettings
 from keystead.pipeline.context import SigningCache, TransactionSettings
-from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import OAuth2, ServerClock
-from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
 from keystead.pipeline.store import Store
-from keystead.pipeline.time_slices import TimeSlices
+from keystead.pipeline.submission import Liveness
+from keystead.primitives.share import Share
 
 
 class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator's settings for the pipeline. `approvals_last_ms`: how long an approval counts, in
-    milliseconds."""
+    """The operator's settings for the pipeline. `approvals_last_ms`: how long an approval counts, in milliseconds.
+    `refuse_raw_payloads`: raw payloads are refused if a policy of the organization reads transactions, and MFA
+    policies that read transactions apply to them."""
 
     limits: Limits
     liveness: Liveness
     transactions: TransactionSettings = TransactionSettings()
     approvals_last_ms: int = 24 * 3_600_000
-    authorization: AuthorizationSettings = AuthorizationSettings()
+    refuse_raw_payloads: bool = False
     messages: MessageSettings = MessageSettings()
     webhooks: WebhookSettings = WebhookSettings()
 
@@ -43,7 +42,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """The services and settings of this process.
 
     `new_id`: returns a new UUID; a later one is greater as text. `chosen_status`: the choices of developers, on a
-    development server; None on any other. `changing`: the slices in which many changes are applied.
+    development server; None on any other.
     """
 
     store: Store
@@ -56,5 +55,4 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     signing_cache: SigningCache
     policy_sets: PolicySetCache
     chosen_status: ChosenStatus | None = None
-    long_work: LongWork = msgspec.field(default_factory=LongWork)
-    changing: TimeSlices = msgspec.field(default_factory=TimeSlices)
+    share: Share = msgspec.field(default_factory=Share)

@@ -1,119 +1,136 @@
-"""The step that executes an activity: it calls the operation's function and handles its refusals.
+"""The input and output of an execution.
 
-Here: the event that the decision and the execution lead to. Not here: the functions (`operations`), what is
-committed (`commit`).
+Here: the values. Not here: the step that executes (`execution`), the functions of the operations (`operations`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from keystead.api.enums import ActivityStatus
-from keystead.api.errors import NotImplementedHere, ServiceError
-from keystead.api.records import Evaluation, Status, Wire
+from keystead.api.errors import ServiceError
+from keystead.api.records import WalletAccount, Wire
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.organization import Organization
-from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.basis import Basis
-from keystead.pipeline.case import Case
-from keystead.pipeline.effects import write_of
-from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution_values import (
-    Execution,
-    ExecutionOutput,
-    ExecutionWith,
-    ExecutionWithOAuth2,
-    RefusalWithRows,
-)
-from keystead.pipeline.states import Event
-from keystead.pipeline.store import OrganizationWrite
+from keystead.organizations.attachments import Attachment
+from keystead.organizations.contacts.outgoing_messages import MessageSettings
+from keystead.organizations.credentials.identities import ProvenIdentity
+from keystead.organizations.limits import Limits
+from keystead.organizations.organization import Change, Organization
+from keystead.organizations.webhooks.webhooks import WebhookSettings
+from keystead.pipeline.activity import Proof
+from keystead.pipeline.ports import OAuth2
+from keystead.pipeline.signer_port import Signer
+from keystead.primitives.share import Share
+
+ResultT = TypeVar("ResultT", bound=Wire, covariant=True)
+ContextT = TypeVar("ContextT")
 
 
-class ExecutionResult(msgspec.Struct, frozen=True):
-    """The result of the step. `output`: set if the execution succeeded, with what it writes, if it changes the
-    organization. `failure`: set if it was refused.
+class NewOrganization(msgspec.Struct, frozen=True):
+    """An organization to create, and the rows beside it.
 
-    `refusal`: why a new submission is refused; it becomes no activity. `rows`: the rows to write for a refusal.
+    `shares_credentials`: its users may have public keys and credential ids that other sub-organizations of the
+    parent have.
     """
 
-    event: Event
-    output: ExecutionOutput[Wire] | None = None
-    write: OrganizationWrite | None = None
-    failure: Status | None = None
-    refusal: ServiceError | None = None
-    rows: tuple[VersionedRow, ...] = ()
+    organization: Organization
+    attachments: tuple[Attachment, ...] = ()
+    shares_credentials: bool = False
 
 
-async def execute(
-    event: Event,
-    activity: RecordedActivity,
-    case: Case,
-    basis: Basis,
-    evaluation: Evaluation,
-    environment: Environment,
-) -> ExecutionResult:
-    """Execute the activity if the decision's `event` is EXECUTED. `evaluation`: the record of the decision.
+class Output(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
+    """The output of an execution: its result, the changes that it asks for, the rows beside the organization.
 
-    The output of an earlier attempt is used again if it was computed from an equal context. For a new submission,
-    a refusal that writes nothing is raised. For an activity on record, the refusal becomes its failure.
+    `recorded_result` replaces a result that holds a secret in the database; the submitter gets the secret once,
+    in the answer. `begun_by`: the id of the credential that begins the sessions among the changes. `derived` are
+    the accounts whose derivation an app proof can attest. `new_organization` is another organization that the
+    activity creates.
     """
-    if event is not Event.EXECUTED:
-        return ExecutionResult(event)
-    computed = basis.computed
-    if computed is not None and case.missing is None and computed.context == case.context:
-        return ExecutionResult(Event.EXECUTED, computed.output)
-    try:
-        if case.missing is not None:
-            raise case.missing
-        output = case.operation.execute(execution_of(case, basis.organization, environment), case.intent)
-        if not isinstance(output, ExecutionOutput | RefusalWithRows):
-            output = await output
-        write = None
-        if isinstance(output, ExecutionOutput):
-            limits, slices = environment.settings.limits, environment.changing
-            write = await write_of(basis.organization, output, evaluation.id, limits, slices)
-    except ServiceError as refused:
-        if activity.status is ActivityStatus.CREATED or is_temporary(refused):
-            raise
-        return ExecutionResult(Event.FAILED, failure=_failure(refused))
-    if isinstance(output, RefusalWithRows):
-        if activity.status is ActivityStatus.CREATED:
-            return ExecutionResult(Event.FAILED, refusal=output.error, rows=output.rows)
-        return ExecutionResult(Event.FAILED, failure=_failure(output.error), rows=output.rows)
-    return ExecutionResult(Event.EXECUTED, output, write)
+
+    result: ResultT
+    recorded_result: ResultT | None = None
+    changes: tuple[Change, ...] = ()
+    begun_by: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    derived: tuple[WalletAccount, ...] = ()
+    new_organization: NewOrganization | None = None
 
 
-def _failure(refused: ServiceError) -> Status:
-    return Status(code=refused.grpc_code, message=refused.message)
+class OutputWithoutChanges(Output[ResultT], Generic[ResultT], frozen=True, kw_only=True):
+    """The output of an execution that changes no record of the organization, such as a signature.
+
+    Submissions of an operation that always returns it do not queue.
+    """
+
+    changes: tuple[()] = ()
+    attachments: tuple[VersionedRow, ...] = ()
 
 
-def execution_of(case: Case, organization: Organization, environment: Environment) -> Execution:
-    """The argument of the operation's function, with the loaded context if the operation loads one."""
-    kind: Callable[..., Execution] = Execution
-    if case.operation.asks_provider:
-        kind = partial(ExecutionWithOAuth2, context=case.context, oauth2=environment.oauth2)
-    elif case.operation.load_context is not None:
-        kind = partial(ExecutionWith, context=case.context)
-    return kind(
-        organization=organization,
-        submitter_id=case.submitter_id,
-        stamped_with=case.submission.record_id,
-        origin=case.submission.origin,
-        session_profile_id=case.submission.session_profile_id,
-        identities=case.submission.identities,
-        now_ms=case.now_ms,
-        limits=environment.settings.limits,
-        messages=environment.settings.messages,
-        webhooks=environment.settings.webhooks,
-        signer=environment.signer,
-        new_id=environment.new_id,
-        long_work=environment.long_work,
-    )
+class ComputedOutput(msgspec.Struct, frozen=True):
+    """The output of an earlier attempt at the same request, and the context that it was computed from."""
+
+    context: Any
+    output: Output[Wire]
 
 
-def is_temporary(refused: ServiceError) -> bool:
-    """Whether a later attempt may succeed, because the refusal does not depend on the activity."""
-    return refused.http_status >= 500 and not isinstance(refused, NotImplementedHere)
+class RefusalWithRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The output of an execution that is refused and still writes rows.
+
+    `rows` are written first, for example the count of wrong attempts at a code; then the caller gets `error`.
+    A refusal that writes nothing is raised instead.
+    """
+
+    error: ServiceError
+    rows: tuple[VersionedRow, ...]
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True):
+    """What the function of an operation may read and use. An execution writes nothing.
+
+    `submission`: what the stamp of the request proved; None for an activity of the operator.
+    """
+
+    organization: Organization
+    submitter_id: str
+    submission: Proof | None
+    now_ms: int
+    limits: Limits
+    messages: MessageSettings
+    webhooks: WebhookSettings
+    signer: Signer
+    new_id: Callable[[], str]
+    share: Share
+
+    @property
+    def stamped_with(self) -> str:
+        """The id of the record of the credential that stamped the request."""
+        return "" if self.submission is None else self.submission.record_id
+
+    @property
+    def origin(self) -> str:
+        """The id of the credential that began the session which stamped the request, or that stamped it itself."""
+        return "" if self.submission is None else self.submission.origin or self.submission.record_id
+
+    @property
+    def session_profile_id(self) -> str:
+        """The profile of the session that stamped the request; "" if no profile limits it."""
+        return "" if self.submission is None else self.submission.session_profile_id
+
+    @property
+    def identities(self) -> Mapping[str, ProvenIdentity]:
+        """What the request's ID tokens proved when it was submitted, by field."""
+        return {} if self.submission is None else self.submission.identities
+
+
+class ExecutionWith(Execution, Generic[ContextT], frozen=True, kw_only=True):
+    """An execution with the result of its operation's `load_context` function."""
+
+    context: ContextT
+
+
+class ExecutionWithOAuth2(ExecutionWith[ContextT], Generic[ContextT], frozen=True, kw_only=True):
+    """An execution that may wait for a provider of OAuth 2.0."""
+
+    oauth2: OAuth2

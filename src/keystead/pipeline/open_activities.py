@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 from keystead.organizations.organization import Organization, Version
 from keystead.pipeline import authorization
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.case import Case
+from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.load_context import case_of_activity
-from keystead.pipeline.mfa_statuses import MfaStatuses
+from keystead.pipeline.mfa import MfaStatuses
 from keystead.primitives.lru import Lru
+from keystead.primitives.share import Work
 
 VOTE_RIGHTS_MAX: Final = 100_000
 """Entries, of some 500 bytes each."""
@@ -58,11 +58,11 @@ class OpenActivities:
         settings = self._environment.settings
         return activity.at(self._environment.clock.now_ms(), settings.approvals_last_ms)
 
-    async def case_of(
+    async def basis_of(
         self, activity: RecordedActivity, organization: Organization, user_ids: Sequence[str] = ()
-    ) -> Case:
-        """The case on which a vote of these users would be decided now."""
-        return await case_of_activity(
+    ) -> DecisionBasis:
+        """What a vote of these users would be decided on now."""
+        return await basis_of_activity(
             self.now(activity), organization, self._environment, self._environment.clock.now_ms(), user_ids
         )
 
@@ -76,16 +76,16 @@ class OpenActivities:
         for key in (timeless, timed):
             if (known := self._vote_rights.get(key)) is not None:
                 return known
-        case = await self.case_of(activity, organization, (user_id,))
-        rights = await environment.long_work.run_decision(
-            organization.id, lambda: _vote_rights(case, organization, user_id, environment.settings.authorization)
+        basis = await self.basis_of(activity, organization, (user_id,))
+        rights = await environment.share.run(
+            organization.id,
+            Work.DECISION,
+            lambda: _vote_rights(basis, user_id),
         )
-        self._vote_rights.put(timed if case.policies.policy_set.reads_time else timeless, rights)
+        self._vote_rights.put(timed if basis.policies.policy_set.reads_time else timeless, rights)
         return rights
 
 
-def _vote_rights(
-    case: Case, organization: Organization, user_id: str, settings: authorization.AuthorizationSettings
-) -> VoteRights:
-    may_vote = authorization.may_approve(case, organization, user_id, settings)
-    return VoteRights(may_vote, may_vote and MfaStatuses(case, organization, (user_id,)).lacks_proofs(user_id))
+def _vote_rights(basis: DecisionBasis, user_id: str) -> VoteRights:
+    may_vote = authorization.may_approve(basis, user_id)
+    return VoteRights(may_vote, may_vote and MfaStatuses(basis, (user_id,)).lacks_proofs(user_id))

@@ -1,11 +1,12 @@
-"""An operation that submits activities, as the pipeline sees it: its versions and its functions.
+"""An operation that submits activities, as the pipeline sees it: its versions, its functions, the credentials that
+its activities add.
 
 Here: the declaration. Not here: how a function is declared as an operation (`operations.declare`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, ClassVar, Final
 
@@ -13,26 +14,72 @@ import msgspec
 
 from keystead.api.catalogue import Operation, OperationKind, activity_kind, wire_key
 from keystead.api.decoding import Decoder
-from keystead.api.enums import VoteSelection
+from keystead.api.enums import CredentialType, VoteSelection
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
-from keystead.pipeline.execution_values import ExecutionOutput, RefusalWithRows
+from keystead.pipeline.execution import Output, RefusalWithRows
 from keystead.policies.request import ResourceKeywords
+from keystead.primitives.unreadable import Unreadable
+
+
+class NewUser(msgspec.Struct, frozen=True):
+    """A user whom the activity adds."""
+
+    name: str
+    email: str
+    tags: Sequence[str]
+
+    def as_approver(self) -> dict[str, Any]:
+        """The user as a consensus will see it. Nobody has the id yet, so it equals no id in a policy."""
+        return {"id": "", "tags": self.tags, "email": self.email, "alias": self.name}
+
+
+class AddedCredential(msgspec.Struct, frozen=True, kw_only=True):
+    """A credential that an activity adds.
+
+    - `holder`: its user: an id, a new user, or None if only the execution finds out.
+    - `is_session`: it is the key of a session.
+    - `id`, `public_key`, `credential_id`: None if only the execution finds out; "" for what nobody has yet.
+    """
+
+    type: CredentialType
+    holder: str | NewUser | None
+    is_session: bool = False
+    id: str = ""
+    public_key: str | None = None
+    credential_id: str | None = ""
+
+    def as_value(self) -> Mapping[str, Any]:
+        """The credential as a consensus will see it."""
+        return {
+            "id": self.id,
+            "user_id": "" if isinstance(self.holder, NewUser) else _known(self.holder),
+            "type": self.type,
+            "credential_id": _known(self.credential_id),
+            "public_key": _known(self.public_key),
+        }
+
+
+_LATER = Unreadable("it is known when the credential is added")
+
+
+def _known(text: str | None) -> str | Unreadable:
+    return _LATER if text is None else text
+
 
 THE_SUBMITTER: Final = ""
 """What `owner` returns for the user who submits the activity."""
 
-Execute = Callable[
-    [Any, Any], ExecutionOutput[Wire] | RefusalWithRows | Awaitable[ExecutionOutput[Wire] | RefusalWithRows]
-]
+Execute = Callable[[Any, Any], Output[Wire] | RefusalWithRows | Awaitable[Output[Wire] | RefusalWithRows]]
 OwnerOf = Callable[[Any], str | None]
 LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
+Adds = Callable[[Any], Sequence[AddedCredential]]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +131,8 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     - `vote`: the operation is this vote on another activity. It executes nothing.
     - `by_parent`: None if only the organization's own users may submit it.
     - `asks_provider`: the execution may wait for a provider of OAuth 2.0.
+    - `adds`: the credentials that the intent adds; THE_SUBMITTER as a holder is the user who submits it. None if it
+      adds none in its organization.
     - `also_does`: the other kinds of activity whose effect it can have, too, or a part of it. A policy that denies
       one of them and not this one gets a warning.
     - `changes_organization` is False if no execution changes the organization. Then submissions do not queue.
@@ -114,6 +163,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     by_parent: ByParent | None = None
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
+    adds: Adds | None = None
     also_does: tuple[str, ...] = ()
 
     def version_of(self, activity_type: str) -> IntentVersion | None:

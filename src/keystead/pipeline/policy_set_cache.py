@@ -6,18 +6,20 @@ policies compile to (`policies.policy_set`), their evaluation (`policies.authori
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
-from keystead.pipeline.long_work import CHARACTERS_WITHOUT_TURN_MAX, LongWork
-from keystead.policies.expression import CompiledExpression, ExpressionSource, compile_stored
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.expression import CompiledExpression, ExpressionSource, compile_stored
 from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.primitives.lru import Lru
+from keystead.primitives.share import Share, Work
 
 CHARACTERS_MAX: Final = 1_000_000
 """The most characters of expressions that stay compiled. A compiled expression takes some 100 bytes for each
@@ -42,12 +44,9 @@ class CompiledPolicies(msgspec.Struct, frozen=True):
 def evaluated_conditions(users: Iterable[User]) -> list[str]:
     """The texts of the MFA conditions of these users, in their order, that are compiled and evaluated for a
     decision."""
-    texts, characters = list[str](), 0
-    for text in dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies):
-        characters += len(text)
-        if text and characters <= MFA_CHARACTERS_MAX:
-            texts.append(text)
-    return texts
+    budget = Budget(MFA_CHARACTERS_MAX)
+    conditions = dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies)
+    return [text for text in conditions if text and budget.spend(len(text))]
 
 
 class _Entry:
@@ -72,8 +71,8 @@ class PolicySetCache:
     `hits` counts the calls of `of` that found everything compiled, `misses` the others.
     """
 
-    def __init__(self, characters_max: int = CHARACTERS_MAX, long_work: LongWork | None = None) -> None:
-        self._long_work = long_work or LongWork()
+    def __init__(self, characters_max: int = CHARACTERS_MAX, share: Share | None = None) -> None:
+        self._share = share or Share()
         self._entries = Lru[str, _Entry](characters_max)
         self.hits = 0
         self.misses = 0
@@ -149,25 +148,10 @@ class PolicySetCache:
         """The compiled expressions of these sources. A source that `known` lacks is compiled and added to it, so
         that concurrent requests share the work."""
         asked = list(dict.fromkeys(sources))
-        missing = [source for source in asked if source not in known]
-        characters = sum(len(source.text) for source in missing)
-        for piece in _pieces(missing):
-            async with self._long_work.compiling(organization_id, characters):
-                for source in piece:
-                    if source not in known:
-                        known[source] = compile_stored(source)
+
+        for source in asked:
+            if source not in known:
+                known[source] = await self._share.run(
+                    organization_id, Work.COMPILING, partial(compile_stored, source), len(source.text)
+                )
         return {source: known[source] for source in asked}
-
-
-def _pieces(sources: Iterable[ExpressionSource]) -> Iterator[Sequence[ExpressionSource]]:
-    """The sources in pieces that are compiled without a pause. A source that is longer than such a piece is a piece
-    of its own."""
-    piece, characters = list[ExpressionSource](), 0
-    for source in sources:
-        if piece and characters + len(source.text) > CHARACTERS_WITHOUT_TURN_MAX:
-            yield piece
-            piece, characters = [], 0
-        piece.append(source)
-        characters += len(source.text)
-    if piece:
-        yield piece

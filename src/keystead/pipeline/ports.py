@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from keystead.api.enums import Oauth2Provider
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 
 
 class Clock(Protocol):

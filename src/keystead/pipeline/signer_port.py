@@ -41,6 +41,7 @@ from keystead.pipeline.signer_values import (
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
+from keystead.sessions.wallet_tokens import WalletToken
 
 
 class Signer(Protocol):
@@ -125,6 +126,10 @@ class Signer(Protocol):
 
     async def sign_verification_token(self, token: VerificationToken) -> str:
         """The JWT of this verification token."""
+        ...
+
+    async def sign_wallet_token(self, token: WalletToken) -> str:
+        """The JWT of this wallet verification token."""
         ...
 
     async def new_credential_bundle(self, target: KeyBytes) -> CredentialBundle:

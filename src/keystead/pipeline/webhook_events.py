@@ -15,8 +15,8 @@ from keystead.api.rendering import Form, rendered_activity
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.organization import Organization
-from keystead.organizations.webhook_filters import filters_of
-from keystead.organizations.webhooks import (
+from keystead.organizations.webhooks.filters import filters_of
+from keystead.organizations.webhooks.webhooks import (
     ACTIVITY_UPDATES,
     FEATURE,
     WebhookDelivery,
@@ -24,9 +24,9 @@ from keystead.organizations.webhooks import (
     event_row_id,
 )
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.commit import PlannedCommit
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.view import view
+from keystead.pipeline.store import Commit
+from keystead.pipeline.submission import view
 
 EVENT_BYTES_MAX = 3_000_000
 """The most bytes of an event, less than the signer accepts. In a longer event, the signed texts of votes are left
@@ -36,30 +36,29 @@ _READ_AFTER_MS = 600_000
 """How long an event is kept after its deliveries were given up: an attempt may be in progress."""
 
 
-def with_events(
-    planned: PlannedCommit,
+def with_event(
+    commit: Commit,
+    activity: RecordedActivity,
     on_record: RecordedActivity | None,
-    organization: Organization,
-    parent: Organization | None,
+    holders: Sequence[Organization | None],
     environment: Environment,
     now_ms: int,
-) -> PlannedCommit:
-    """The decision whose commit also writes the event of a new activity, or of one with a new status.
+) -> Commit:
+    """The commit, which also writes the event if its activity is new or has a new status.
 
-    `on_record`: the activity before. An event is written only if an endpoint of the organization or of its parent
-    wants it, with a delivery for each endpoint.
-    """
-    commit = planned.commit
-    if commit is None or commit.activity is None:
-        return planned
-    if on_record is not None and on_record.status is commit.activity.status:
-        return planned
-    holders = [holder for holder in (organization, parent) if holder is not None]
-    wanted = [(endpoint_id, holder.id) for holder in holders for endpoint_id in _endpoints(commit.activity, holder)]
+    `activity`: as the commit leaves it, `on_record`: as it was. `holders`: the organization and its parent, if it
+    has one. An event is written only if an endpoint of them wants it, with a delivery for each endpoint."""
+    if on_record is not None and on_record.status is activity.status:
+        return commit
+    wanted = [
+        (endpoint_id, holder.id)
+        for holder in holders
+        if holder is not None
+        for endpoint_id in _endpoints(activity, holder)
+    ]
     if not wanted:
-        return planned
-    rows = _rows(commit.activity, wanted, environment, now_ms)
-    return replace(planned, commit=replace(commit, rows=(*commit.rows, *rows)))
+        return commit
+    return replace(commit, rows=(*commit.rows, *_rows(activity, wanted, environment, now_ms)))
 
 
 def _rows(

@@ -1,5 +1,5 @@
-"""The shapes of activities: every type that policies govern, in each variant, with the keywords and parameters
-that it fills.
+"""The shapes of activities: every type that policies or MFA policies decide about, in each variant, with the
+keywords and parameters that it fills.
 
 Data, and sets of shapes as the bits of an integer, so that an expression can be analyzed for all shapes at once.
 Not here: the analysis (`linting.condition_analysis`), the values (`operations`).
@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from keystead.api.public_schema import ACTIVITY_TYPES
-from keystead.policies.namespaces import PARAMS
-from keystead.policies.resources import attributes_of
+from keystead.policies.language.namespaces import PARAMS
+from keystead.policies.resources import ROOT_ONLY, attributes_of
 
 _SIGNERS = (("wallet", "wallet_account"), ("private_key",))
 """The keywords of the key that signs: of an account of a wallet, or of a private key."""
@@ -64,10 +64,11 @@ class ActivityShapes(msgspec.Struct, frozen=True):
     """All shapes. A set of shapes is an integer: bit n stands for shape n.
 
     `present`: for each path that not every shape fills, the set of shapes that fill it. `known`: for each path, its
-    values and the set of shapes with each value.
+    values and the set of shapes with each value. `governed`: the shapes that policies decide about.
     """
 
     shapes: tuple[ActivityShape, ...]
+    governed: int
     present: Mapping[str, int]
     known: Mapping[str, Mapping[str, int]]
 
@@ -107,8 +108,8 @@ def _bits(numbers: Iterable[int]) -> int:
 
 
 def _activity_shapes() -> ActivityShapes:
-    governed = sorted(name for name in ACTIVITY_TYPES if attributes_of(name))
-    shapes = [shape for activity_type in governed for shape in _shapes_of(activity_type)]
+    decided = sorted(name for name in ACTIVITY_TYPES if attributes_of(name))
+    shapes = [shape for activity_type in decided for shape in _shapes_of(activity_type)]
     present: dict[str, list[int]] = {path: [] for path in _keyword_paths()}
     known: dict[str, dict[str, list[int]]] = {}
     for bit, shape in enumerate(shapes):
@@ -118,6 +119,7 @@ def _activity_shapes() -> ActivityShapes:
             known.setdefault(path, {}).setdefault(value, []).append(bit)
     return ActivityShapes(
         shapes=tuple(shapes),
+        governed=_bits(bit for bit, shape in enumerate(shapes) if shape.kind not in ROOT_ONLY),
         present={path: _bits(bits) for path, bits in present.items()},
         known={path: {value: _bits(bits) for value, bits in values.items()} for path, values in known.items()},
     )

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from keystead.policies.field_paths import path_of, scoped_parts
-from keystead.policies.grammar import parse
-from keystead.policies.syntax import (
+from keystead.policies.language.field_paths import path_of, scoped_parts
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     ExpressionRefused,

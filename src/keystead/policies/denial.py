@@ -16,6 +16,10 @@ _WHY = {
         "be transactions. Sign it as a transaction, or have the root quorum take the action."
     ),
     Rule.SESSION_SCOPE: "The session's profile does not cover it; a credential without a profile may.",
+    Rule.ADDED_CREDENTIAL: (
+        "The consensus of a policy would count the credential that it adds, so an approval with a credential that "
+        "the policy counts is needed; or the root quorum can take it."
+    ),
     Rule.COST: "The policies of the organization take more steps than a decision may; the root quorum can take it.",
 }
 _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must allow it."

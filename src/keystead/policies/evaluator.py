@@ -7,26 +7,28 @@ policies can apply to a request (`policy_set`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+import copy
+from collections.abc import Sequence
+from typing import Final
 
 from keystead.api.enums import Effect
-from keystead.policies.evaluation_context import (
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
     NotApplicable,
     Unknown,
     Value,
-    steps_taken,
 )
-from keystead.policies.expression import CompiledExpression
-from keystead.policies.namespaces import Clause
+from keystead.policies.language.expression import CompiledExpression
+from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet, RequestShape
 from keystead.policies.request import (
     Approval,
     AuthorizationRequest,
+    EverybodyValues,
     condition_values,
     consensus_values,
     credential_values,
@@ -46,33 +48,6 @@ make an activity wait."""
 _NOT_EVALUATED: Final = "not evaluated: the policies before this one took all the steps of a decision"
 
 
-class _AllUsersValues(Mapping[str, Any]):
-    """The values of a consensus as if every user had approved, with every credential. They are computed when first
-    read, because there may be many users and few consensuses need them."""
-
-    def __init__(self, request: AuthorizationRequest) -> None:
-        self._request = request
-        self._computed: dict[str, Any] = {}
-
-    def __getitem__(self, keyword: str) -> Any:
-        if keyword not in self._computed:
-            self._computed[keyword] = self._approvers() if keyword == "approvers" else self._credentials()
-        return self._computed[keyword]
-
-    def _approvers(self) -> list[dict[str, Any]]:
-        return [user_value(user) for user in self._request.users.values()]
-
-    def _credentials(self) -> list[dict[str, Any]]:
-        users, now_ms = self._request.users.values(), self._request.now_ms
-        return [credential for user in users for credential in credential_values(user, now_ms)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("approvers", "credentials"))
-
-    def __len__(self) -> int:
-        return 2
-
-
 class PolicyEvaluator:
     """The evaluation of the policies for one request. `evaluations`: the evaluation of every policy, in order.
     `denying`: the ids of the policies that deny."""
@@ -80,33 +55,44 @@ class PolicyEvaluator:
     def __init__(self, request: AuthorizationRequest, policies: PolicySet) -> None:
         self._request = request
         self._condition = EvaluationContext(condition_values(request.activity, request.resources))
-        self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
         self._time = EvaluationContext(time_values(request.now_ms))
-        self._everybody = EvaluationContext(_AllUsersValues(request))
-        self._steps_left = DECISION_STEPS_MAX // request.batch_size
-        self._counting_steps_left = (
-            DECISION_STEPS_MAX + _COUNTING_STEPS_PER_USER * len(request.users)
-        ) // request.batch_size
+        self._everybody = EvaluationContext(EverybodyValues(request))
         # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
         self._values: dict[CompiledExpression, Value] = {}
         self._attainable: dict[CompiledExpression, bool] = {}
-        slice_ = policies.slice(RequestShape(request.activity.type, self._condition.keywords))
-        self._open = [policies.policies[position] for position in slice_.open]
+        self._slice = policies.slice(RequestShape(request.activity.type, self._condition.keywords))
+        self._open = [policies.policies[position] for position in self._slice.open]
+        self._evaluate_all()
+
+    def with_approvals(self, request: AuthorizationRequest) -> PolicyEvaluator:
+        """The evaluation for the same request with other approvals. Only consensuses are evaluated again."""
+        other = copy.copy(self)
+        other._request = request
+        other._evaluate_all()
+        return other
+
+    def _evaluate_all(self) -> None:
+        request = self._request
+        counting_steps = DECISION_STEPS_MAX + _COUNTING_STEPS_PER_USER * len(request.users)
+        self._budget = Budget(DECISION_STEPS_MAX // request.batch_size)
+        self._counting_budget = Budget(counting_steps // request.batch_size)
+        self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
+        self._consensus_values: dict[CompiledExpression, Value] = {}
         self._open_evaluations = [self._evaluate(policy) for policy in self._open]
-        evaluations = list(slice_.settled)
-        for position, evaluation in zip(slice_.open, self._open_evaluations, strict=True):
+        evaluations = list(self._slice.settled)
+        for position, evaluation in zip(self._slice.open, self._open_evaluations, strict=True):
             evaluations[position] = evaluation
         self.evaluations = tuple(evaluations)
         self.denying = self.policies_with(EvaluationOutcome.DENY_EXPLICIT)
 
     @property
     def costs_too_much(self) -> bool:
-        return self._steps_left < 0
+        return self._budget.is_exceeded
 
     @property
     def has_no_counting_steps_left(self) -> bool:
         """Whether all steps are used that may be taken to find out whom consensuses count."""
-        return self._counting_steps_left < 0
+        return self._counting_budget.is_exceeded
 
     def policies_with(self, outcome: EvaluationOutcome) -> list[str]:
         """The ids of the policies with this outcome, which must be one that a slice never settles: ALLOW,
@@ -114,7 +100,7 @@ class PolicyEvaluator:
         return [evaluation.policy_id for evaluation in self._open_evaluations if evaluation.outcome is outcome]
 
     def _evaluate(self, policy: CompiledPolicy) -> PolicyEvaluation:
-        if self._steps_left < 0:
+        if self.costs_too_much:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, None, _NOT_EVALUATED)
         is_allow = policy.effect is Effect.ALLOW
         doubt = None
@@ -131,6 +117,10 @@ class PolicyEvaluator:
                     EvaluationOutcome.TIME_INACTIVE if clause is Clause.TIME else EvaluationOutcome.DENY_IMPLICIT
                 )
                 return PolicyEvaluation(policy.id, policy.effect, outcome, clause)
+            if isinstance(value, Unknown) and is_allow and value.other_version:
+                return PolicyEvaluation(
+                    policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, clause, str(value)
+                )
             if isinstance(value, NotApplicable) or (isinstance(value, Unknown) and is_allow):
                 return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, clause, str(value))
             if isinstance(value, Unknown):
@@ -152,10 +142,10 @@ class PolicyEvaluator:
     def _value(self, expression: CompiledExpression | None, context: EvaluationContext) -> Value:
         if expression is None:
             return True
-        known = self._values.get(expression)
+        values = self._consensus_values if context is self._consensus else self._values
+        known = values.get(expression)
         if known is None:
-            known = self._values[expression] = expression.evaluate(context)
-            self._steps_left -= steps_taken(context, STEPS_MAX)
+            known = values[expression] = expression.evaluate(context, self._budget)
         return known
 
     def _may_wait(self, policy: CompiledPolicy) -> bool:
@@ -178,9 +168,8 @@ class PolicyEvaluator:
         user = self._request.users.get(user_id)
         if user is None or consensus is None or self.has_no_counting_steps_left:
             return False
-        credentials = credential_values(user, self._request.now_ms)
-        counted = consensus.counts(self._everybody, user_value(user), credentials)
-        self._counting_steps_left -= steps_taken(self._everybody, STEPS_MAX)
+        credentials = credential_values(user, self._request.now_ms, self._request.registered_later)
+        counted = consensus.counts(self._everybody, user_value(user), credentials, self._counting_budget)
         return counted and self._is_attainable(consensus)
 
     def is_met_with(self, consensus: CompiledExpression, user_ids: Sequence[str]) -> bool:
@@ -190,14 +179,12 @@ class PolicyEvaluator:
             return False
         approvals = [*self._request.approvals, *(Approval(user_id, None) for user_id in user_ids)]
         context = EvaluationContext(consensus_values(self._request.users, approvals))
-        is_met = consensus.evaluate(context) is True
-        self._counting_steps_left -= steps_taken(context, STEPS_MAX)
-        return is_met
+        return consensus.evaluate(context, self._counting_budget) is True
 
     def _is_attainable(self, consensus: CompiledExpression) -> bool:
         """Whether a consensus is true once all users have approved."""
         if consensus not in self._attainable:
-            steps = min(self._counting_steps_left, STEPS_MAX + _STEPS_PER_USER * len(self._request.users))
-            self._attainable[consensus] = consensus.evaluate(self._everybody, steps) is True
-            self._counting_steps_left -= steps_taken(self._everybody, steps)
+            steps_max = STEPS_MAX + _STEPS_PER_USER * len(self._request.users)
+            value = consensus.evaluate(self._everybody, self._counting_budget, steps_max)
+            self._attainable[consensus] = value is True
         return self._attainable[consensus]

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from keystead.policies.compiler import Compiler
-from keystead.policies.evaluation_context import (
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.compiler import Compiler
+from keystead.policies.language.evaluation_context import (
     STEPS_MAX,
     EvaluationContext,
     NotApplicable,
@@ -22,12 +23,11 @@ from keystead.policies.evaluation_context import (
     Unknown,
     Value,
     ValueUnknown,
-    steps_taken,
 )
-from keystead.policies.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
-from keystead.policies.grammar import parse
-from keystead.policies.source_text import text_of
-from keystead.policies.syntax import (
+from keystead.policies.language.expression import TOO_MANY_STEPS, ExpressionSource, not_applicable
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.source_text import text_of
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     ExpressionRefused,
@@ -41,9 +41,9 @@ from keystead.policies.syntax import (
     TimeFunction,
     parts,
 )
-from keystead.policies.three_valued import Perhaps
-from keystead.policies.type_checker import NodeTypes, check_types
-from keystead.policies.types import Scalar
+from keystead.policies.language.three_valued import Perhaps
+from keystead.policies.language.type_checker import NodeTypes, check_types
+from keystead.policies.language.types import Scalar
 from keystead.primitives.unreadable import Unreadable
 
 PARTS_MAX: Final = 200
@@ -118,7 +118,7 @@ class _PartEvaluator:
         self._node_types = node_types
         self._compiler = compiler
         self._context = EvaluationContext(values)
-        self._steps_left = EXPLANATION_STEPS_MAX
+        self._budget = Budget(EXPLANATION_STEPS_MAX)
 
     def part(self, depth: int, node: Node) -> Part:
         operator = ""
@@ -129,12 +129,13 @@ class _PartEvaluator:
         return Part(depth, text_of(node), operator, value if isinstance(value, _NO_VALUE) else bool(value), read)
 
     def _value(self, node: Node, *, is_condition: bool = False) -> Any:
-        if self._steps_left <= 0:
+        if self._budget.left <= 0:
             return _NO_STEPS
         keywords = self._compiler.keywords
         keywords.clear()
         run = self._compiler.condition(node, {}) if is_condition else self._compiler.value(node)
-        given = self._context.steps = min(STEPS_MAX, self._steps_left)
+        self._budget.spend(1)
+        given = self._context.steps = min(STEPS_MAX, self._budget.left)
         if not keywords.keys() <= self._context.keywords:
             return not_applicable(keywords, self._context)
         try:
@@ -144,7 +145,7 @@ class _PartEvaluator:
         except StepsExceeded as exceeded:
             return Unknown(TOO_MANY_STEPS, exceeded.at)
         finally:
-            self._steps_left -= 1 + steps_taken(self._context, given)
+            self._budget.settle(given, self._context.steps)
 
     def _read(self, node: Node) -> Iterator[ReadValue]:
         """The values that the part compares or searches, except those that its text states."""

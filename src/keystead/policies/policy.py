@@ -11,9 +11,9 @@ import msgspec
 from keystead.api.enums import Effect
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import Policy
-from keystead.policies.expression import CompiledExpression, Expression, ExpressionSource
-from keystead.policies.namespaces import Clause
-from keystead.policies.syntax import ExpressionRefused
+from keystead.policies.language.expression import CompiledExpression, Expression, ExpressionSource
+from keystead.policies.language.namespaces import Clause
+from keystead.policies.language.syntax import ExpressionRefused
 
 
 class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from keystead.api.enums import Effect
-from keystead.policies.namespaces import Clause
+from keystead.policies.language.namespaces import Clause
 
 
 class EvaluationOutcome(StrEnum):

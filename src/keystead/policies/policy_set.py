@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from keystead.api.records import Policy
-from keystead.policies.evaluation_context import EvaluationContext, NotApplicable, Value, steps_taken
-from keystead.policies.expression import CompiledExpression, ExpressionSource
-from keystead.policies.namespaces import Clause
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import EvaluationContext, NotApplicable, Value
+from keystead.policies.language.expression import CompiledExpression, ExpressionSource
+from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy, sources_of
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.request import RequestedActivity, condition_values
@@ -55,8 +56,9 @@ class PolicySlice(msgspec.Struct, frozen=True):
 class PolicySet:
     """The compiled policies of an organization, in order of creation.
 
-    `reads_transactions`: some condition reads transactions. `reads_time`: their decision may change with time
-    alone, because a policy reads the time, or credentials, which expire.
+    `with_credentials`: those whose consensus reads credentials. `reads_transactions`: some condition reads
+    transactions. `reads_time`: their decision may change with time alone, because a policy reads the time, or
+    credentials, which expire.
     """
 
     def __init__(self, policies: Iterable[CompiledPolicy]) -> None:
@@ -64,10 +66,12 @@ class PolicySet:
         self.reads_transactions = any(
             policy.condition is not None and policy.condition.names_transactions for policy in self.policies
         )
-        self.reads_time = any(
-            policy.time is not None or (policy.consensus is not None and "credentials" in policy.consensus.names)
+        self.with_credentials = tuple(
+            policy
             for policy in self.policies
+            if policy.consensus is not None and policy.consensus.credential_predicates
         )
+        self.reads_time = bool(self.with_credentials) or any(policy.time is not None for policy in self.policies)
         self._slices: dict[RequestShape, PolicySlice] = {}
 
     def slice(self, shape: RequestShape) -> PolicySlice:
@@ -84,13 +88,12 @@ class PolicySet:
         context = EvaluationContext(values, shape.keywords)
         settled: list[PolicyEvaluation] = []
         left_open: list[int] = []
-        steps_left = SLICE_STEPS_MAX
+        budget = Budget(SLICE_STEPS_MAX)
         for position, policy in enumerate(self.policies):
             evaluation = None
             condition = policy.condition
-            if condition is not None and steps_left > 0 and _is_settled(condition, shape):
-                evaluation = _settle(policy, condition.evaluate(context, _SETTLING_STEPS_MAX))
-                steps_left -= steps_taken(context, _SETTLING_STEPS_MAX)
+            if condition is not None and not budget.is_exceeded and _is_settled(condition, shape):
+                evaluation = _settle(policy, condition.evaluate(context, budget, _SETTLING_STEPS_MAX))
             if evaluation is None:
                 left_open.append(position)
                 evaluation = PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT)

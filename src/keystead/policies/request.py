@@ -6,7 +6,7 @@ Not here: the decision (`authorize`), and where the parts of a request come from
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,8 +16,8 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.enums import PayloadEncoding
 from keystead.api.records import User
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.expression import CompiledExpression
-from keystead.policies.namespaces import PARAMS
+from keystead.policies.language.expression import CompiledExpression
+from keystead.policies.language.namespaces import PARAMS
 from keystead.policies.resources import attributes_of
 from keystead.primitives.unreadable import Unreadable
 from keystead.sessions.one_time_codes import LENGTH_DEFAULT
@@ -68,6 +68,8 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     - `users`: all users of the organization by id.
     - `approvals`: the approvals so far, in order, with the submitter's. A user may have approved several times,
       with different credentials.
+    - `registered_later`: the ids of credentials that were registered after the submission. They do not count.
+    - `added`: the credentials that it adds, as values of the language; `new_users`: the users that it adds.
     - `owner_id`: the user whose own credentials or session the activity changes, if it changes nothing else.
     - `resources`: the keywords that this activity has besides `activity`: wallet, private_key, eth, …
     - `others`: the resources of the further items of a batch. `batch_size`: the number of items that share the
@@ -82,6 +84,9 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     submitter_id: str
     activity: RequestedActivity
     now_ms: int
+    registered_later: frozenset[str] = frozenset()
+    added: Sequence[Mapping[str, Any]] = ()
+    new_users: Sequence[Mapping[str, Any]] = ()
     owner_id: str | None = None
     resources: Mapping[str, Any] = {}
     refuses_raw_payload: bool = False
@@ -111,6 +116,7 @@ def may_sign_transaction_unseen(activity: RequestedActivity) -> bool:
 
 _PARAM_DEFAULTS: Final = {"session_profile_id": "", "otp_length": LENGTH_DEFAULT}
 _LEFT_OUT: Final = Unreadable("the request leaves it out")
+_IN_NO_GROUP: Final = Unreadable("the kind of activity belongs to no resource")
 
 
 def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,9 +129,14 @@ def visible_params(activity_type: str, parameters: Mapping[str, Any]) -> dict[st
 
 def condition_values(activity: RequestedActivity, resources: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords that a condition sees; so do MFA conditions and the scopes of session profiles."""
-    values: dict[str, Any] = {"type": activity.type, "params": activity.params}
-    if (attributes := attributes_of(activity.type)) is not None:
-        values |= attributes._asdict()
+    attributes = attributes_of(activity.type)
+    values = {
+        "type": activity.type,
+        "params": activity.params,
+        "kind": activity_kind(activity.type),
+        "resource": attributes.resource if attributes else _IN_NO_GROUP,
+        "action": attributes.action if attributes else _IN_NO_GROUP,
+    }
     return {**resources, "activity": values}
 
 
@@ -154,8 +165,11 @@ def credential_value(user_id: str, credential: CredentialUsed) -> dict[str, Any]
     }
 
 
-def credential_values(user: User, now_ms: int) -> list[dict[str, Any]]:
-    """Every credential that a user could approve with now."""
+def credential_values(
+    user: User, now_ms: int, registered_later: Container[str] = frozenset()
+) -> list[dict[str, Any]]:
+    """Every credential with which a user could give an approval now that counts. `registered_later`: the ids of
+    those that do not count."""
     api_keys = [
         CredentialUsed(id=key.api_key_id, type=key.credential.type, public_key=key.credential.public_key)
         for key in user.api_keys
@@ -170,7 +184,11 @@ def credential_values(user: User, now_ms: int) -> list[dict[str, Any]]:
         )
         for passkey in user.authenticators
     ]
-    return [credential_value(user.user_id, credential) for credential in (*api_keys, *passkeys)]
+    return [
+        credential_value(user.user_id, credential)
+        for credential in (*api_keys, *passkeys)
+        if credential.id not in registered_later
+    ]
 
 
 def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -> dict[str, Any]:
@@ -184,3 +202,35 @@ def consensus_values(users: Mapping[str, User], approvals: Sequence[Approval]) -
         if approval.credential is not None
     }
     return {"approvers": list(approvers.values()), "credentials": list(credentials.values())}
+
+
+class EverybodyValues(Mapping[str, Any]):
+    """The values of a consensus as if every user had approved, with every credential that counts, and these further
+    approvers. They are computed when first read, because there may be many users and few consensuses need them."""
+
+    def __init__(self, request: AuthorizationRequest, further: Sequence[Mapping[str, Any]] = ()) -> None:
+        self._request = request
+        self._further = further
+        self._computed: dict[str, Any] = {}
+
+    def __getitem__(self, keyword: str) -> Any:
+        if keyword not in self._computed:
+            self._computed[keyword] = self._approvers() if keyword == "approvers" else self._credentials()
+        return self._computed[keyword]
+
+    def _approvers(self) -> list[Mapping[str, Any]]:
+        return [*[user_value(user) for user in self._request.users.values()], *self._further]
+
+    def _credentials(self) -> list[dict[str, Any]]:
+        request = self._request
+        return [
+            credential
+            for user in request.users.values()
+            for credential in credential_values(user, request.now_ms, request.registered_later)
+        ]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("approvers", "credentials"))
+
+    def __len__(self) -> int:
+        return 2

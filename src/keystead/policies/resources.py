@@ -23,10 +23,11 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
     "AUTH": {
         "CREATE": (
             "EMAIL_AUTH INIT_OTP_AUTH OTP_AUTH OAUTH OAUTH_LOGIN OTP_LOGIN STAMP_LOGIN CREATE_READ_WRITE_SESSION"
-            " CREATE_OAUTH2_CREDENTIAL OAUTH2_AUTHENTICATE"
+            " CREATE_READ_ONLY_SESSION CREATE_OAUTH2_CREDENTIAL OAUTH2_AUTHENTICATE"
         ),
         "UPDATE": "UPDATE_OAUTH2_CREDENTIAL",
         "DELETE": "DELETE_OAUTH2_CREDENTIAL",
+        "VERIFY": "VERIFY_WALLET_AUTHENTICATOR",
     },
     "AUTH_PROXY": {
         "CREATE": "ENABLE_AUTH_PROXY",
@@ -35,8 +36,9 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
     },
     "CONFIG": {"UPDATE": "UPDATE_ALLOWED_ORIGINS SET_IP_ALLOWLIST REMOVE_IP_ALLOWLIST"},
     "CREDENTIAL": {
-        "CREATE": "CREATE_API_KEYS CREATE_AUTHENTICATORS CREATE_OAUTH_PROVIDERS",
-        "DELETE": "DELETE_API_KEYS DELETE_AUTHENTICATORS DELETE_OAUTH_PROVIDERS",
+        "CREATE": "CREATE_API_KEYS CREATE_AUTHENTICATORS CREATE_OAUTH_PROVIDERS CREATE_WALLET_AUTHENTICATORS"
+        " RECOVER_USER",
+        "DELETE": "DELETE_API_KEYS DELETE_AUTHENTICATORS DELETE_OAUTH_PROVIDERS DELETE_WALLET_AUTHENTICATORS",
     },
     "FIAT_TRANSACTION": {"CREATE": "INIT_FIAT_ON_RAMP"},
     "INVITATION": {"CREATE": "CREATE_INVITATIONS", "DELETE": "DELETE_INVITATION"},
@@ -123,34 +125,22 @@ GOVERNED_KINDS: Mapping[str, ActivityAttributes] = {
 ROOT_ONLY: frozenset[str] = frozenset(
     {"UPDATE_ROOT_QUORUM", "SET_ORGANIZATION_FEATURE", "REMOVE_ORGANIZATION_FEATURE", "UPDATE_ORGANIZATION_NAME"}
 )
-"""Kinds that only the root quorum may submit. Policies cannot grant them, and have no names for them."""
+"""Kinds that only the root quorum may submit. Policies do not decide them; MFA policies and scopes of sessions read
+them."""
 
-UNGOVERNED: frozenset[str] = frozenset(
-    {"APPROVE_ACTIVITY", "REJECT_ACTIVITY", "RECOVER_USER", "CREATE_READ_ONLY_SESSION"}
-)
-"""Kinds with a rule of their own, and without kind, resource and action in the language: votes and recovery."""
-
-ADDS_CREDENTIALS: frozenset[str] = frozenset(
-    {
-        "CREATE_API_KEYS",
-        "CREATE_AUTHENTICATORS",
-        "CREATE_OAUTH_PROVIDERS",
-        "RECOVER_USER",
-        "UPDATE_USER",
-        "UPDATE_USER_EMAIL",
-        "UPDATE_USER_PHONE_NUMBER",
-    }
-)
-"""Kinds that give a user further proofs: lasting credentials, and the contacts that one-time codes are sent to."""
+VOTES: frozenset[str] = frozenset({"APPROVE_ACTIVITY", "REJECT_ACTIVITY"})
+"""Kinds that nothing decides: what they vote on is decided."""
 
 OWN_RIGHTS: frozenset[str] = frozenset(
     {
         "CREATE_API_KEYS",
         "CREATE_AUTHENTICATORS",
         "CREATE_OAUTH_PROVIDERS",
+        "CREATE_WALLET_AUTHENTICATORS",
         "DELETE_API_KEYS",
         "DELETE_AUTHENTICATORS",
         "DELETE_OAUTH_PROVIDERS",
+        "DELETE_WALLET_AUTHENTICATORS",
         "CREATE_READ_ONLY_SESSION",
         "CREATE_READ_WRITE_SESSION",
         "STAMP_LOGIN",
@@ -162,5 +152,8 @@ sessions."""
 
 
 def attributes_of(activity_type: str) -> ActivityAttributes | None:
-    """The attributes of an activity type, the same for all versions; None if policies do not govern its kind."""
-    return GOVERNED_KINDS.get(activity_kind(activity_type))
+    """The attributes of an activity type, the same for all versions; None if nothing decides about its kind."""
+    kind = activity_kind(activity_type)
+    if kind in ROOT_ONLY:
+        return ActivityAttributes(kind, "ORGANIZATION", "UPDATE")
+    return GOVERNED_KINDS.get(kind)

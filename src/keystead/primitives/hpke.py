@@ -1,7 +1,7 @@
 """HPKE (RFC 9180) in base mode with the suite of bundles: P-256, HKDF-SHA256, AES-256-GCM. Pure.
 
 Here: the one import of `pyhpke`, when the first message is sealed or opened, because the import is slow. Not here:
-what is sealed (`keys.bundles`), what a command opens (`cli.fixtures`).
+what is sealed (`keys.bundles`), what a command opens (`cli.development.fixtures`).
 """
 
 from __future__ import annotations

@@ -52,13 +52,18 @@ class Lru(Generic[K, V]):
 
     def put(self, key: K, value: V, size: int = 1) -> None:
         """Put the value under the key, and drop the least recently used entries until all fit."""
-        self.remove(key)
+        entries, before = self._entries, self._entries.pop(key, None)
+        if before is not None:
+            self.size -= before[1]
         if size > self._size_max and not self._keeps_newest:
             return
-        self._entries[key] = value, size
+        entries[key] = value, size
         self.size += size
-        while self._is_over() and len(self._entries) > self._keeps_newest:
-            _, (_, dropped) = self._entries.popitem(last=False)
+        entries_max = self._entries_max
+        while (self.size > self._size_max or (entries_max is not None and len(entries) > entries_max)) and len(
+            entries
+        ) > self._keeps_newest:
+            _, (_, dropped) = entries.popitem(last=False)
             self.size -= dropped
 
     def remove(self, key: K) -> None:
@@ -70,8 +75,3 @@ class Lru(Generic[K, V]):
     def clear(self) -> None:
         self._entries.clear()
         self.size = 0
-
-    def _is_over(self) -> bool:
-        return self.size > self._size_max or (
-            self._entries_max is not None and len(self._entries) > self._entries_max
-        )

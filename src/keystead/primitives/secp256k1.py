@@ -89,6 +89,26 @@ def verifies(public_key: bytes, signature: bytes, digest: bytes) -> bool:
     return bool(lib.secp256k1_ecdsa_verify(ctx, parsed, digest, _parse(public_key)))
 
 
+def recover(signature: bytes, recovery_id: int, digest: bytes) -> bytes:
+    """The 65 bytes of the public key under which r and s, 32 bytes each, sign the digest.
+
+    `recovery_id`: 0 to 3. Raises ValueError if there is no such key, and if s is in the upper half: then another
+    text of the signature would verify, too.
+    """
+    if len(signature) != SIGNATURE_BYTES or len(digest) != SCALAR_BYTES or not 0 <= recovery_id <= 3:
+        raise ValueError("a recoverable signature has 64 bytes and a recovery id from 0 to 3")
+    parsed, point = ffi.new("secp256k1_ecdsa_recoverable_signature *"), ffi.new("secp256k1_pubkey *")
+    if not (
+        lib.secp256k1_ecdsa_recoverable_signature_parse_compact(ctx, parsed, signature, recovery_id)
+        and lib.secp256k1_ecdsa_recover(ctx, point, parsed, digest)
+    ):
+        raise ValueError("no public key of secp256k1 has made this signature")
+    key = _serialize(point, _UNCOMPRESSED, 65)
+    if not verifies(key, signature, digest):
+        raise ValueError("s of the signature is in the upper half")
+    return key
+
+
 def sign_schnorr(private_key: bytes, digest: bytes, randomness: bytes) -> bytes:
     """The 64 bytes of a BIP-340 signature, made with 32 bytes of randomness. The new signature is not verified.
     Raises the errors of `sign_recoverable`."""

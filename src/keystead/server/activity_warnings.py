@@ -17,7 +17,7 @@ import msgspec
 from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus
 from keystead.failures.defects import log_failure
-from keystead.operations.policy_warnings import warnings_of
+from keystead.operations.policies.policy_warnings import warnings_of
 from keystead.organizations.ip_allowlists import SourceAddress, refusal_of
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import RecordedActivity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from keystead.api.rendering import Form
-from keystead.server.http_messages import HttpRequest
+from keystead.server.http.messages import HttpRequest
 
 _SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
 _SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")

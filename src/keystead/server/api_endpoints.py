@@ -7,37 +7,45 @@ Here: the order of decoding, authentication, limits and the operation. Not here:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
+from keystead.api.catalogue import Operation
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ActivityResponse
 from keystead.api.rendering import Form, answer
-from keystead.operations import QueryOperation, Reading
+from keystead.operations import QueryOperation
 from keystead.operations.activities import shown_activity
 from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import Principal
+from keystead.organizations.principals import Principal, ProvenKey
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import Submission, read_submission
-from keystead.pipeline.time_slices import TimeSlices
+from keystead.pipeline.submission import Submission, SubmissionBody, read_submission
+from keystead.primitives.share import Work
 from keystead.server.activity_warnings import log_activity_warnings
 from keystead.server.answer_form import form_of
 from keystead.server.auth_proxy import AuthProxyEndpoints
-from keystead.server.authentication import ATTESTED_STAMP, STAMP_HEADERS, authenticate
+from keystead.server.authentication import (
+    API_KEY_STAMP,
+    ATTESTED_STAMP,
+    STAMP_HEADERS,
+    authenticate,
+    the_stamp,
+    verify_api_key_stamp,
+)
 from keystead.server.callers import reader, submitter
-from keystead.server.concurrency_limit import RequestGroup
-from keystead.server.http_messages import HttpRequest
+from keystead.server.http.messages import HttpRequest
 from keystead.server.large_answers import is_large, large_answer
-from keystead.server.large_requests import LargeRequests
+from keystead.server.limits.concurrency_limit import RequestGroup
+from keystead.server.limits.rate_limits import CallerLimits
+from keystead.server.limits.rate_table import RateTable
 from keystead.server.logs import RequestLine
-from keystead.server.rate_limits import CallerLimits
-from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
 from keystead.stamps.attested import read_attested_stamp
+
+T = TypeVar("T")
 
 
 class ApiEndpoints:
@@ -48,16 +56,14 @@ class ApiEndpoints:
         settings = service.settings
         self._service = service
         self._limits = CallerLimits(settings.rate_limit, settings.credential_rate_limit, rates)
-        self._large_requests = LargeRequests()
-        self._rendering = TimeSlices()
-        self.auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, self._large_requests, rates)
+        self.auth_proxy = AuthProxyEndpoints(service, self._submit_for_proxy, rates)
 
     async def answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         """The encoded answer to a query. Sets fields of the log line. Raises ServiceError."""
-        service, body, form, source = self._service, request.body, self._form(request), self._source(request)
-        async with self._large_requests.turn(body, request.client.limit_key):
-            proven = await authenticate(_stamps(request), body, operation, service.verifiers)
-            query = operation.decoder.decode_request(body)
+        service, form, source = self._service, self._form(request), self._source(request)
+        proven, query = await self._opened(
+            operation, _stamps(request), request.body, request.client.limit_key, operation.decoder.decode_request
+        )
         line.organization_id = query.organization_id
 
         async def find_caller() -> tuple[Organization, Principal]:
@@ -78,7 +84,7 @@ class ApiEndpoints:
         key = (operation.name, form)
         answer_body = cached_answers.get(key) if cached_answers is not None else None
         if answer_body is not None:
-            service.concurrency.note(organization.id)
+            service.share.note(organization.id)
             return answer_body
         async with service.concurrency.slot(organization.id) as has_waited:
             if has_waited:  # others have changed the organization meanwhile, or removed its caller
@@ -89,7 +95,7 @@ class ApiEndpoints:
                 reading = service.reading(organization, caller, source)
                 response = await _await_if_needed(operation.answer(reading, query))
                 if is_large(response):
-                    answer_body = await large_answer(organization.id, response, form, self._rendering)
+                    answer_body = await large_answer(organization.id, response, form, service.share)
                 else:
                     answer_body = answer(response, form)
                 if cached_answers is not None:
@@ -102,11 +108,32 @@ class ApiEndpoints:
         """Carry out a submission. Returns the encoded answer, with the activity. Sets fields of the log line.
         Raises ServiceError."""
         source, limit_key = self._source(request), request.client.limit_key
-        activity, submission, reading = await self._submit(
+        activity, submission = await self._submit(
             operation, _stamps(request), request.body, line, source, limit_key
         )
-        shown = await shown_activity(reading, activity, submission)
+        reading = self._service.reading(submission.seen, submission.caller, source)
+        shown = await shown_activity(reading, activity, submission.body)
         return answer(ActivityResponse(activity=shown), self._form(request))
+
+    async def _opened(
+        self,
+        operation: Operation,
+        stamps: Mapping[bytes, bytes],
+        body: bytes,
+        limit_key: str,
+        read: Callable[[bytes], T],
+    ) -> tuple[ProvenKey, T]:
+        """Verify the stamp, then read the body. `limit_key`: of the sender's address, whose share is used."""
+        service = self._service
+        header, value = the_stamp(stamps)
+        if header == API_KEY_STAMP:
+
+            def verified_and_read() -> tuple[ProvenKey, T]:
+                return verify_api_key_stamp(value, body, operation), read(body)
+
+            return await service.share.run(limit_key, Work.BODY, verified_and_read, len(body))
+        proven = await authenticate(header, value, body, operation, service.verifiers)
+        return proven, await service.share.run(limit_key, Work.BODY, partial(read, body), len(body))
 
     async def _submit(
         self,
@@ -118,42 +145,40 @@ class ApiEndpoints:
         limit_key: str,
         *,
         of_proxy: bool = False,
-    ) -> tuple[RecordedActivity, Submission, Reading]:
-        """Carry out a submission. Returns the activity that the body made or voted on, the decoded body, and what
-        its sender may read. `limit_key`: of the sender's address."""
+    ) -> tuple[RecordedActivity, Submission]:
+        """Carry out a submission. Returns the activity that the body made or voted on, and the submission.
+        `limit_key`: of the sender's address."""
         service = self._service
-        async with self._large_requests.turn(body, limit_key):
-            proven = await authenticate(stamps, body, operation, service.verifiers)
-            submission = read_submission(operation, body)
-        line.organization_id = submission.envelope.organization_id
+        proven, decoded = await self._opened(
+            operation, stamps, body, limit_key, partial(read_submission, operation)
+        )
+        organization_id = line.organization_id = decoded.envelope.organization_id
         if proven.identity is not None and operation.name == "stamp_login":
             token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
-            await self.auth_proxy.link_google(proven.identity, token, submission.organization_id, line)
-        organization, caller = await submitter(service.store, submission, proven, service.clock.now_ms(), source)
+            await self.auth_proxy.link_google(proven.identity, token, organization_id, line)
+        submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
+        caller, organization_id = submission.caller, submission.organization_id
         line.user_id = caller.user.user_id
         if proven.organization_id is not None:
             line.organization_id = proven.organization_id
         if of_proxy:
-            self._limits.spend_for_proxy(organization.id, time.monotonic())
+            self._limits.spend_for_proxy(organization_id, time.monotonic())
         else:
-            self._limits.spend(organization.id, _credential(caller), time.monotonic())
-        async with service.concurrency.slot(organization.id, _group(submission, of_proxy=of_proxy)) as has_waited:
+            self._limits.spend(organization_id, _credential(caller), time.monotonic())
+        async with service.concurrency.slot(organization_id, _group(decoded, of_proxy=of_proxy)) as has_waited:
             if has_waited:  # others have changed the organization meanwhile, or removed its caller
-                organization, caller = await submitter(
-                    service.store, submission, proven, service.clock.now_ms(), source
-                )
-            submission = replace(submission, organization_id=organization.id)
-            activity = await service.lifecycle.submit(submission, caller, organization, source)
+                submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
+            activity = await service.lifecycle.submit(submission)
         line.activity_id = activity.id
         if service.measurements is not None:
             service.measurements.count_submission(activity.type, activity.status)
         await log_activity_warnings(activity, caller, source, line.request_id, service.environment)
-        return activity, submission, service.reading(organization, caller, source)
+        return activity, submission
 
     async def _submit_for_proxy(
         self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
     ) -> RecordedActivity:
-        activity, _, _ = await self._submit(operation, stamps, body, line, EXEMPT, line.client, of_proxy=True)
+        activity, _ = await self._submit(operation, stamps, body, line, EXEMPT, line.client, of_proxy=True)
         return activity
 
     def _source(self, request: HttpRequest) -> SourceAddress:
@@ -163,10 +188,10 @@ class ApiEndpoints:
         return form_of(request, self._service.settings.answer_form)
 
 
-def _group(submission: Submission, *, of_proxy: bool) -> RequestGroup:
+def _group(body: SubmissionBody, *, of_proxy: bool) -> RequestGroup:
     if of_proxy:
         return RequestGroup.PROXY
-    waits_for_issuer = submission.operation.asks_provider or submission.id_tokens()
+    waits_for_issuer = body.operation.asks_provider or body.id_tokens()
     return RequestGroup.ISSUER if waits_for_issuer else RequestGroup.DIRECT
 
 

@@ -34,21 +34,21 @@ from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
 from keystead.server.api_endpoints import ApiEndpoints
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
-from keystead.server.console_files import ConsoleAnswers, is_console, wants_page, without_secret
-from keystead.server.console_link import NEW_LINK_PATH as CONSOLE_NEW_LINK
-from keystead.server.console_link import PATH as CONSOLE_LOGIN
-from keystead.server.console_link import ConsoleLink
-from keystead.server.console_logins import console_logins
-from keystead.server.cors import CorsPolicy
+from keystead.server.console.files import ConsoleAnswers, is_console, wants_page, without_secret
+from keystead.server.console.link import NEW_LINK_PATH as CONSOLE_NEW_LINK
+from keystead.server.console.link import PATH as CONSOLE_LOGIN
+from keystead.server.console.link import ConsoleLink
+from keystead.server.console.logins import console_logins
 from keystead.server.development.access import is_control
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
-from keystead.server.http_messages import JSON, Header, HttpAnswer, HttpRequest, one_slash
+from keystead.server.http.cors import CorsPolicy
+from keystead.server.http.messages import JSON, Header, HttpAnswer, HttpRequest, one_slash
+from keystead.server.limits.once_per_second import OncePerSecond
+from keystead.server.limits.rate_limits import FailureLimit, RateLimited
+from keystead.server.limits.rate_table import RateTable
 from keystead.server.logs import DatabaseLog, RequestLine, RequestLog, logger
-from keystead.server.once_per_second import OncePerSecond
 from keystead.server.pretty_logs import line_writer
-from keystead.server.rate_limits import FailureLimit, RateLimited
-from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
 from keystead.server.webhooks import JWKS_PATH
 

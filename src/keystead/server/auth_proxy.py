@@ -1,7 +1,7 @@
 """The authentication proxy over HTTP: it stamps the requests of browsers that have no key.
 
 Here: the configuration that a request names, the check of its origin, the stamp. Not here: the endpoints
-(`operations.auth_proxy_endpoints`), the stamped submission (`api_endpoints`).
+(`operations.auth_proxy.endpoints`), the stamped submission (`api_endpoints`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -17,22 +18,22 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import Internal, InvalidRequest, MethodNotAllowed, NotFound, PermissionDenied
 from keystead.api.identifiers import UUID_PATTERN
 from keystead.operations import CATALOGUE
-from keystead.operations.auth_proxy_calls import CompletedSubmission
-from keystead.operations.auth_proxy_endpoints import ENDPOINTS
-from keystead.operations.google_linking import link_google
-from keystead.organizations.google_accounts import linked_email
-from keystead.organizations.identities import ProvenIdentity
+from keystead.operations.auth_proxy.calls import CompletedSubmission
+from keystead.operations.auth_proxy.endpoints import ENDPOINTS
+from keystead.operations.logins.google_linking import link_google
+from keystead.organizations.credentials.google_accounts import linked_email
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxy
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
+from keystead.primitives.share import Work
 from keystead.server.authentication import API_KEY_STAMP
-from keystead.server.http_messages import HttpRequest
-from keystead.server.large_requests import LargeRequests
+from keystead.server.http.messages import HttpRequest
+from keystead.server.limits.rate_limits import RateLimit
+from keystead.server.limits.rate_table import RateTable
 from keystead.server.logs import RequestLine
-from keystead.server.rate_limits import RateLimit
-from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
 from keystead.stamps.api_key import Stamp
 from keystead.stamps.base64url import encode_base64url
@@ -50,9 +51,8 @@ Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine]
 class AuthProxyEndpoints:
     """Answers the paths below PREFIX. `submit` carries out the stamped submissions."""
 
-    def __init__(self, service: Service, submit: Submit, large_requests: LargeRequests, rates: RateTable) -> None:
+    def __init__(self, service: Service, submit: Submit, rates: RateTable) -> None:
         self._service = service
-        self._large_requests = large_requests
         self._submit = submit
         self._rate_limit = RateLimit("auth_proxy", service.settings.auth_proxy_rate_limit, rates)
         self._verification_public_key = b""
@@ -71,8 +71,9 @@ class AuthProxyEndpoints:
         line.organization_id, line.user_id = organization.id, proxy.user_id
         _check_origin(proxy, headers.get(b"origin"))
         body = b"{}" if endpoint.is_empty_allowed and not request.body.strip() else request.body
-        async with self._large_requests.turn(body, request.client.limit_key):
-            decoded = endpoint.decoder.decode_request(body)
+        decoded = await self._service.share.run(
+            request.client.limit_key, Work.BODY, partial(endpoint.decoder.decode_request, body), len(body)
+        )
         return await endpoint.answer(_EndpointCall(self, self._service, organization, proxy, line), decoded)
 
     async def _configuration(self, header: bytes) -> tuple[Organization, AuthProxy]:
@@ -83,7 +84,7 @@ class AuthProxyEndpoints:
         store = self._service.store
         if _UUID.match(config_id):
             # Organizations with a proxy have no parent; their look-ups have "" as the parent's id.
-            for organization_id in await store.suborganizations_with("", LookupKind.AUTH_PROXY, config_id):
+            for organization_id in await store.suborganizations.with_value("", LookupKind.AUTH_PROXY, config_id):
                 organization = await store.organization(organization_id)
                 proxy = organization.auth_proxies.get(config_id) if organization is not None else None
                 if organization is not None and proxy is not None:

@@ -19,15 +19,16 @@ from keystead.api.decoding import decoder
 from keystead.api.enums import CredentialType, FeatureName
 from keystead.api.errors import InvalidRequest, Unauthenticated
 from keystead.api.identifiers import ANY_ORGANIZATION, Uuid
-from keystead.organizations.identities import ProvenIdentity
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import ProvenContact, ProvenKey, unknown_key_error
+from keystead.organizations.principals import ProvenContact, ProvenKey, ProvenWallet, unknown_key_error
 from keystead.pipeline.ports import Clock, Identities
 from keystead.pipeline.store import Store
 from keystead.server.callers import existing_organization
 from keystead.sessions.key_binding import is_bound
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
+from keystead.sessions.wallet_tokens import read_wallet_token
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.attested import AttestedScheme, AttestedStamp, read_attested_stamp, verify_attested_stamp
 from keystead.stamps.base64url import encode_base64url
@@ -75,14 +76,11 @@ class Verifiers(msgspec.Struct, frozen=True):
     clock: Clock
 
 
-async def authenticate(
-    stamps: Mapping[bytes, bytes], body: bytes, operation: Operation, verifiers: Verifiers
-) -> ProvenKey:
-    """Verify the request's one stamp over the exact body bytes.
+def the_stamp(stamps: Mapping[bytes, bytes]) -> tuple[bytes, bytes]:
+    """The request's one stamp: its header and its value. `stamps`: the request's headers among STAMP_HEADERS. A
+    read-only session beside a stamp is ignored.
 
-    `stamps`: the request's headers among STAMP_HEADERS. A read-only session beside a stamp is ignored. Raises
-    Unauthenticated for a missing or invalid stamp, and for a stamp that this operation does not accept;
-    InvalidRequest for more than one stamp.
+    Raises Unauthenticated without a stamp, InvalidRequest for more than one.
     """
     if len(stamps) > 1:
         stamps = {name: value for name, value in stamps.items() if name != SESSION}
@@ -95,16 +93,28 @@ async def authenticate(
     if len(stamps) > 1:
         names = ", ".join(sorted(name.decode() for name in stamps))
         raise InvalidRequest(f"a request has exactly one stamp header; this one has {names}")
-    ((header, value),) = stamps.items()
+    return next(iter(stamps.items()))
+
+
+def verify_api_key_stamp(value: bytes, body: bytes, operation: Operation) -> ProvenKey:
+    """Verify the stamp of an API key over the exact bytes of the body. Raises Unauthenticated."""
+    stamp = read_stamp(value)
+    verify_stamp(stamp, body)
+    return ProvenKey(
+        public_key=stamp.public_key,
+        signature=stamp.signature,
+        scheme=stamp.scheme,
+        credential_types=(CREDENTIAL_TYPES if operation.for_recovery else _WITHOUT_RECOVERY)[stamp.scheme],
+    )
+
+
+async def authenticate(
+    header: bytes, value: bytes, body: bytes, operation: Operation, verifiers: Verifiers
+) -> ProvenKey:
+    """Verify a stamp over the exact bytes of the body. Raises Unauthenticated for an invalid stamp, and for a stamp
+    that this operation does not accept."""
     if header == API_KEY_STAMP:
-        stamp = read_stamp(value)
-        verify_stamp(stamp, body)
-        return ProvenKey(
-            public_key=stamp.public_key,
-            signature=stamp.signature,
-            scheme=stamp.scheme,
-            credential_types=(CREDENTIAL_TYPES if operation.for_recovery else _WITHOUT_RECOVERY)[stamp.scheme],
-        )
+        return verify_api_key_stamp(value, body, operation)
     if header == WEBAUTHN_STAMP:
         return await _authenticate_passkey(value, body, operation, verifiers.store)
     if header == ATTESTED_STAMP:
@@ -138,12 +148,14 @@ async def _authenticate_attested(
             f"{operation.path} does not accept an attested stamp; log in with stamp_login first, and stamp with "
             "the session's key"
         )
-    contact = identity = None
+    contact = identity = wallet = None
     match stamp.scheme:
         case AttestedScheme.VERIFICATION_TOKEN:
             contact = _proven_contact(stamp, verifiers)
         case AttestedScheme.OIDC:
             identity = await _proven_identity(stamp, verifiers)
+        case AttestedScheme.WALLET:
+            wallet = _proven_wallet(stamp, verifiers)
         case _:
             assert_never(stamp.scheme)
     return ProvenKey(
@@ -153,6 +165,7 @@ async def _authenticate_attested(
         credential_types=frozenset(),
         contact=contact,
         identity=identity,
+        wallet=wallet,
     )
 
 
@@ -168,6 +181,20 @@ def _proven_contact(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenContact
             "could not verify attested stamp: the verification token was issued for another public key"
         )
     return ProvenContact(otp_type=token.otp_type, contact=token.contact, organization_id=token.organization_id)
+
+
+def _proven_wallet(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenWallet:
+    try:
+        token = read_wallet_token(
+            stamp.public_key_attestation, verifiers.verification_key, verifiers.clock.now_ms()
+        )
+    except InvalidVerificationToken as invalid:
+        raise Unauthenticated(f"could not verify attested stamp: verification token: {invalid}") from None
+    if token.session_public_key != stamp.public_key.lower():
+        raise Unauthenticated(
+            "could not verify attested stamp: the wallet authorized another key than the stamp's publicKey"
+        )
+    return ProvenWallet(claim=token.wallet, organization_id=token.organization_id)
 
 
 async def _proven_identity(stamp: AttestedStamp, verifiers: Verifiers) -> ProvenIdentity:
@@ -199,7 +226,7 @@ async def _authenticate_passkey(value: bytes, body: bytes, operation: Operation,
     parent = await existing_organization(store, parent_id) if parent_id else None
     origins = _allowed_origins(organization, parent)
     candidates = [organization] + ([parent] if parent else [])
-    suborganization_ids = await store.suborganizations_with(
+    suborganization_ids = await store.suborganizations.with_value(
         organization.id, LookupKind.CREDENTIAL_ID, assertion.credential_id
     )
     candidates += [await existing_organization(store, id_) for id_ in suborganization_ids]

@@ -17,9 +17,8 @@ from keystead.organizations.principals import (
     principal_in,
     unknown_key_error,
 )
-from keystead.pipeline.requests import Submission
-from keystead.pipeline.store import Store
-from keystead.pipeline.suborganization_lookup import suborganization_with
+from keystead.pipeline.store import Store, suborganization_with
+from keystead.pipeline.submission import Submission, SubmissionBody
 
 
 async def reader(
@@ -90,35 +89,36 @@ async def _in_suborganization(
 
 
 async def submitter(
-    store: Store, submission: Submission, proven: ProvenKey, now_ms: int, source: SourceAddress
-) -> tuple[Organization, Principal]:
-    """The organization that a submission changes, and the user who submits it.
+    store: Store, body: SubmissionBody, proven: ProvenKey, now_ms: int, source: SourceAddress
+) -> Submission:
+    """The submission of this body: with the organization that it changes, and the user who submits it.
 
     A parent's users may read its sub-organizations, but change them only with operations that are `by_parent`. If
     a parent does not have the user and the operation is `before_session`, its sub-organizations are searched. The
     IP allow-list that applies to the user must have the address of `source`. Raises InvalidRequest, NotFound,
     Unauthenticated, PermissionDenied.
     """
-    operation = submission.operation
-    organization_id = proven.organization_id or submission.organization_id
+    operation = body.operation
+    organization_id = proven.organization_id or body.envelope.organization_id
     organization = await existing_organization(store, organization_id)
     if (principal := _allowed_principal(organization, proven, now_ms, source)) is not None:
         if operation.by_parent is not None and organization.profile.parent_id is None:
-            organization = await _organization_of_user(store, organization, submission.user_lookup())
-        return organization, principal
-    if organization.profile.parent_id is not None:
+            organization = await _organization_of_user(store, organization, body.user_lookup())
+    elif organization.profile.parent_id is not None:
         parent = await existing_organization(store, organization.profile.parent_id)
-        if (principal := _allowed_principal(parent, proven, now_ms, source)) is not None:
-            if operation.by_parent is not None:
-                return organization, principal
+        if (principal := _allowed_principal(parent, proven, now_ms, source)) is None:
+            raise unknown_key_error(organization_id, proven)
+        if operation.by_parent is None:
             raise InvalidRequest(
                 f'organization mismatch: request is targeting organization ("{organization.id}"), '
                 f'but voters are in organization ("{parent.id}")',
                 machine_code="ORGANIZATION_MISMATCH",
             )
     elif operation.before_session:
-        return await _in_suborganization(store, organization, proven, now_ms, source)
-    raise unknown_key_error(organization_id, proven)
+        organization, principal = await _in_suborganization(store, organization, proven, now_ms, source)
+    else:
+        raise unknown_key_error(organization_id, proven)
+    return Submission(body=body, caller=principal, seen=organization, source=source)
 
 
 async def _organization_of_user(

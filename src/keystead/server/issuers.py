@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keystead.identities.issuers import KnownIssuers
 from keystead.pipeline.ports import Clock
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings.settings import Settings, SettingsError
 
 
 def identities_of(settings: Settings, clock: Clock) -> KnownIssuers:

@@ -1,12 +1,10 @@
 """Answers with many records, record by record, so that other requests are answered in between.
 
-Not here: the forms of answers (`api.rendering`), the slices of time (`pipeline.time_slices`).
+Not here: the forms of answers (`api.rendering`), the turns of the organizations (`primitives.share`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -14,10 +12,10 @@ from msgspec.structs import replace
 
 from keystead.api.records import Wire
 from keystead.api.rendering import Form, answer, encode, holds_activities, to_documented_form
-from keystead.pipeline.time_slices import TimeSlices
+from keystead.primitives.share import Share
 
-LARGE: Final = 200
-"""An answer with more records than this is large. Records in records count, such as the credentials of users."""
+LARGE: Final = 20
+"""An answer with a list of more records than this is large."""
 
 _LIST: Final = b"\0"
 """This byte stands for a list. JSON does not contain it."""
@@ -25,21 +23,19 @@ _LIST: Final = b"\0"
 
 def is_large(response: Wire) -> bool:
     """Whether to render the answer record by record. Pages of activities are bounded, and are not large."""
-    return not holds_activities(type(response)) and any(True for _ in islice(_records(response), LARGE, None))
+    if holds_activities(type(response)):
+        return False
+    structs: list[msgspec.Struct] = [response]
+    for struct in structs:  # it grows
+        for value in msgspec.structs.astuple(struct):
+            if isinstance(value, tuple) and len(value) > LARGE:
+                return True
+            if isinstance(value, msgspec.Struct):
+                structs.append(value)
+    return False
 
 
-def _records(struct: msgspec.Struct) -> Iterator[None]:
-    for name in struct.__struct_fields__:
-        value = getattr(struct, name)
-        for item in value if isinstance(value, tuple) else ():
-            yield None
-            if isinstance(item, msgspec.Struct):
-                yield from _records(item)
-        if isinstance(value, msgspec.Struct):
-            yield from _records(value)
-
-
-async def large_answer(organization_id: str, response: Wire, form: Form, slices: TimeSlices) -> bytes:
+async def large_answer(organization_id: str, response: Wire, form: Form, share: Share) -> bytes:
     """The same bytes as `rendering.answer`."""
 
     def encoded(item: Any) -> bytes:
@@ -49,7 +45,7 @@ async def large_answer(organization_id: str, response: Wire, form: Form, slices:
     first, *others = answer(_without_lists(response, lists), form).split(_LIST)
     parts = [first]
     for items, after in zip(lists, others, strict=True):
-        parts += [b"[", b",".join(await slices.each(organization_id, encoded, items)), b"]", after]
+        parts += [b"[", b",".join(await share.each(organization_id, encoded, items)), b"]", after]
     return b"".join(parts)
 
 

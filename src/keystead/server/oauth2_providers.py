@@ -8,7 +8,7 @@ import msgspec
 
 from keystead.api.enums import Oauth2Provider
 from keystead.pipeline.ports import AuthorizationCode, OAuth2, OAuth2Person
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings.settings import Settings, SettingsError
 
 if TYPE_CHECKING:  # slow to import, and few servers need it
     from keystead.identities.oauth2 import OAuth2Providers

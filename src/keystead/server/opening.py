@@ -18,11 +18,11 @@ from keystead.identities.issuers import KnownIssuers
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.ports import Identities, OAuth2
 from keystead.pipeline.signer_port import Signer
+from keystead.server.installation.master_keys import master_key_sources
 from keystead.server.issuers import identities_of
-from keystead.server.master_keys import master_key_sources
 from keystead.server.oauth2_providers import oauth2_of
 from keystead.server.senders import Senders, senders_of
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings.settings import Settings, SettingsError
 from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.installation_keys import (
@@ -35,11 +35,11 @@ from keystead.signer.installation_keys import (
 )
 from keystead.signer.local import open_signer
 from keystead.signer.master_keys import MasterKeyError, MasterKeyMissing, SealBroken, open_master_keys
-from keystead.storage.base import DatabaseStore
 from keystead.storage.cache import CacheLimits
 from keystead.storage.migrations import is_usable
 from keystead.storage.open import open_store, sqlite_path
 from keystead.storage.operator_messages import operator_message
+from keystead.storage.store import DatabaseStore
 
 MODE = "mode"
 """The name of the instance value with the command that made the installation: dev or serve. The other instance
@@ -104,7 +104,7 @@ async def open_checked(
         signer, channel, master_key_ids = await _open_signer(store, settings, mode, connector, sources)
         if missing := await signer.missing_installation_keys():
             for name, value in missing.items():
-                await store.add_instance_value(name, encode(value))
+                await store.installation.add_value(name, encode(value))
             if channel is not None:
                 channel.close()
             signer, channel, master_key_ids = await _open_signer(store, settings, mode, connector, sources)
@@ -144,8 +144,8 @@ async def _sealed_keys(store: DatabaseStore, mode: str | None) -> SealedInstalla
     it; None for any."""
     if not await is_usable(store):
         raise NotReady("the database is not migrated to this version: run keystead migrate")
-    made_by = await store.instance_value(MODE)
-    stored = {name: await store.instance_value(name) for name in SEALED_VALUES}
+    made_by = await store.installation.value(MODE)
+    stored = {name: await store.installation.value(name) for name in SEALED_VALUES}
     stored = {name: value for name, value in stored.items() if value is not None or name not in MADE_AT_START}
     if made_by is None or None in stored.values():
         raise NotReady("the database holds no organization yet: run keystead init")

@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from keystead.server.console_files import is_console
+from keystead.server.console.files import is_console
 from keystead.server.development.access import is_control
 from keystead.server.logs import JsonFormatter, RequestLine, json_line, logged_traceback
-from keystead.server.settings import LogFormat
+from keystead.server.settings.settings import LogFormat
 
 _RED, _YELLOW, _GREEN, _DIM, _PLAIN = "\033[31m", "\033[33m", "\033[32m", "\033[2m", "\033[0m"
 

@@ -6,6 +6,7 @@ Here: which refusals are recorded, how many, and when they are written. Not here
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from keystead.failures.rounds import Rounds
 from keystead.organizations.organization import Organization
 from keystead.organizations.refused_requests import RefusedRequest
 from keystead.pipeline.ports import Clock
-from keystead.server.http_messages import HttpRequest
+from keystead.server.http.messages import HttpRequest
 from keystead.server.logs import RequestLine, logger
 
 RECORDED_MAX: Final = 60
@@ -36,12 +37,19 @@ _MINUTE_MS: Final = 60_000
 _CONSOLE: Final = b"keystead-console"
 
 
+class RefusalRows(Protocol):
+    async def write(self, organization_id: str, refused: Sequence[RefusedRequest]) -> None:
+        """Raises Unavailable while the database does not answer."""
+        ...
+
+
 class RefusalStore(Protocol):
-    """Both methods raise Unavailable while the database does not answer."""
+    @property
+    def refused_requests(self) -> RefusalRows: ...
 
-    async def organization(self, organization_id: str) -> Organization | None: ...
-
-    async def write_refused_requests(self, organization_id: str, refused: list[RefusedRequest]) -> None: ...
+    async def organization(self, organization_id: str) -> Organization | None:
+        """Raises Unavailable while the database does not answer."""
+        ...
 
 
 class RefusedRequests:
@@ -123,7 +131,7 @@ class RefusedRequests:
             rows = tuple(self._waiting[organization_id])
             organization = await self._store.organization(organization_id)
             if organization is not None:
-                await self._store.write_refused_requests(
+                await self._store.refused_requests.write(
                     organization_id, [await self._named(row, organization) for row in rows]
                 )
             if later := self._waiting.pop(organization_id)[len(rows) :]:  # noted meanwhile

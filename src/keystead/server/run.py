@@ -17,15 +17,15 @@ import uvloop
 
 from keystead.server.application import Application
 from keystead.server.background import log_unhandled
-from keystead.server.connection import AnswerRequest, HttpConnection
-from keystead.server.connections import Connections
-from keystead.server.listening import BACKLOG, connection_limits
+from keystead.server.http.connection import AnswerRequest, HttpConnection
+from keystead.server.http.connections import Connections
+from keystead.server.http.listening import BACKLOG, connection_limits
+from keystead.server.http.tls import HANDSHAKE_S, SHUTDOWN_S, TlsCertificate, certificate_of
+from keystead.server.limits.rate_table import RateTable
 from keystead.server.logs import logger
 from keystead.server.opening import open_checked
-from keystead.server.rate_table import RateTable
 from keystead.server.service import Service
-from keystead.server.settings import Settings
-from keystead.server.tls import HANDSHAKE_S, SHUTDOWN_S, TlsCertificate, certificate_of
+from keystead.server.settings.settings import Settings
 
 SWITCH_INTERVAL_S = 0.0001
 """How long the thread that writes to SQLite waits for the interpreter lock before it asks for it. It needs the

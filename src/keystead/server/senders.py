@@ -18,11 +18,11 @@ from keystead.delivery.log_line import LogSender
 from keystead.delivery.message import Message
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.sender import Sender, SendFailed
-from keystead.organizations.outgoing_messages import MessageChannel, OutgoingMessage
+from keystead.organizations.contacts.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.pipeline.ports import Clock
 from keystead.pipeline.signer_port import Signer
-from keystead.server.settings import Settings, SettingsError
-from keystead.storage.base import DatabaseStore
+from keystead.server.settings.settings import Settings, SettingsError
+from keystead.storage.store import DatabaseStore
 
 HOOK_SECRET_BYTES_MIN = 32
 
@@ -91,7 +91,7 @@ def senders_of(settings: Settings, clock: Clock) -> Senders:
 def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock, kept_ms: int) -> Outbox:
     """The loop of this process that sends waiting messages, including those that another process wrote."""
     return Outbox(
-        store,
+        store.deliveries,
         senders.by_channel,
         _opener(store, signer),
         now_ms=clock.now_ms,
@@ -105,7 +105,7 @@ def outbox_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clo
 
 def kept_messages_of(senders: Senders, store: DatabaseStore, signer: Signer, clock: Clock) -> KeptMessages | None:
     """The messages that a development server keeps; None for a server that sends."""
-    return KeptMessages(store, _opener(store, signer), clock.now_ms) if senders.keeps_text else None
+    return KeptMessages(store.deliveries, _opener(store, signer), clock.now_ms) if senders.keeps_text else None
 
 
 def _opener(store: DatabaseStore, signer: Signer) -> Callable[[OutgoingMessage], Awaitable[Message]]:

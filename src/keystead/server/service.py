@@ -18,44 +18,43 @@ import msgspec
 
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
-from keystead.api.openapi import openapi_document
 from keystead.api.rendering import encode
 from keystead.console import CONSOLE_PATH
 from keystead.delivery.kept import KeptMessages
 from keystead.delivery.webhooks.attempts import SeenWebhook
 from keystead.operations import CATALOGUE, Reading
+from keystead.organizations.contacts.outgoing_messages import MessageSettings, OutgoingMessage
 from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
-from keystead.organizations.outgoing_messages import MessageSettings, OutgoingMessage
 from keystead.organizations.principals import Principal
-from keystead.pipeline.authorization import AuthorizationSettings
 from keystead.pipeline.context import SigningCache, TransactionSettings
 from keystead.pipeline.environment import ChosenStatus, Environment, PipelineSettings
 from keystead.pipeline.lifecycle import Lifecycle
-from keystead.pipeline.long_work import LongWork
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.policy_set_cache import PolicySetCache
 from keystead.pipeline.ports import Identities
-from keystead.pipeline.requests import Liveness
 from keystead.pipeline.signer_port import Signer
+from keystead.pipeline.submission import Liveness
+from keystead.primitives.share import Share
 from keystead.server.authentication import Verifiers
 from keystead.server.background import background_task
-from keystead.server.concurrency_limit import ConcurrencyLimit
-from keystead.server.deletions import Deletions
+from keystead.server.http.tls import TlsCertificate, certificate_of
+from keystead.server.installation.deletions import Deletions
+from keystead.server.installation.processes import announce, keep_announcing, this_process, withdraw
+from keystead.server.installation.purging import keep_purging
+from keystead.server.limits.concurrency_limit import ConcurrencyLimit
 from keystead.server.opening import NotReady, Opened, open_checked
-from keystead.server.processes import announce, keep_announcing, this_process, withdraw
-from keystead.server.purging import keep_purging
+from keystead.server.pages import Health, InstallationKeys, Readiness, ServerProgram, api_document
 from keystead.server.refused_requests import RefusedRequests
 from keystead.server.senders import Senders, kept_messages_of, outbox_of
-from keystead.server.settings import Settings
+from keystead.server.settings.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES, Sources
-from keystead.server.tls import TlsCertificate, certificate_of
 from keystead.server.webhooks import Webhooks, webhook_key_set, webhook_rules_of
 from keystead.signer.installation_keys import PROOF_KEY, VERIFICATION_KEY
-from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import is_usable, newest
+from keystead.storage.store import DatabaseStore
 
 if TYPE_CHECKING:
     from keystead.server.metrics.measurements import Measurements
@@ -81,7 +80,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         ),
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
-        authorization=AuthorizationSettings(refuse_raw_payloads=settings.refuse_raw_payloads),
+        refuse_raw_payloads=settings.refuse_raw_payloads,
     )
 
 
@@ -89,7 +88,6 @@ def environment_of(
     settings: Settings, opened: Opened, sources: Sources, chosen_status: ChosenStatus | None = None
 ) -> Environment:
     """What the pipeline uses, of these opened parts."""
-    long_work = LongWork()
     return Environment(
         store=opened.store,
         signer=opened.signer,
@@ -99,8 +97,8 @@ def environment_of(
         catalogue=CATALOGUE,
         settings=pipeline_settings(settings, opened.senders),
         signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
-        policy_sets=PolicySetCache(settings.policy_characters_cached, long_work),
-        long_work=long_work,
+        policy_sets=PolicySetCache(settings.policy_characters_cached, opened.store.share),
+        share=opened.store.share,
         chosen_status=chosen_status,
     )
 
@@ -117,6 +115,8 @@ class Service:
     identities: Identities
     environment: Environment
     lifecycle: Lifecycle
+    share: Share
+    concurrency: ConcurrencyLimit
     verifiers: Verifiers
     refused_requests: RefusedRequests
     kept_messages: KeptMessages | None
@@ -138,7 +138,6 @@ class Service:
         self._chosen_status = chosen_status
         self._webhook_seen = webhook_seen
         self.clock = sources.clock
-        self.concurrency = ConcurrencyLimit()
         self._is_open = False
 
     async def open(self) -> None:
@@ -147,6 +146,8 @@ class Service:
         self._opened = opened = await open_checked(self.settings, self._connector, self.sources)
         try:
             self.store, self.signer, self.identities = opened.store, opened.signer, opened.identities
+            self.share = self.store.share
+            self.concurrency = ConcurrencyLimit(self.share)
             await self._build(opened)
             await announce(self.store, self._process)
         except Unavailable as refused:
@@ -188,7 +189,7 @@ class Service:
         kept_ms = self.environment.settings.messages.kept_ms
         self._outbox = outbox = outbox_of(self._opened.senders, self.store, self.signer, self.clock, kept_ms)
         self.store.when_rows_are_written(OutgoingMessage, lambda _: outbox.wake())
-        purging = keep_purging(self.store, self.clock.now_ms, random.random)
+        purging = keep_purging(self.store.purger, self.clock.now_ms, random.random)
         deletions = Deletions(self.store, random.random)
         self.store.when_records_are_removed(deletions.note_removal)
         announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
@@ -229,9 +230,9 @@ class Service:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        await asyncio.gather(self._webhooks.close(), self._outbox.close())
         with contextlib.suppress(Unavailable):  # those of the last second are in the log
             await self.refused_requests.write()
+        await asyncio.gather(self._webhooks.close(), self._outbox.close(), self.lifecycle.close())
         await withdraw(self.store, self._process)
         await self._opened.close()
 
@@ -265,11 +266,11 @@ class Service:
 
     async def version(self) -> bytes:
         """Which program this is, and the version of the tables that it knows."""
-        return encode({"name": "keystead", "version": version("keystead"), "tables": newest()})
+        return encode(ServerProgram(name="keystead", version=version("keystead"), tables=newest()))
 
     async def healthz(self) -> bytes:
         """This process runs."""
-        return b'{"status":"ok"}'
+        return encode(Health(status="ok"))
 
     async def readyz(self) -> bytes:
         """The database answers and is migrated; the signer answers and has the master key. Raises Unavailable."""
@@ -282,11 +283,13 @@ class Service:
             if self._opened.channel is not None:
                 # A rotation of the master key replaces the proof key first. The id of its sealing key is the one
                 # that the signer must have.
-                proof_key = msgspec.json.decode(await self.store.instance_value(PROOF_KEY.name) or b"", type=Sealed)
+                proof_key = msgspec.json.decode(
+                    await self.store.installation.value(PROOF_KEY.name) or b"", type=Sealed
+                )
                 await self._opened.channel.ready(proof_key.key_id)
         except ServiceError as refused:
             raise Unavailable(f"not ready: {refused.message}") from None
-        return b'{"status":"ready"}'
+        return encode(Readiness(status="ready"))
 
     async def bundle_signer(self) -> bytes:
         """The key whose signature clients expect on export and import bundles. Raises Unavailable."""
@@ -298,7 +301,7 @@ class Service:
         """The public keys of this installation, each with its use. Raises Unavailable."""
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
-        return encode({"keys": await self.signer.installation_keys()})
+        return encode(InstallationKeys(keys=await self.signer.installation_keys()))
 
     async def webhook_keys(self) -> bytes:
         """The keys that receivers verify webhooks with. Raises Unavailable."""
@@ -315,4 +318,4 @@ class Service:
 def _openapi_bytes() -> bytes:
     """The encoded document. It is encoded once, because that takes as long as a hundred queries and anybody may
     request it."""
-    return encode(openapi_document(CATALOGUE))
+    return encode(api_document())

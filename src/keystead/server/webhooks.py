@@ -14,16 +14,16 @@ from keystead.api.identifiers import new_id
 from keystead.api.rendering import encode
 from keystead.delivery.webhooks.attempts import DeliveryAttempt, SeenWebhook
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
-from keystead.organizations.webhook_addresses import read_networks
-from keystead.organizations.webhook_targets import WebhookTarget
-from keystead.organizations.webhooks import WebhookDelivery, WebhookSettings
+from keystead.organizations.webhooks.addresses import read_networks
+from keystead.organizations.webhooks.targets import WebhookTarget
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookSettings
 from keystead.pipeline.ports import Clock
 from keystead.pipeline.signer_port import Signer
 from keystead.primitives.ip_addresses import IpNetwork
-from keystead.server.settings import Settings, SettingsError
+from keystead.server.settings.settings import Settings, SettingsError
 from keystead.sessions import webhook_signatures
 from keystead.signer.installation_keys import WEBHOOK_KEY
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 
 if TYPE_CHECKING:
     from keystead.delivery.webhooks.sending import WebhookSender

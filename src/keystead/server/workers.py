@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from keystead.server import logs
+from keystead.server.limits.rate_table import RateTable, new_shared_file
 from keystead.server.logs import logger
 from keystead.server.metrics.serving import forget_process
 from keystead.server.opening import NotReady
 from keystead.server.pretty_logs import formatter
-from keystead.server.rate_table import RateTable, new_shared_file
 from keystead.server.run import serve_here
-from keystead.server.settings import SECRET_NAMES, Settings, SettingsError, from_environment
+from keystead.server.settings.settings import SECRET_NAMES, Settings, SettingsError, from_environment
 from keystead.signer import confinement
 from keystead.signer.connector import inherited
 from keystead.storage.open import sqlite_path

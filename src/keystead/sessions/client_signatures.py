@@ -29,13 +29,14 @@ class _Login(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _UsageMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """Exactly one of `login`, `signup` and `signup_v2` is given."""
+    """Exactly one of `login`, `signup`, `signup_v2` and `signup_v3` is given."""
 
     token_id: str
     type: Literal["USAGE_TYPE_LOGIN", "USAGE_TYPE_SIGNUP"]
     login: _Login | None = None
     signup: dict[str, Any] | None = None
     signup_v2: dict[str, Any] | None = None
+    signup_v3: dict[str, Any] | None = None
 
 
 def check_login_signature(
@@ -58,15 +59,16 @@ def check_signup_signature(
 ) -> None:
     """Raise InvalidClientSignature unless the token's key confirms a sign-up with exactly these members.
 
-    `requested` maps `apiKeys`, `authenticators`, `oauthProviders` to lists of JSON objects as the request has them,
-    and `email`, `phoneNumber` to text where the request has them. Absent, null and empty count as equal. The other
-    parameters are as in `check_login_signature`.
+    `requested` maps `apiKeys`, `authenticators`, `oauthProviders`, `walletAuthenticators` to lists of JSON objects
+    as the request has them, and `email`, `phoneNumber` to text where the request has them. Absent, null and empty
+    count as equal. The other parameters are as in `check_login_signature`.
     """
     signed_message = _verify(public_key, message, signature, token)
-    signup = signed_message.signup_v2 if signed_message.signup_v2 is not None else signed_message.signup
+    versions = (signed_message.signup_v3, signed_message.signup_v2, signed_message.signup)
+    signup = next((version for version in versions if version is not None), None)
     if signed_message.type != "USAGE_TYPE_SIGNUP" or signup is None:
         raise InvalidClientSignature(
-            "the message is not about a sign-up: expected type USAGE_TYPE_SIGNUP and `signupV2`"
+            "the message is not about a sign-up: expected type USAGE_TYPE_SIGNUP and `signupV3` or `signupV2`"
         )
     for member in sorted({*signup, *requested}):
         if _without_empty(signup.get(member)) != _without_empty(requested.get(member)):
@@ -91,8 +93,8 @@ def _verify(public_key: str, message: str, signature: str, token: VerificationTo
         signed_message = msgspec.json.decode(message, type=_UsageMessage)
     except (msgspec.MsgspecError, RecursionError):
         raise InvalidClientSignature(
-            "`message` must be JSON with `tokenId`, `type`, and the member of that type (`login`, `signup` or "
-            "`signupV2`), without any other member"
+            "`message` must be JSON with `tokenId`, `type`, and the member of that type (`login`, `signup`, "
+            "`signupV2` or `signupV3`), without any other member"
         ) from None
     if signed_message.token_id != token.id:
         raise InvalidClientSignature("the message names another `tokenId` than the verification token")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -34,7 +35,7 @@ class CompactJwt(msgspec.Struct, frozen=True):
     signature: bytes
 
 
-def signing_input(header: Mapping[str, str], claims: Mapping[str, str | int]) -> bytes:
+def signing_input(header: Mapping[str, str], claims: Mapping[str, Any]) -> bytes:
     """The ASCII text that the issuer signs: header and claims, each as base64url of compact JSON.
 
     Members keep the given order. The payload's text contains no `-` and no `_`.

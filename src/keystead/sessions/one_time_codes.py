@@ -19,7 +19,7 @@ COMBINATIONS_MIN = 10**9
 
 LIFE_DEFAULT_S, LIFE_MAX_S = 300, 600
 """Seconds for which a code is valid: by default, at most. It is valid for longer if its window lasts for longer
-(`organizations.sending_windows`)."""
+(`organizations.contacts.sending_windows`)."""
 
 _DIGITS = "0123456789"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

@@ -7,7 +7,7 @@ Here: the text to sign, and the verification of a token that a caller presents. 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +21,18 @@ TOKEN_CHARACTERS_MAX = 4096
 
 _VerificationText = Annotated[str, Meta(max_length=512)]
 
-_HEADER = {"typ": "JWT", "alg": "ES256"}
+HEADER = {"typ": "JWT", "alg": "ES256"}
+"""The header of this server's tokens about contacts and wallets."""
+
+
+class _ExpiringClaims(Protocol):
+    """`exp`: milliseconds since the epoch, as decimal text."""
+
+    @property
+    def exp(self) -> str: ...
+
+
+ClaimsT = TypeVar("ClaimsT", bound=_ExpiringClaims)
 
 
 class VerificationToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,34 +79,46 @@ def verification_signing_input(token: VerificationToken) -> bytes:
     }
     if token.public_key is not None:
         claims["public_key"] = token.public_key
-    return compact_jwt.signing_input(_HEADER, claims)
+    return compact_jwt.signing_input(HEADER, claims)
 
 
 def claimed_contact(text: str) -> tuple[OtpType, str] | None:
     """The contact that a token names. Nothing is verified. None for a text that is not a token."""
-    claims = _claims(text)
+    claims = unverified_claims(text, _VerificationClaims)
     return None if claims is None else (claims.verification_type, claims.contact)
 
 
 def claimed_id_without_key(text: str) -> str | None:
     """The id of a token that names no key. Nothing is verified. None for any other text."""
-    claims = _claims(text)
+    claims = unverified_claims(text, _VerificationClaims)
     return None if claims is None or claims.public_key is not None else claims.id
 
 
-def _claims(text: str) -> _VerificationClaims | None:
+def unverified_claims(text: str, struct: type[ClaimsT]) -> ClaimsT | None:
+    """The claims of a token of this kind. Nothing is verified. None for any other text."""
     try:
-        return msgspec.json.decode(
-            read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=_VerificationClaims
-        )
+        return msgspec.json.decode(read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=struct)
     except (MalformedToken, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
 def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) -> VerificationToken:
-    """What a token states, after its signature and its expiry were verified.
+    """What a token states, after its signature and its expiry were verified; see `verified_claims`."""
+    claims, expires_at_ms = verified_claims(text, issuer_public_key, now_ms, _VerificationClaims)
+    return VerificationToken(
+        id=claims.id,
+        organization_id=claims.organization_id,
+        otp_type=claims.verification_type,
+        contact=claims.contact,
+        expires_at_ms=expires_at_ms,
+        public_key=claims.public_key,
+    )
 
-    `issuer_public_key`: a SEC 1 point of 33 or 65 bytes. `now_ms`: milliseconds since the epoch. The signature is
+
+def verified_claims(text: str, issuer_public_key: bytes, now_ms: int, struct: type[ClaimsT]) -> tuple[ClaimsT, int]:
+    """The claims of a token of this kind, and when it expires, after its signature and its expiry were verified.
+
+    `issuer_public_key`: a SEC 1 point of 33 or 65 bytes. Times are milliseconds since the epoch. The signature is
     verified before the claims are read. Raises InvalidVerificationToken.
     """
     try:
@@ -106,7 +129,7 @@ def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) ->
         raise InvalidVerificationToken("the signature is not this server's")
     try:
         msgspec.json.decode(token.header, type=_VerificationHeader)
-        claims = msgspec.json.decode(token.payload, type=_VerificationClaims)
+        claims = msgspec.json.decode(token.payload, type=struct)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise InvalidVerificationToken(
             "the header is not that of an ES256 JWT, or a claim is missing or malformed"
@@ -118,11 +141,4 @@ def read_verification_token(text: str, issuer_public_key: bytes, now_ms: int) ->
         raise InvalidVerificationToken(
             f"expired: claim `exp` is {json.dumps(claims.exp)}, the server's time {now_ms}"
         )
-    return VerificationToken(
-        id=claims.id,
-        organization_id=claims.organization_id,
-        otp_type=claims.verification_type,
-        contact=claims.contact,
-        expires_at_ms=expires_at_ms,
-        public_key=claims.public_key,
-    )
+    return claims, expires_at_ms

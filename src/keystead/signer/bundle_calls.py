@@ -80,7 +80,7 @@ class BundleCalls(HeldKeys):
             wallet = yield from make_wallet(opened, wallet_context(organization_id, wallet_id), phrase, plan)
             return ImportedWallet(target_id, wallet)
 
-        return await self._queue.run(organization_id, import_steps())
+        return await self._long_calls.run(organization_id, import_steps())
 
     async def import_private_key(
         self,
@@ -103,7 +103,7 @@ class BundleCalls(HeldKeys):
             context = private_key_context(organization_id, private_key_id)
             return ImportedPrivateKey(target_id, seal_private_key(opened, context, curve, secret, address_formats))
 
-        return await self._queue.run(organization_id, import_steps())
+        return await self._long_calls.run(organization_id, import_steps())
 
     async def import_secret(
         self,
@@ -150,4 +150,4 @@ class BundleCalls(HeldKeys):
             secret = yield from open_signing_key(opened, organization_id, key, self._parents)
             return bundle_key.export_bundle(organization_id, secret, target)
 
-        return await self._queue.run(organization_id, export_steps())
+        return await self._long_calls.run(organization_id, export_steps())

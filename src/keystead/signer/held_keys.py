@@ -20,7 +20,6 @@ from keystead.keys.sealing import DataKey, Master, MasterKeyMissing, SealBroken
 from keystead.keys.token_signatures import TokenSigningKey
 from keystead.keys.webhook_key import WebhookKey
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.signer.fair_queue import FairQueue
 from keystead.signer.installation_keys import (
     BUNDLE_KEY,
     CHECK_CONTEXT,
@@ -34,6 +33,7 @@ from keystead.signer.installation_keys import (
     InstallationKey,
     SealedInstallationKeys,
 )
+from keystead.signer.long_calls import LongCalls
 from keystead.signer.published_keys import published_key
 
 _CHECK_TEXT = b"keystead"
@@ -45,7 +45,7 @@ class HeldKeys:
     `installation_keys`: by name, as `new_installation_keys` makes them. A call that needs a missing key is
     refused. `entropy(n)` returns n random bytes for mnemonics and for these keys; a development server with a seed
     passes its own. Data keys, import targets, credentials and nonces always come from the operating system. Long
-    work goes through `queue`; the signers of one process share it.
+    work goes through `long_calls`; the signers of one process share it.
 
     Raises SealBroken if `master_key` does not open the installation keys.
     """
@@ -56,11 +56,11 @@ class HeldKeys:
         installation_keys: Mapping[str, Sealed] = MappingProxyType({}),
         *,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
-        queue: FairQueue | None = None,
+        long_calls: LongCalls | None = None,
     ) -> None:
         self._master_key = master_key
         self._entropy = entropy
-        self._queue = queue or FairQueue()
+        self._long_calls = long_calls or LongCalls()
         self._parents = KnownParents()
         opened = {
             key.name: master_key.open(installation_keys[key.name], key.context)

@@ -11,6 +11,7 @@ from keystead.pipeline.signer_values import PublicInstallationKey
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
+from keystead.sessions.wallet_tokens import WalletToken
 from keystead.signer.held_keys import HeldKeys
 from keystead.signer.installation_keys import IDENTITY_KEY, SESSION_KEY, VERIFICATION_KEY, WEBHOOK_KEY
 
@@ -34,6 +35,10 @@ class InstallationKeyCalls(HeldKeys):
     async def sign_verification_token(self, token: VerificationToken) -> str:
         """Raises Internal if the server has no verification key."""
         return self._token_key(VERIFICATION_KEY).verification_token(token)
+
+    async def sign_wallet_token(self, token: WalletToken) -> str:
+        """Raises Internal if the server has no verification key."""
+        return self._token_key(VERIFICATION_KEY).wallet_token(token)
 
     async def sign_oauth_token(
         self, *, claims: OauthTokenClaims, bearer_token: bytes | None, target: bytes | None

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from keystead.keys.sealing import Master
 from keystead.signer.bundle_calls import BundleCalls
-from keystead.signer.fair_queue import FairQueue
 from keystead.signer.installation_key_calls import InstallationKeyCalls
 from keystead.signer.installation_keys import SealedInstallationKeys, WrongMasterKey
 from keystead.signer.login_calls import LoginCalls
+from keystead.signer.long_calls import LongCalls
 from keystead.signer.wallet_calls import WalletCalls
 
 
@@ -26,11 +26,11 @@ class LocalSigner(WalletCalls, BundleCalls, LoginCalls, InstallationKeyCalls):
 def open_signer(
     master_key: Master,
     sealed: SealedInstallationKeys,
-    queue: FairQueue | None = None,
+    long_calls: LongCalls | None = None,
     *,
     entropy: Callable[[int], bytes] = secrets.token_bytes,
 ) -> LocalSigner:
-    """The signer of the installation with these sealed values. `queue` and `entropy`: see `HeldKeys`.
+    """The signer of the installation with these sealed values. `long_calls` and `entropy`: see `HeldKeys`.
 
     Raises WrongMasterKey, SealBroken.
     """
@@ -38,4 +38,4 @@ def open_signer(
         given_ids = " and ".join(map(ascii, master_key.key_ids))
         used_ids = " and ".join(sorted({ascii(value.key_id) for value in sealed.values().values()}))
         raise WrongMasterKey(f"the given key is {given_ids}, the data is under {used_ids}")
-    return LocalSigner(master_key, sealed.keys, queue=queue, entropy=entropy)
+    return LocalSigner(master_key, sealed.keys, long_calls=long_calls, entropy=entropy)

@@ -31,9 +31,9 @@ from keystead.keys.word_lists import word_list
 from keystead.primitives import hpke
 from keystead.signer import confinement
 from keystead.signer.connector import accept, inherited
-from keystead.signer.fair_queue import FairQueue
 from keystead.signer.frame_batch import FrameBatch
 from keystead.signer.local import LocalSigner, open_signer
+from keystead.signer.long_calls import LongCalls
 from keystead.signer.rpc import (
     BadFrame,
     Frames,
@@ -47,16 +47,16 @@ from keystead.signer.rpc import (
 from keystead.signer.startup import StartReply, StartRequest
 
 IN_FLIGHT_MAX: Final = 1_024
-"""Most calls in progress of one connection; later calls wait in the socket. This is more than the fair queue
-accepts, so that a signature never waits in the socket for queued calls."""
+"""Most calls in progress of one connection; later calls wait in the socket. This is more than the long
+calls that are accepted, so that a signature never waits in the socket for them."""
 
 
 class ServerConnection(asyncio.Protocol):
     """The connection of one server process. Calls run concurrently. Each is answered when it is done."""
 
-    def __init__(self, master_key: Master, queue: FairQueue) -> None:
+    def __init__(self, master_key: Master, long_calls: LongCalls) -> None:
         self._master_key = master_key
-        self._queue = queue
+        self._long_calls = long_calls
         self._signer: LocalSigner | None = None
         self._frames = Frames()
         self._batch = FrameBatch(self._write)
@@ -112,7 +112,7 @@ class ServerConnection(asyncio.Protocol):
             raise Internal(f"the signer knows no call {request.call[:100]!a}")
         arguments = arguments_of(call, request)
         if call.name == "unlock":
-            self._signer = open_signer(self._master_key, queue=self._queue, **arguments)
+            self._signer = open_signer(self._master_key, long_calls=self._long_calls, **arguments)
             return self._master_key.key_id
         if call.name == "master_key_ids":
             return self._master_key.key_ids
@@ -164,11 +164,11 @@ def load_everything() -> None:
 async def _serve(master_key: Master, request: StartRequest, *, left_network: bool, has_token: bool) -> None:
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(_log_unhandled)
-    connector, queue = inherited(request.connector), FairQueue()
+    connector, long_calls = inherited(request.connector), LongCalls()
     connections = set[asyncio.Task[Any]]()
 
     def connection() -> ServerConnection:
-        return ServerConnection(master_key, queue)
+        return ServerConnection(master_key, long_calls)
 
     def take_connections() -> None:
         while (stream := accept(connector)) is not None:

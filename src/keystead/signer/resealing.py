@@ -1,6 +1,6 @@
 """Seals values again under another master key: the cryptographic part of a rotation.
 
-Not here: the list of the values and where they are stored (`server.rotation`).
+Not here: the list of the values and where they are stored (`server.installation.rotation`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks that stored values open with the master key, for `keystead check`.
 
 No plaintext leaves these functions: each says only whether a value opens. Not here: the list of the values and
-where they are stored (`server.checking`).
+where they are stored (`server.installation.checking`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from keystead.keys.material import open_wallet, private_key_context
 from keystead.keys.one_time_codes import message_context, otp_target_context
 from keystead.keys.sealing import DataKey, Master, SealBroken
 from keystead.organizations.attachments import MNEMONIC_PURPOSE, PRIVATE_KEY_PURPOSE, SECRET_PURPOSE, SealedSecret
+from keystead.organizations.contacts.one_time_codes import OneTimeCode
+from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
 from keystead.organizations.kinds.auth_proxies import AuthProxy
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportTarget
-from keystead.organizations.one_time_codes import OneTimeCode
-from keystead.organizations.outgoing_messages import OutgoingMessage
 from keystead.signer.installation_keys import SEALED_VALUES
 
 Owner = SealedSecret | AuthProxy | ImportTarget | OneTimeCode | OutgoingMessage

@@ -63,7 +63,7 @@ class WalletCalls(HeldKeys):
         phrase = Phrase(self._entropy(entropy_bytes(mnemonic_length)))
         opened = self._open_data_key(data_key, organization_id)
         steps = make_wallet(opened, wallet_context(organization_id, wallet_id), phrase, plan)
-        return await self._queue.run(organization_id, steps)
+        return await self._long_calls.run(organization_id, steps)
 
     async def restore_wallet(
         self,
@@ -84,7 +84,7 @@ class WalletCalls(HeldKeys):
         opened = self._open_data_key(data_key, organization_id)
         context = wallet_context(organization_id, wallet_id)
         steps = make_wallet(opened, context, Phrase(entropy, language, passphrase), plan)
-        return await self._queue.run(organization_id, steps)
+        return await self._long_calls.run(organization_id, steps)
 
     async def derive_accounts(
         self,
@@ -99,7 +99,7 @@ class WalletCalls(HeldKeys):
         plan = plan_accounts(accounts)
         opened = self._open_data_key(data_key, organization_id)
         seed = open_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
-        return await self._queue.run(organization_id, derive_accounts(seed, plan))
+        return await self._long_calls.run(organization_id, derive_accounts(seed, plan))
 
     async def create_private_key(
         self,
@@ -130,7 +130,7 @@ class WalletCalls(HeldKeys):
         steps = self._signatures(opened, organization_id, key, scheme, messages)
         if len(messages) <= INLINE_STEPS_MAX and _depth(key) <= INLINE_STEPS_MAX:
             return complete(steps)
-        return await self._queue.run(organization_id, steps)
+        return await self._long_calls.run(organization_id, steps)
 
     def _signatures(
         self,

@@ -51,7 +51,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.cbor import plain_item_end
 from keystead.stamps.ceremony import (
-    CREDENTIAL_ID_CHARS_MAX,
+    CREDENTIAL_ID_BYTES_MAX,
     ClientData,
     read_authenticator_data,
     read_client_data,
@@ -150,7 +150,9 @@ def _register(
 ) -> RegisteredPasskey:
     if not 0 < len(challenge) <= CHALLENGE_CHARS_MAX:
         raise ValueError(f"challenge must have 1 to {CHALLENGE_CHARS_MAX} characters")
-    raw_id = _decode("credentialId", credential_id, CREDENTIAL_ID_CHARS_MAX)
+    raw_id = _decode("credentialId", credential_id, ATTESTATION_OBJECT_CHARS_MAX)
+    if len(raw_id) > CREDENTIAL_ID_BYTES_MAX:
+        raise ValueError(f"credentialId has {len(raw_id)} bytes; at most {CREDENTIAL_ID_BYTES_MAX} are possible")
     raw_client_data = _decode("clientDataJson", client_data_json, CLIENT_DATA_CHARS_MAX)
     raw_object = _decode("attestationObject", attestation_object, ATTESTATION_OBJECT_CHARS_MAX)
 

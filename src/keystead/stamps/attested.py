@@ -32,6 +32,7 @@ class AttestedScheme(StrEnum):
 
     VERIFICATION_TOKEN = "STAMP_ATTESTED_SCHEME_P256_VERIFICATION_TOKEN"  # noqa: S105 (a name, not a secret)
     OIDC = "STAMP_ATTESTED_SCHEME_P256_OIDC"
+    WALLET = "STAMP_ATTESTED_SCHEME_P256_WALLET_VERIFICATION_TOKEN"
 
 
 class AttestedStamp(msgspec.Struct, frozen=True, rename="camel"):

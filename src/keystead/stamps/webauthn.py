@@ -22,7 +22,7 @@ from keystead.api.errors import Unauthenticated
 from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.ceremony import (
     CLIENT_DATA_BYTES_MAX,
-    CREDENTIAL_ID_CHARS_MAX,
+    CREDENTIAL_ID_BYTES_MAX,
     read_authenticator_data,
     read_client_data,
 )
@@ -78,13 +78,9 @@ def read_assertion(header_value: str | bytes) -> Assertion:
         raise Unauthenticated(f"could not extract webauthn stamp: {explain_invalid(exc, _StampFields)}") from exc
     except (ValueError, RecursionError) as exc:  # not JSON, not UTF-8, or nested too deeply
         raise Unauthenticated("could not extract webauthn stamp: the header is not a JSON object") from exc
-    if len(wire.credential_id) > CREDENTIAL_ID_CHARS_MAX:
-        raise Unauthenticated(
-            f"could not extract webauthn stamp: credentialId is longer than {CREDENTIAL_ID_CHARS_MAX} characters"
-        )
     return Assertion(
         # Encoded again, because several texts decode to one id.
-        credential_id=encode_base64url(_member("credentialId", wire.credential_id, CREDENTIAL_ID_CHARS_MAX)),
+        credential_id=encode_base64url(_member("credentialId", wire.credential_id, CREDENTIAL_ID_BYTES_MAX)),
         client_data_json=_member("clientDataJson", wire.client_data_json, CLIENT_DATA_BYTES_MAX),
         authenticator_data=_member("authenticatorData", wire.authenticator_data, AUTHENTICATOR_DATA_BYTES_MAX),
         signature=_member("signature", wire.signature, SIGNATURE_BYTES_MAX),

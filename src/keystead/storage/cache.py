@@ -1,6 +1,6 @@
 """The cache of organizations. Before every use, the store is asked whether the cached version is still the newest.
 
-Here: what is cached, and how it catches up with the database. Not here: the SQL (`base`), eviction
+Here: what is cached, and how it catches up with the database. Not here: the SQL (`store`), eviction
 (`primitives.lru`), sizes (`organizations.memory_size`). For one event loop, not for threads.
 """
 
@@ -22,8 +22,8 @@ from keystead.organizations.organization import (
     ordered_changes,
 )
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
-from keystead.pipeline.time_slices import TimeSlices
 from keystead.primitives.lru import Lru
+from keystead.primitives.share import Share
 
 
 class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,10 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class OrganizationSource(Protocol):
-    """The results of both methods include everything that was committed before the call."""
+    """The results of both methods include everything that was committed before the call. `share`: large
+    organizations are read in turns."""
+
+    share: Share
 
     async def version(self, organization_id: str) -> Version | None: ...
 
@@ -93,18 +96,14 @@ class Answers:
 
 
 class OrganizationCache:
-    """`loading`: the slices in which large organizations are read."""
-
     def __init__(
         self,
         source: OrganizationSource,
         limits: CacheLimits,
         kinds: RecordKinds = RECORD_KINDS,
-        loading: TimeSlices | None = None,
     ) -> None:
         self._source = source
         self._kinds = kinds
-        self._loading = loading or TimeSlices()
         # The newest entry stays, however large. Otherwise it would be loaded again for each request.
         self.entries = Lru[str, Answers](limits.bytes_max, limits.organizations_max, keeps_newest=True)
         # One organization with its answers must not evict all others.
@@ -199,12 +198,12 @@ class OrganizationCache:
         if known.organization is not None and not changed.is_whole:
             emptied, changes = ordered_changes(known.organization, changed.changes)
             changing = ChangingOrganization(emptied)
-            await self._loading.each(organization_id, changing.change, changes)
+            await self._source.share.each(organization_id, changing.change, changes)
             newest = changing.organization(changed.version)
         else:
             builder = OrganizationBuilder(self._kinds)
             records = (change.record for change in changed.changes if isinstance(change, Put))
-            await self._loading.each(organization_id, builder.add, records)
+            await self._source.share.each(organization_id, builder.add, records)
             newest = builder.organization(organization_id, changed.version)
         if known.clearings != self._clearings:
             return None

@@ -21,8 +21,8 @@ from typing import Final
 import msgspec
 
 from keystead.api.errors import Unavailable
-from keystead.storage.base import DatabaseStore
 from keystead.storage.statements import SQL, Dialect
+from keystead.storage.store import DatabaseStore
 
 OLDEST_SERVER: Final = "oldest_server"
 """The name of the instance value with the oldest version of the tables whose servers may use the database."""
@@ -108,7 +108,7 @@ def _require_usable(version: int, oldest_server: bytes | None, known: int) -> No
 async def is_current(store: DatabaseStore) -> bool:
     """Whether the tables are exactly those of this version. Raises Unavailable while the database does not answer,
     and SchemaTooNew."""
-    version = await store.schema_version()
+    version = await store.installation.schema_version()
     if version > newest():
         raise SchemaTooNew(version)
     return version == newest()
@@ -117,8 +117,8 @@ async def is_current(store: DatabaseStore) -> bool:
 async def is_usable(store: DatabaseStore) -> bool:
     """Whether a server of this version may use the tables: they are those of this version, or newer ones that only
     have additions. Raises Unavailable while the database does not answer, and SchemaTooNew."""
-    version = await store.schema_version()
+    version = await store.installation.schema_version()
     if version > newest():
-        _require_usable(version, await store.instance_value(OLDEST_SERVER), newest())
+        _require_usable(version, await store.installation.value(OLDEST_SERVER), newest())
         return True
     return version == newest()

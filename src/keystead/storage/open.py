@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
 
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
-from keystead.storage.base import DatabaseStore
+from keystead.primitives.share import Share
 from keystead.storage.cache import CacheLimits
+from keystead.storage.store import DatabaseStore
 
 TIMEOUT_S = 5.0
 """How long the database may take for one step before Unavailable."""
@@ -33,14 +35,14 @@ async def open_store(
     database need not answer yet: until it does, the store's methods raise Unavailable. `kinds` are the record
     kinds of organizations. Raises ValueError for any other URL.
     """
-    limits = cache_limits or CacheLimits()
+    limits, share = cache_limits or CacheLimits(), Share()
     if (path := sqlite_path(database_url)) is not None:
-        from keystead.storage.sqlite import SqliteStore
+        from keystead.storage.sqlite.database import SqliteDatabase
 
-        return SqliteStore(path, limits, kinds, lock_wait_s=timeout_s)
-    from keystead.storage.postgres import PostgresStore
+        return DatabaseStore(SqliteDatabase(path, kinds, share, lock_wait_s=timeout_s), limits, kinds, share)
+    from keystead.storage.postgres.database import PostgresDatabase
 
-    return PostgresStore(database_url, limits, kinds, timeout_s=timeout_s)
+    return DatabaseStore(PostgresDatabase(database_url, kinds, timeout_s=timeout_s), limits, kinds, share)
 
 
 def sqlite_path(database_url: str) -> Path | None:
@@ -65,3 +67,19 @@ def sqlite_path(database_url: str) -> Path | None:
 def _hosts(rest: str) -> list[str]:
     """The hosts, with their ports, of `user:password@host:port,host:port/name?settings`."""
     return re.split("[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].split(",")
+
+
+VARIABLE: Final = "KEYSTEAD_DATABASE_URL_FILE"
+"""The variable that names the file."""
+
+
+def read_database_url(path: str) -> str:
+    """The one line of the file, without white space around it. Raises ValueError, which does not repeat it."""
+    try:
+        lines = Path(path).read_text().split()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ValueError(f"{VARIABLE}: {path} cannot be read: {reason}") from None
+    if len(lines) != 1:
+        raise ValueError(f"{VARIABLE}: {path} must hold one line, the database URL")
+    return lines[0]

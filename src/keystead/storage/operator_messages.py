@@ -1,7 +1,7 @@
 """Messages for the operator after a command or a start failed because of the database: which database, what to do.
 
 Callers of the API get other messages, which name no file and no host (`errors`). Not here: why PostgreSQL does not
-accept a connection (`postgres_causes`).
+accept a connection (`postgres.reconnection`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From rows to records, activities, votes and accounts. Pure.
 
 Not here: other attached rows (`organizations.attached_rows`), which rows a commit writes (`rows`), the statements
-that read them (`statements`, `reads`).
+that read them (`statements`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import Proof, RecordedActivity
-from keystead.storage.rows import Findings
-from keystead.storage.write_set import TOMBSTONE
+from keystead.storage.row_encoding import EvaluationBody
+from keystead.storage.rows import TOMBSTONE
 
 _data_key_decoder = msgspec.json.Decoder(SealedDataKey)
 _voter_decoder = msgspec.json.Decoder(User)
@@ -30,7 +30,7 @@ _proofs_decoder = msgspec.json.Decoder(tuple[Proof, ...])
 _app_proofs_decoder = msgspec.json.Decoder(tuple[AppProof, ...])
 _failure_decoder = msgspec.json.Decoder(Status)
 _account_decoder = msgspec.json.Decoder(WalletAccount)
-_findings_decoder = msgspec.json.Decoder(Findings)
+_evaluation_body_decoder = msgspec.json.Decoder(EvaluationBody)
 
 _COLUMNS_OF_VOTES = 9
 """How many columns of the vote follow those of the activity in a row of `activities_of_page`."""
@@ -62,7 +62,7 @@ def data_key_from(body: bytes) -> SealedDataKey:
 
 def evaluation_from(row: Sequence[Any]) -> Evaluation:
     organization_id, activity_id, evaluation_id, vote_id, created_at_ms, _, body = row
-    findings = _findings_decoder.decode(body)
+    findings = _evaluation_body_decoder.decode(body)
     return Evaluation(
         id=evaluation_id,
         activity_id=activity_id,

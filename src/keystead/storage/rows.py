@@ -1,238 +1,337 @@
-"""From commits to rows. Pure.
+"""The rows that a commit or a transaction writes, and the compare-and-swaps that must succeed for it. Pure.
 
-Here: what each row holds, and its encoding. Not here: reading it back (`row_decoding`), SQL (`statements`), which
-commits share a transaction (`group_commit`, `batch`).
+Here: the value, and how the rows of several commits become those of one transaction. Not here: what each row holds
+(`row_encoding`), which commits share a transaction (`group_commit`), the statements (`sqlite.database`,
+`postgres.transactions`).
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
-from typing import assert_never
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from keystead.api.records import Evaluation, PolicyOutcome, User, Vote
-from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
-from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
-from keystead.organizations.lookups import CREDENTIALS, Lookup
-from keystead.organizations.organization import Change, Organization, Put, Remove, records_of
-from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Commit, OrganizationWrite
-from keystead.storage.tables import table_of
-from keystead.storage.write_set import TOMBSTONE, ActivitySwap, Row, RowSwap, VersionSwap, WriteSet
+from keystead.api.errors import ServiceError
+from keystead.organizations.attached_rows import VersionedRow
+from keystead.organizations.organization import Organization, Version
+from keystead.pipeline.store import CommitResult
 
-_encode = msgspec.json.Encoder().encode
+Row = tuple[Any, ...]
 
-PURGED_TOMBSTONES = "forgotten"
-"""The kind of one special record of an organization. Its version is that of the newest tombstone that was purged,
-or that of the organization's deletion, which writes no tombstones. Its body is empty. A process that knows only an
-older version must load the whole organization. A server of an earlier release does not know this kind: it fails in
-that case, and is not affected otherwise."""
+TOMBSTONE = b""
+"""The body in the row of a removed record. By this row, other processes learn of the removal."""
 
-WHOLE_ORGANIZATION = ""
-"""Stands in place of a wallet's id if all rows of the organization are to be deleted."""
-
-
-_UNFINISHED = "unfinished_deletion"
+ACTIVITY_CHANGES = (
+    "status",
+    "result",
+    "app_proofs",
+    "failure",
+    "proofs",
+    "approvals_since_ms",
+    "revision",
+    "updated_at_ms",
+)
+"""The columns that a later revision of an activity replaces: the last columns of its row, in order."""
 
 
-class Findings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The part of an evaluation that several evaluations can share: everything except its ids and its time."""
-
-    verdict: str
-    rule: str
-    policy_ids: tuple[str, ...] = ()
-    policy_evaluations: tuple[PolicyOutcome, ...] = ()
+Outcome = CommitResult | ServiceError
+"""The result of a transaction, or the error for the callers that wait for its commits."""
 
 
-def of_commit(commit: Commit) -> WriteSet:
-    """The write set of a commit. Encodes every body, on the caller's thread."""
-    activity, write, new_organization = commit.activity, commit.write, commit.new_organization
-    version_swap = activity_swap = None
-    version_checks = [] if commit.authorized_by is None else [commit.authorized_by]
-    if write is not None:
-        version_swap = VersionSwap(write.after.id, commit.decided_on, write.after.version)
-    else:
-        version_checks.append((commit.organization_id, commit.decided_on))
-    if activity is not None and activity.revision:
-        values = _activity_changes(activity)
-        activity_swap = ActivitySwap(activity.organization_id, activity.id, activity.revision - 1, values)
-    write_set = WriteSet(version_swap=version_swap, version_checks=version_checks, activity_swap=activity_swap)
-    if write is not None:
-        _add_rows(write, write_set)
-    if new_organization is not None:
-        write_set.rows.append(("organization", _organization_row(new_organization.after)))
-        _add_rows(new_organization, write_set)
-    if activity is not None:
-        if not activity.revision:
-            write_set.rows.append(("activity", _activity_row(activity)))
-        for vote in commit.new_votes:
-            write_set.rows.extend(_vote_rows(activity, vote))
-    for row in commit.rows:
-        write_row(commit.organization_id, row, write_set)
-    for evaluation in commit.evaluations:
-        write_set.rows.extend(_evaluation_rows(evaluation))
-    return write_set
+class VersionSwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of an organization's version: fails unless `before` is still the newest. `record_count`: how
+    many records it has afterwards."""
+
+    organization_id: str
+    before: Version
+    after: Version
+    record_count: int
+
+    def parameters(self) -> dict[str, str | int]:
+        return {
+            "organization_id": self.organization_id,
+            "before_number": self.before.number,
+            "before_changed_by": self.before.changed_by,
+            "after_number": self.after.number,
+            "after_changed_by": self.after.changed_by,
+            "record_count": self.record_count,
+        }
+
+    def key(self) -> Row:
+        return (self.organization_id,)
+
+    def expected(self) -> Row:
+        """The row that the swap needs in the database."""
+        return (self.organization_id, self.before.number, self.before.changed_by)
 
 
-def of_new_organization(
-    organization: Organization,
-    attachments: Iterable[Attachment],
-    lookups: Iterable[Lookup],
-    instance: Mapping[str, bytes],
-) -> WriteSet:
-    """The write set that makes an organization without an activity. `instance`: values of the instance that are
-    written with the first organization."""
-    write = OrganizationWrite(
-        after=organization,
-        changes=tuple(Put(record) for record in records_of(organization)),
-        attachments=tuple(attachments),
-        lookups_added=frozenset(lookups),
+class ActivitySwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of an activity's revision: fails unless `before` is still the newest.
+
+    `values` are the new values of ACTIVITY_CHANGES.
+    """
+
+    organization_id: str
+    activity_id: str
+    before: int
+    values: Row
+
+    def parameters(self) -> dict[str, Any]:
+        after = {f"after_{name}": value for name, value in zip(ACTIVITY_CHANGES, self.values, strict=True)}
+        return {
+            "organization_id": self.organization_id,
+            "activity_id": self.activity_id,
+            "before_revision": self.before,
+            **after,
+        }
+
+    def key(self) -> Row:
+        return (self.organization_id, self.activity_id)
+
+    def expected(self) -> Row:
+        """The row that the swap needs in the database."""
+        return (self.organization_id, self.activity_id, self.before)
+
+
+class RowSwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of a row with a revision: fails unless `before` is still its revision.
+
+    `key_values`: the columns of the key with their values. `values`: all other columns with their new values.
+    """
+
+    table: str
+    key_values: tuple[tuple[str, str], ...]
+    before: int
+    values: tuple[tuple[str, Any], ...]
+
+    def parameters(self) -> dict[str, Any]:
+        after = {f"after_{name}": value for name, value in self.values}
+        return {**dict(self.key_values), "before_revision": self.before, **after}
+
+    def key(self) -> Row:
+        return tuple([value for _, value in self.key_values])
+
+    def place(self) -> Row:
+        """The table and the key."""
+        return (self.table, *self.key())
+
+    def expected(self) -> Row:
+        """The row that the swap needs in the database."""
+        return (*self.key(), self.before)
+
+
+class InstanceValueSwap(msgspec.Struct, frozen=True):
+    """Compare-and-swap of a value of the instance: fails unless `before` is still its value."""
+
+    name: str
+    before: bytes
+    after: bytes
+
+    def parameters(self) -> dict[str, Any]:
+        return {"instance_name": self.name, "before_value": self.before, "after_value": self.after}
+
+    def key(self) -> Row:
+        return (self.name,)
+
+    def expected(self) -> Row:
+        """The row that the swap needs in the database."""
+        return (self.name, self.before)
+
+
+Swap = VersionSwap | ActivitySwap | RowSwap | InstanceValueSwap
+SwapT = TypeVar("SwapT", ActivitySwap, RowSwap, InstanceValueSwap)
+
+
+class ExpiredPurge(msgspec.Struct, frozen=True):
+    """Deletes at most `limit` rows of a table that expired before `before_ms`, in milliseconds since the epoch."""
+
+    table: str
+    before_ms: int
+    limit: int
+
+    def parameters(self) -> dict[str, int]:
+        return {"before_ms": self.before_ms, "limit": self.limit}
+
+
+class OrganizationPurge(msgspec.Struct, frozen=True):
+    """Deletes at most `limit` rows of an organization in a table."""
+
+    table: str
+    organization_id: str
+    limit: int
+
+    def parameters(self) -> dict[str, str | int]:
+        return {"organization_id": self.organization_id, "limit": self.limit}
+
+
+class TombstonePurge(msgspec.Struct, frozen=True):
+    """Deletes at most `limit` tombstones: those of records that were removed in this version of the organization or
+    before."""
+
+    organization_id: str
+    version: int
+    limit: int
+
+    def parameters(self) -> dict[str, str | int | bytes]:
+        return {
+            "organization_id": self.organization_id,
+            "version": self.version,
+            "limit": self.limit,
+            "body": TOMBSTONE,
+        }
+
+
+Purge = ExpiredPurge | OrganizationPurge | TombstonePurge
+"""One step of a deletion of rows that no read finds any more."""
+
+
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a commit or a transaction writes, and the compare-and-swaps that must succeed for it.
+
+    - `inserted`: (table, values in the order of the table's columns). `deleted`: (table, key). If a deleted key is
+      also in `inserted`, its row exists afterwards.
+    - `version_checks`: organizations that it does not change, and the version that must be the newest of each.
+    - `deleted_organizations`: their records and secrets are deleted, and they are no longer sub-organizations.
+    - `organizations`: the organizations that it changes or makes, as they are afterwards.
+    - `attached`: the rows with a revision of their own among `inserted` and `row_swaps`.
+    - `removes_records`: the organizations whose records it removes.
+    """
+
+    inserted: list[tuple[str, Row]] = []
+    deleted: list[tuple[str, Row]] = []
+    version_checks: list[tuple[str, Version]] = []
+    version_swaps: list[VersionSwap] = []
+    activity_swaps: list[ActivitySwap] = []
+    row_swaps: list[RowSwap] = []
+    instance_value_swaps: list[InstanceValueSwap] = []
+    deleted_organizations: list[str] = []
+    purges: list[Purge] = []
+    organizations: list[Organization] = []
+    attached: list[VersionedRow] = []
+    removes_records: list[str] = []
+
+    @property
+    def size(self) -> int:
+        """How many rows it writes and deletes by their keys."""
+        return len(self.inserted) + len(self.deleted)
+
+    def versions_before(self) -> list[tuple[str, Version]]:
+        """The organizations whose version must be the newest, with that version."""
+        return [*self.version_checks, *[(swap.organization_id, swap.before) for swap in self.version_swaps]]
+
+    def swaps(self) -> Iterable[tuple[str, Sequence[Swap]]]:
+        """Its compare-and-swaps by table, those of organizations first. Each is in the order in which every process
+        locks."""
+        if self.version_swaps:
+            yield "organization", self.version_swaps
+        if self.activity_swaps:
+            yield "activity", self.activity_swaps
+        if self.instance_value_swaps:
+            yield "instance", self.instance_value_swaps
+        for table, swaps in itertools.groupby(self.row_swaps, attrgetter("table")):
+            yield table, list(swaps)
+
+
+SORTED_BY: Final = {"activity": itemgetter(0, 2), "snapshot": itemgetter(0, 1), "lookup": itemgetter(0, 1, 2)}
+"""By table: the columns by which rows are sorted. An insert into these tables may wait for another transaction that
+inserts the same values of these columns."""
+
+
+def by_table(places: Iterable[tuple[str, Row]]) -> dict[str, list[Row]]:
+    """The rows or keys of each table."""
+    tables: dict[str, list[Row]] = {}
+    for table, row in places:
+        tables.setdefault(table, []).append(row)
+    return tables
+
+
+def merge(commits: Sequence[Rows], key_lengths: Mapping[str, int]) -> Rows | None:
+    """The rows of the transaction that writes these commits. None if they cannot all succeed, because a swap does
+    not start from the result of the swap before it.
+
+    Consecutive swaps of one organization's version become one swap from the first version to the last: no other
+    transaction sees the versions between. For the same reason only the last state of a record, a text or a look-up
+    is written. Swaps of one activity or row are not merged, because each is decided on what was read.
+
+    Swaps are in order of ids, new activities in order of fingerprints, snapshots in order of digests, look-ups in
+    order of values. Every process locks them in this order, so that no two transactions wait for each other.
+    `key_lengths`: `tables.merged_key_lengths`; a later commit may replace or delete rows of these tables.
+    """
+    versions = _merged_versions(commits)
+    if versions is None:
+        return None
+    checks, swaps = versions
+    merged = Rows(
+        version_checks=sorted(checks.items()),
+        version_swaps=[swaps[organization_id] for organization_id in sorted(swaps)],
     )
-    write_set = WriteSet()
-    write_set.rows.extend(("instance", item) for item in instance.items())
-    write_set.rows.append(("organization", _organization_row(organization)))
-    _add_rows(write, write_set)
-    return write_set
+    for commit in commits:
+        merged.activity_swaps.extend(commit.activity_swaps)
+        merged.row_swaps.extend(commit.row_swaps)
+        merged.instance_value_swaps.extend(commit.instance_value_swaps)
+        merged.deleted_organizations.extend(commit.deleted_organizations)
+        merged.purges.extend(commit.purges)
+    if not (
+        _sort_unless_repeated(merged.activity_swaps, ActivitySwap.key)
+        and _sort_unless_repeated(merged.row_swaps, RowSwap.place)
+        and _sort_unless_repeated(merged.instance_value_swaps, InstanceValueSwap.key)
+    ):
+        return None
+    _merge_rows(commits, merged, key_lengths)
+    return merged
 
 
-def leaves_rows_to_delete(write_set: WriteSet) -> bool:
-    """Whether rows of a deleted wallet or organization are to be deleted in steps (`purger`)."""
-    return any(table == _UNFINISHED for table, _ in write_set.rows)
+def _merged_versions(commits: Sequence[Rows]) -> tuple[dict[str, Version], dict[str, VersionSwap]] | None:
+    """The versions that the transaction checks and swaps, by organization. None if the commits cannot all
+    succeed."""
+    checks, swaps, deleted = dict[str, Version](), dict[str, VersionSwap](), set[str]()
+    for commit in commits:
+        for organization_id, version in commit.version_checks:
+            swap = swaps.get(organization_id)
+            if version != (checks.setdefault(organization_id, version) if swap is None else swap.after):
+                return None
+        for swap in commit.version_swaps:
+            organization_id, before = swap.organization_id, swap.before
+            if (earlier := swaps.get(organization_id)) is not None:
+                if earlier.after != before or organization_id in deleted:
+                    return None
+                swap = VersionSwap(organization_id, earlier.before, swap.after, swap.record_count)
+            elif checks.pop(organization_id, before) != before:
+                return None
+            swaps[organization_id] = swap
+        deleted.update(commit.deleted_organizations)
+    return checks, swaps
 
 
-def write_row(organization_id: str, attached: AttachedRow, write_set: WriteSet) -> None:
-    """Add a row to the write set: a new row, or one that replaces its previous revision. It belongs to this
-    organization, unless it names another one."""
-    table = table_of(attached.table)
-    row = (attached.owner_id or organization_id, *attached.row())
-    if isinstance(attached, VersionedRow) and attached.revision > 1:
-        columns = list(zip(table.names, row, strict=True))
-        key, values = columns[: table.key_length], columns[table.key_length :]
-        write_set.row_swaps.append(RowSwap(table.name, tuple(key), attached.revision - 1, tuple(values)))
-    else:
-        write_set.rows.append((table.name, row))
+def _sort_unless_repeated(swaps: list[SwapT], key_of: Callable[[SwapT], Row]) -> bool:
+    """Sort the swaps. Returns False if two have one key."""
+    if len(swaps) > 1:
+        swaps.sort(key=key_of)
+        return all(key_of(one) != key_of(next_) for one, next_ in itertools.pairwise(swaps))
+    return True
 
 
-def _add_rows(write: OrganizationWrite, write_set: WriteSet) -> None:
-    """Add the rows that the organization writes and deletes to the write set."""
-    after, organization_id = write.after, write.after.id
-    has_parent = after.profile.parent_id is not None
-    deletes_records = any(isinstance(one, RemovedOrganizationContents) for one in write.attachments)
-    if deletes_records:
-        forgotten = (organization_id, PURGED_TOMBSTONES, "", after.version.number, TOMBSTONE)
-        write_set.rows.append(("record", forgotten))
-    for change in write.changes:
-        if not (deletes_records and isinstance(change, Remove)):  # one statement deletes these records
-            write_set.rows.append(("record", _record_row(after, change)))
-    for attachment in write.attachments:
-        match attachment:
-            case AttachedRow():
-                write_row(organization_id, attachment, write_set)
-            case RemovedRow(attached, key):
-                write_set.deleted.append((attached.name, (organization_id, *key)))
-            case RemovedWalletAccounts(wallet_id):
-                write_set.rows.append((_UNFINISHED, (organization_id, wallet_id)))
-            case RemovedOrganizationContents():
-                write_set.deleted_organizations.append(organization_id)
-                write_set.rows.append((_UNFINISHED, (organization_id, WHOLE_ORGANIZATION)))
-            case _:
-                assert_never(attachment)
-    for lookup in write.lookups_added:
-        is_exclusive = lookup.kind in CREDENTIALS and has_parent and not write.shares_credentials
-        write_set.rows.append(("lookup", (*_lookup_key(after, lookup), is_exclusive)))
-    for lookup in write.lookups_removed:
-        write_set.deleted.append(("lookup", _lookup_key(after, lookup)))
-
-
-def _organization_row(organization: Organization) -> Row:
-    version = organization.version
-    return (organization.id, organization.profile.parent_id, version.number, version.changed_by)
-
-
-def _record_row(after: Organization, change: Change) -> Row:
-    match change:
-        case Put(record):
-            kind = after.maps[type(record)]
-            return (after.id, kind.stored_name, kind.id_of(record), after.version.number, _encode(record))
-        case Remove(type_, id_):
-            return (after.id, after.maps[type_].stored_name, id_, after.version.number, TOMBSTONE)
-        case _:
-            assert_never(change)
-
-
-def _activity_row(activity: RecordedActivity) -> Row:
-    return (
-        activity.organization_id,
-        activity.id,
-        activity.fingerprint,
-        activity.type,
-        activity.submitter_id,
-        activity.created_at_ms,
-        activity.request,
-        *_activity_changes(activity),
-    )
-
-
-def _activity_changes(activity: RecordedActivity) -> Row:
-    """The columns of ACTIVITY_CHANGES."""
-    return (
-        str(activity.status),
-        _encode(activity.result),
-        _encode(activity.app_proofs) if activity.app_proofs else None,
-        _encode(activity.failure) if activity.failure is not None else None,
-        _encode(activity.proofs),
-        activity.approvals_since_ms,
-        activity.revision,
-        activity.updated_at_ms,
-    )
-
-
-def _vote_rows(activity: RecordedActivity, vote: Vote) -> Iterable[tuple[str, Row]]:
-    message = vote.message.encode()
-    voter = _snapshot_row(activity.organization_id, vote.user)
-    yield "snapshot", voter
-    yield (
-        "vote",
-        (
-            activity.organization_id,
-            vote.activity_id,
-            vote.user_id,
-            vote.id,
-            str(vote.selection),
-            None if message == activity.request else message,
-            vote.public_key,
-            vote.signature,
-            vote.scheme,
-            vote.created_at.epoch_ms,
-            voter[1],
-        ),
-    )
-
-
-def _evaluation_rows(evaluation: Evaluation) -> Iterable[tuple[str, Row]]:
-    findings = Findings(evaluation.verdict, evaluation.rule, evaluation.policy_ids, evaluation.policy_evaluations)
-    snapshot = _snapshot_row(evaluation.organization_id, findings)
-    yield "snapshot", snapshot
-    yield (
-        "policy_evaluation",
-        (
-            evaluation.organization_id,
-            evaluation.activity_id,
-            evaluation.id,
-            evaluation.vote_id,
-            evaluation.created_at.epoch_ms,
-            snapshot[1],
-        ),
-    )
-
-
-def _snapshot_row(organization_id: str, value: User | Findings) -> Row:
-    body = _encode(value)
-    return (organization_id, hashlib.sha256(body).digest(), body)
-
-
-def _lookup_key(organization: Organization, lookup: Lookup) -> Row:
-    parent_id = organization.profile.parent_id or ""
-    return (str(lookup.kind), lookup.value, parent_id, organization.id, lookup.holder_id)
+def _merge_rows(commits: Sequence[Rows], merged: Rows, key_lengths: Mapping[str, int]) -> None:
+    """Add the rows and keys of the commits to `merged`, by table, in the order in which every process locks."""
+    tables: dict[str, list[Row]] = {}
+    last: dict[tuple[str, Row], Row | None] = {}  # of the tables in `key_lengths`; None: deleted
+    for commit in commits:
+        for place in commit.deleted:
+            last[place] = None
+        for table, row in commit.inserted:
+            if table in key_lengths:
+                last[table, row[: key_lengths[table]]] = row
+            else:
+                tables.setdefault(table, []).append(row)
+    for (table, key), last_row in last.items():
+        if last_row is None:
+            merged.deleted.append((table, key))
+        else:
+            tables.setdefault(table, []).append(last_row)
+    for table, rows in tables.items():
+        if table in SORTED_BY:
+            rows.sort(key=SORTED_BY[table])
+        merged.inserted.extend([(table, row) for row in rows])

@@ -1,7 +1,7 @@
 """Migrates the tables of a database to this version.
 
 Here: `migrate`, `pending_migrations`, and running migrations on SQLite. Not here: the migrations (`migrations`),
-running them on PostgreSQL (`postgres_schema`).
+running them on PostgreSQL (`postgres.schema`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from keystead.storage.migrations import (
     statements_of,
 )
 from keystead.storage.open import TIMEOUT_S, sqlite_path
-from keystead.storage.sqlite_connection import DatabaseFile, error_for_caller
+from keystead.storage.sqlite.connection import DatabaseFile, error_for_caller
 
 
 def migrate(database_url: str, begins: MigrationBegins = no_progress) -> bool:
@@ -36,7 +36,7 @@ def migrate(database_url: str, begins: MigrationBegins = no_progress) -> bool:
     path = sqlite_path(database_url)
     if path is not None:
         return _migrate_sqlite(path, migrations("sqlite"), begins)
-    from keystead.storage.postgres_schema import migrate_postgres
+    from keystead.storage.postgres.schema import migrate_postgres
 
     steps = migrations("postgresql")
     return asyncio.run(migrate_postgres(database_url, steps, begins, connect_timeout_s=TIMEOUT_S))
@@ -51,7 +51,7 @@ def distribute(database_url: str) -> bool:
     """
     if sqlite_path(database_url) is not None:
         raise ValueError("tables of SQLite cannot be distributed: Citus is an extension of PostgreSQL")
-    from keystead.storage.postgres_schema import distribute_postgres
+    from keystead.storage.postgres.schema import distribute_postgres
 
     return asyncio.run(distribute_postgres(database_url, connect_timeout_s=TIMEOUT_S))
 
@@ -65,7 +65,7 @@ def pending_migrations(database_url: str) -> tuple[Migration, ...]:
             return steps
         with _connection(path, create=False) as connection:
             return _pending(steps, connection)
-    from keystead.storage.postgres_schema import pending_on_postgres
+    from keystead.storage.postgres.schema import pending_on_postgres
 
     return asyncio.run(pending_on_postgres(database_url, migrations("postgresql"), connect_timeout_s=TIMEOUT_S))
 

@@ -1,7 +1,7 @@
 """The tables, views, indexes and functions that migrations make, and which of them a database lacks.
 
 Functions are compared as a whole, other objects by their names. Not here: running migrations (`schema`), what the
-tables hold (`server.checking`).
+tables hold (`server.installation.checking`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final
 
 import msgspec
 
-from keystead.storage.base import DatabaseStore
-from keystead.storage.distribution import DISTRIBUTION
 from keystead.storage.migrations import migrations, statements_of
+from keystead.storage.postgres.distribution import DISTRIBUTION
 from keystead.storage.statements import SQL, Dialect
+from keystead.storage.store import DatabaseStore
 
 Key = tuple[str, str]
 """Kind and name of an object: `("index", "record_by_version")`."""
@@ -68,11 +68,11 @@ async def schema_problems(store: DatabaseStore) -> list[str]:
     """A line for each object that the database lacks, or that differs from its declaration, with what to do. For a
     database with the tables of this version. Raises Unavailable."""
     stored: dict[Key, list[str]] = defaultdict(list)
-    for kind, name, definition in await store.schema_objects():
+    for kind, name, definition in await store.installation.schema_objects():
         stored[kind, name].append(definition)
-    has_functions = ("table", "instance") not in stored or await store.instance_value(DISTRIBUTION) is None
+    has_functions = ("table", "instance") not in stored or await store.installation.value(DISTRIBUTION) is None
     problems = []
-    for key, declared in declared_objects(store.dialect).items():
+    for key, declared in declared_objects(store.database.dialect).items():
         if key[0] == "function" and not has_functions:  # statements on distributed tables call none
             continue
         if key not in stored:

@@ -7,13 +7,14 @@ running it (`sqlite`, `postgres`), what rows hold (`rows`, `row_decoding`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_type_hints
 
 import msgspec
 
+from keystead.storage.rows import ExpiredPurge, OrganizationPurge, Purge, TombstonePurge
 from keystead.storage.tables import (
     TABLES,
     Table,
@@ -22,13 +23,17 @@ from keystead.storage.tables import (
     deletion_of_organization,
     expired_purge,
     expired_row,
+    is_of_organizations,
     organization_purge,
+    organizations_with_rows,
+    references_above,
+    references_of,
     row_lock,
     row_of_organization,
     row_swap,
+    rows_above,
     sqlite_insert,
 )
-from keystead.storage.write_set import ExpiredPurge, OrganizationPurge, Purge, TombstonePurge
 
 Dialect = Literal["sqlite", "postgresql"]
 
@@ -71,7 +76,8 @@ class Pages(msgspec.Struct, frozen=True):
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):
     """The statements that read. `version` runs before every use of an organization; its one parameter is `id`.
-    `attached_rows`, `expired_rows` and `rows_of_organization` are by table."""
+    `attached_rows`, `expired_rows`, `rows_of_organization`, `organizations_with_rows`, `rows_above` and
+    `references_above` are by table."""
 
     version: Statement
     versions: Statement
@@ -92,7 +98,6 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     accounts_called: Statement
     accounts_of_ids: Statement
     attached_rows: dict[str, Statement]
-    sealed_secrets: Statement
     has_account: Statement
     has_account_of_wallet: Statement
     accounts: Pages
@@ -103,6 +108,11 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     suborganizations_with_value: Pages
     organizations_with_value: Statement
     data_keys_above: Statement
+    organizations_above: Statement
+    organizations_with_rows: dict[str, Statement]
+    rows_above: dict[str, Statement]
+    references_above: dict[str, Statement]
+    activities_without_newest_vote: Statement
     stored_versions: Statement
     lookups_of: Statement
     unfinished_deletions: Statement
@@ -118,12 +128,10 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     organization_count: Statement
     database_facts: Statement
     schema_objects: Statement
-    one_time_codes: Statement
     used_token: Statement
     due_messages: Statement
     due_message_count: Statement
     oldest_due_message: Statement
-    outgoing_messages: Statement
     finished_messages: Statement
     expired_rows: dict[str, Statement]
     waiting_endpoints: Statement
@@ -154,7 +162,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     - `delete_organization` deletes the rows that must be deleted in the transaction that deletes an organization.
       The parameter of each statement is the organization's id.
     - `expired_purges`, `organization_purges`, both by table, and `tombstone_purge`: the statements of the values of
-      these names in `write_set`.
+      these names in `rows`.
     """
 
     tables: tuple[Table, ...]
@@ -179,36 +187,28 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SqliteStatements(Statements, frozen=True, kw_only=True):
-    """`swap_version`, `swap_activity`, `swap_instance_value`, and by table `swap_rows`: the updates of the swaps in
-    `write_set`. Each changes one row, or none.
+    """`swaps`, by table: the updates of the swaps in `rows`. Each changes one row, or none.
 
     `inserts` are by table, in the order of writing, and by number of rows, largest first, down to one; they take
     the rows' values one after another.
     """
 
-    swap_version: Statement
-    swap_activity: Statement
-    swap_instance_value: Statement
-    swap_rows: dict[str, Statement]
+    swaps: dict[str, Statement]
     inserts: dict[str, dict[int, str]]
 
 
 class PostgresStatements(Statements, frozen=True, kw_only=True):
-    """`swap_version`, `swap_activity`, `swap_instance_value`, and by table `swap_rows`: the statements of the swaps
-    in `write_set`.
+    """`swaps`, by table: the statements of the swaps in `rows`.
 
     `lock_organization` locks a row. `lock_and_read` locks it, then gives the same as `changed_since`; not for
     distributed tables. `check_versions` gives the versions of organizations and keeps them as they are until the
-    transaction ends. Inserts: `postgres_writes`.
+    transaction ends. Inserts: `postgres.transactions`.
 
     `is_distributed`: for tables that are distributed over several nodes. A statement that locks rows takes those of
     one organization there.
     """
 
-    swap_version: SwapStatements
-    swap_activity: SwapStatements
-    swap_instance_value: SwapStatements
-    swap_rows: dict[str, SwapStatements]
+    swaps: dict[str, SwapStatements]
     lock_organization: Statement
     lock_and_read: Statement
     check_versions: Statement
@@ -227,11 +227,11 @@ def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
         expired_purges=_expired_purges(tables, "sqlite", skips_locked=False),
         organization_purges=_of_organizations(organization_purge, tables, "sqlite"),
         tombstone_purge=(named.take("record_purged_tombstones"), named.take("purge_tombstones")),
-        swap_version=named.take("swap_version"),
-        swap_activity=named.take("swap_activity"),
-        swap_instance_value=named.take("swap_instance_value"),
-        swap_rows={
-            table.name: compile_statement(row_swap(table), "sqlite") for table in tables if table.has_revision
+        swaps={
+            "organization": named.take("swap_version"),
+            "activity": named.take("swap_activity"),
+            "instance": named.take("swap_instance_value"),
+            **{table.name: compile_statement(row_swap(table), "sqlite") for table in tables if table.has_revision},
         },
         inserts={
             table.name: {rows: sqlite_insert(table, rows) for rows in SQLITE_ROWS_AT_ONCE} for table in tables
@@ -249,22 +249,25 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: b
         named.replace(SQL / "citus" / "statements.sql")
     statements = PostgresStatements(
         tables=tables,
-        reads=_reads(named, tables, "postgresql"),
+        reads=_reads(named, tables, "postgresql", is_distributed=is_distributed),
         deletions=_deletions(tables, "postgresql"),
         delete_organization=_delete_organization(named, tables, "postgresql"),
         # A statement over several nodes cannot lock what it reads.
         expired_purges=_expired_purges(tables, "postgresql", skips_locked=not is_distributed),
         organization_purges=_of_organizations(organization_purge, tables, "postgresql"),
         tombstone_purge=(named.take("record_purged_tombstones"), named.take("purge_tombstones")),
-        swap_version=SwapStatements(named.take("swap_version"), named.take("lock_organizations")),
-        swap_activity=SwapStatements(named.take("swap_activity"), named.take("lock_activities")),
-        swap_instance_value=SwapStatements(named.take("swap_instance_value"), named.take("lock_instance_values")),
-        swap_rows={
-            table.name: SwapStatements(
-                compile_statement(row_swap(table), "postgresql"), compile_statement(row_lock(table), "postgresql")
-            )
-            for table in tables
-            if table.has_revision
+        swaps={
+            "organization": SwapStatements(named.take("swap_version"), named.take("lock_organizations")),
+            "activity": SwapStatements(named.take("swap_activity"), named.take("lock_activities")),
+            "instance": SwapStatements(named.take("swap_instance_value"), named.take("lock_instance_values")),
+            **{
+                table.name: SwapStatements(
+                    compile_statement(row_swap(table), "postgresql"),
+                    compile_statement(row_lock(table), "postgresql"),
+                )
+                for table in tables
+                if table.has_revision
+            },
         },
         lock_organization=named.take("lock_organization"),
         lock_and_read=named.take("lock_and_read"),
@@ -334,22 +337,41 @@ def compile_statement(sql: str, dialect: Dialect) -> Statement:
     return Statement(_PARAMETER.sub(lambda match: f"${numbered[match[1]]}", sql), tuple(numbered))
 
 
-def _reads(named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect) -> Reads:
-    values: dict[str, Statement | Pages | dict[str, Statement]] = {}
+def _reads(
+    named: _NamedStatements, tables: tuple[Table, ...], dialect: Dialect, *, is_distributed: bool = False
+) -> Reads:
+    values: dict[str, Statement | Pages | dict[str, Statement]] = {
+        name: {table.name: compile_statement(sql_of(table), dialect) for table in of_tables}
+        for name, (sql_of, of_tables) in _by_table(tables, is_distributed=is_distributed).items()
+    }
     for name, kind in get_type_hints(Reads).items():
-        if name == "expired_rows":
-            expiring = [table for table in tables if table.expires]
-            values[name] = {table.name: compile_statement(expired_row(table), dialect) for table in expiring}
-        elif name == "attached_rows":
-            attached = [table for table in tables if table.is_attached]
-            values[name] = {table.name: compile_statement(attached_row(table), dialect) for table in attached}
-        elif name == "rows_of_organization":
-            values[name] = _of_organizations(row_of_organization, tables, dialect)
-        else:
+        if name not in values:
             take = named.take_activities if name in _OF_ACTIVITIES else named.take
             is_paged = kind is Pages
             values[name] = Pages(take(f"{name}_below"), take(f"{name}_above")) if is_paged else take(name)
     return msgspec.convert(values, Reads)
+
+
+def _by_table(
+    tables: tuple[Table, ...], *, is_distributed: bool
+) -> dict[str, tuple[Callable[[Table], str], Sequence[Table]]]:
+    """The statements of `Reads` that follow from the declarations of tables: their SQL, and for which tables."""
+    attached = [table for table in tables if table.is_attached]
+    of_organizations = [table for table in tables if is_of_organizations(table)]
+    return {
+        "attached_rows": (attached_row, attached),
+        "expired_rows": (expired_row, [table for table in tables if table.expires]),
+        "rows_of_organization": (
+            row_of_organization,
+            [table for table in tables if table.is_deleted_with_organization],
+        ),
+        "organizations_with_rows": (
+            partial(organizations_with_rows, is_distributed=is_distributed),
+            of_organizations,
+        ),
+        "rows_above": (rows_above, attached),
+        "references_above": (references_above, [table for table in tables if references_of(table)]),
+    }
 
 
 def _expired_purges(tables: tuple[Table, ...], dialect: Dialect, *, skips_locked: bool) -> dict[str, Statement]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Mapping
 from enum import Enum
-from typing import assert_never
+from typing import Final, assert_never
 
 import msgspec
 
@@ -26,6 +27,23 @@ class IfPresent(Enum):
     FAIL = "fail"
 
 
+class Reference(msgspec.Struct, frozen=True):
+    """Each row of a table needs a row of another one: where the columns `to` have the values of `columns`.
+
+    `unless_empty`: a column of the row; if it is empty, nothing is needed. "" for none.
+    """
+
+    columns: tuple[str, ...]
+    table: str
+    to: tuple[str, ...]
+    unless_empty: str = ""
+
+    @property
+    def name(self) -> str:
+        """What is missing without such a row."""
+        return f"{self.table} of its {self.columns[-1]}"
+
+
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """A table that commits write.
 
@@ -35,7 +53,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     `if_skipped`: the result of a commit whose row a unique index skips; None if the row need not be written.
     `is_deleted_with_organization`: False for the tables whose rows stay. `is_deleted_at_once`: rows are deleted in
     the transaction that deletes their organization, not afterwards in steps. `expires`: a purge deletes the rows
-    whose time has passed. `is_attached`: it has the rows of an `AttachedTable`.
+    whose time has passed. `is_attached`: it has the rows of an `AttachedTable`. `needs`: what its rows need beside
+    the rows that the names of its columns say (`references_of`), except those of the columns in `may_lack`.
     """
 
     name: str
@@ -49,6 +68,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     is_deleted_at_once: bool = False
     expires: bool = False
     is_attached: bool = False
+    needs: tuple[Reference, ...] = ()
+    may_lack: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,7 +122,7 @@ _OWN_TABLES = (
     ),
     Table(
         name="organization",
-        columns=_columns(id=str, parent_id=str, version=int, changed_by=str),
+        columns=_columns(id=str, parent_id=str, version=int, changed_by=str, record_count=int, counted_version=int),
         key_length=1,
         if_present=IfPresent.SKIP,
         if_skipped=CommitResult.CONFLICT,
@@ -128,6 +149,16 @@ _OWN_TABLES = (
         key_length=2,
         if_present=IfPresent.SKIP,
         if_skipped=CommitResult.DUPLICATE,
+        needs=(
+            # Nobody submits the activities of the operator.
+            Reference(
+                ("organization_id", "id", "submitter_id"),
+                "vote",
+                ("organization_id", "activity_id", "user_id"),
+                unless_empty="submitter_id",
+            ),
+            Reference(("organization_id", "id"), "policy_evaluation", ("organization_id", "activity_id")),
+        ),
     ),
     Table(
         name="snapshot",
@@ -153,6 +184,13 @@ _OWN_TABLES = (
         ),
         key_length=3,
         if_present=IfPresent.REPLACE,
+        needs=(
+            Reference(
+                ("organization_id", "activity_id", "id"),
+                "policy_evaluation",
+                ("organization_id", "activity_id", "vote_id"),
+            ),
+        ),
     ),
     Table(
         name="policy_evaluation",
@@ -161,6 +199,7 @@ _OWN_TABLES = (
         ),
         key_length=3,
         if_present=IfPresent.FAIL,
+        may_lack=frozenset({"activity_id"}),  # a refused submission leaves none
     ),
     Table(
         name="record",
@@ -205,6 +244,29 @@ def merged_key_lengths(tables: tuple[Table, ...]) -> dict[str, int]:
 
 TABLES = tables_of(ATTACHED_TABLES)
 """The tables of the record kinds of this version."""
+
+_REFERENCES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "activity_id": ("activity", ("organization_id", "id")),
+    "user_digest": ("snapshot", ("organization_id", "digest")),
+    "findings_digest": ("snapshot", ("organization_id", "digest")),
+}
+"""By column of any table: the table that has a row for each of its values, and the columns there."""
+
+
+def references_of(table: Table) -> tuple[Reference, ...]:
+    """What each row of a table needs besides the row of its organization."""
+    by_name = (
+        Reference(("organization_id", name), *_REFERENCES[name])
+        for name in table.names
+        if name in _REFERENCES and name not in table.may_lack
+    )
+    return (*by_name, *table.needs)
+
+
+def is_of_organizations(table: Table) -> bool:
+    """Whether each row of the table belongs to an organization, which must be on record."""
+    return "organization_id" in table.names
+
 
 EXPIRING = tuple(table for table in TABLES if table.expires)
 """Tables whose rows are purged after they have expired."""
@@ -256,7 +318,7 @@ def attached_row(table: Table) -> str:
 
 
 def row_swap(table: Table) -> str:
-    """The statement that replaces the previous revision of a row. Parameters: `write_set.RowSwap`."""
+    """The statement that replaces the previous revision of a row. Parameters: `rows.RowSwap`."""
     columns = ", ".join(f"{name} = :after_{name}" for name in table.names[table.key_length :])
     key = " AND ".join(f"{name} = :{name}" for name in table.key)
     return f"UPDATE {table.name} SET {columns} WHERE {key} AND revision = :before_revision"  # noqa: S608
@@ -301,6 +363,56 @@ def deletion_of_organization(table: Table) -> str:
 def row_of_organization(table: Table) -> str:
     """The statement that finds a row of an organization. Parameter: `organization_id`."""
     return f"SELECT 1 FROM {table.name} WHERE organization_id = :organization_id LIMIT 1"  # noqa: S608
+
+
+def organizations_with_rows(table: Table, *, is_distributed: bool) -> str:
+    """The statement that reads ids of organizations that have rows in a table, in order. Parameters: `cursor`,
+    `limit`.
+
+    It jumps from one organization to the next, so it does not read all rows of each. Citus runs no such query over
+    several nodes.
+    """
+    name = table.name
+    if is_distributed:
+        return (
+            f"SELECT DISTINCT organization_id FROM {name} WHERE organization_id > :cursor "  # noqa: S608
+            "ORDER BY organization_id LIMIT :limit"
+        )
+    following = f"SELECT min({name}.organization_id) FROM {name} WHERE {name}.organization_id > held.id"  # noqa: S608
+    return (
+        f"WITH RECURSIVE held (id) AS (SELECT min(organization_id) FROM {name} WHERE organization_id > :cursor "  # noqa: S608
+        f"UNION ALL SELECT ({following}) FROM held WHERE held.id IS NOT NULL) "
+        "SELECT id FROM held WHERE id IS NOT NULL LIMIT :limit"
+    )
+
+
+def rows_above(table: Table) -> str:
+    """The statement that reads some rows of an organization in order of their keys, without its id. Parameters:
+    `organization_id`, `above_…` for each other column of the key, `limit`."""
+    return f"SELECT {', '.join(table.names[1:])} FROM {table.name} {_above(table)}"  # noqa: S608
+
+
+def references_above(table: Table) -> str:
+    """The statement that reads the keys of some rows of an organization, in order, each with a truth value for each
+    of `references_of`. Parameters: those of `rows_above`."""
+    found = ", ".join(_is_found(table, reference) for reference in references_of(table))
+    return f"SELECT {', '.join(table.key[1:])}, {found} FROM {table.name} {_above(table)}"  # noqa: S608
+
+
+def _above(table: Table) -> str:
+    key = [f"{table.name}.{name}" for name in table.key[1:]]
+    above = ", ".join(f":above_{name}" for name in table.key[1:])
+    return (
+        f"WHERE {table.name}.organization_id = :organization_id AND ({', '.join(key)}) > ({above}) "
+        f"ORDER BY {', '.join(key)} LIMIT :limit"
+    )
+
+
+def _is_found(table: Table, reference: Reference) -> str:
+    pairs = zip(reference.to, reference.columns, strict=True)
+    same = " AND ".join(f"needed.{to} = {table.name}.{column}" for to, column in pairs)
+    exists = f"EXISTS (SELECT 1 FROM {reference.table} AS needed WHERE {same})"  # noqa: S608
+    return f"({table.name}.{reference.unless_empty} = '' OR {exists})" if reference.unless_empty else exists
 
 
 def organization_purge(table: Table) -> str:

@@ -45,7 +45,8 @@ class TestOrganization:
 class DevelopmentServer:
     """A running server with an organization of its own.
 
-    `client` calls as its root user; `credentials` are that user's keys; `base_url` is http://localhost:PORT.
+    `client` calls as its root user; `credentials` are that user's keys; `base_url` is http://localhost:PORT, or
+    https://localhost:PORT with `tls`.
     `controls` are the developer's controls: clock, faults, snapshots and more.
     """
 
@@ -82,12 +83,15 @@ def client_of(credentials: Credentials, http: httpx.Client) -> Client:
 
 
 @contextmanager
-def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) -> Iterator[DevelopmentServer]:
+def development_server(
+    *, seed: str = "", oidc_keys_file: Path | None = None, tls: bool = False
+) -> Iterator[DevelopmentServer]:
     """Start `keystead dev --memory` on a free port, and stop it afterwards.
 
     seed: identifiers and keys are derived from it, for tests that compare them. oidc_keys_file: a JSON file,
-    `{issuer: JWK Set}`, with the issuers whose ID tokens the server accepts, and their keys. Raises RuntimeError,
-    with the server's output, if it does not start.
+    `{issuer: JWK Set}`, with the issuers whose ID tokens the server accepts, and their keys. tls: it answers https,
+    with a certificate that is signed by the authority in `credentials.ca_file`. Raises RuntimeError, with the
+    server's output, if it does not start.
     """
     with tempfile.TemporaryDirectory(prefix="keystead-") as folder, (Path(folder) / "log").open("w+b") as log:
         keys = Path(folder) / "credentials.json"
@@ -97,16 +101,18 @@ def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) ->
                 *command,
                 *(["--seed", seed] if seed else []),
                 *(["--oidc-keys-file", str(oidc_keys_file)] if oidc_keys_file else []),
+                *(["--tls"] if tls else []),
             ],
             stdout=log,
             stderr=subprocess.STDOUT,
         )
         try:
+            credentials = _written_credentials(process, keys, Path(folder) / "log")
             # One client for all. A proxy of the environment cannot reach this machine.
-            verify = certificates_for("http://localhost", is_direct=True)
+            verify = certificates_for(credentials.base_url, is_direct=True, ca_file=credentials.ca_file)
             with httpx.Client(trust_env=False, verify=verify) as http:
-                credentials = _wait_until_ready(process, keys, Path(folder) / "log", http)
-                with DevControls(credentials.base_url) as controls:
+                _wait_until_ready(process, credentials, Path(folder) / "log", http)
+                with DevControls(credentials.base_url, ca_file=credentials.ca_file) as controls:
                     client = client_of(credentials, http)
                     yield DevelopmentServer(client, credentials, credentials.base_url, controls, http)
         finally:
@@ -118,19 +124,31 @@ def development_server(*, seed: str = "", oidc_keys_file: Path | None = None) ->
                 process.wait()
 
 
+def _written_credentials(process: subprocess.Popen[bytes], file: Path, log: Path) -> Credentials:
+    """The credentials, once the server has written them."""
+    for _ in _while_starting(process, log):
+        if file.exists():
+            return credentials_in(file)
+    raise AssertionError("unreachable")
+
+
 def _wait_until_ready(
-    process: subprocess.Popen[bytes], credentials_file: Path, log: Path, http: httpx.Client
-) -> Credentials:
+    process: subprocess.Popen[bytes], credentials: Credentials, log: Path, http: httpx.Client
+) -> None:
+    for _ in _while_starting(process, log):
+        try:
+            if http.get(f"{credentials.base_url}/readyz", timeout=1).status_code == httpx.codes.OK:
+                return
+        except httpx.TransportError:
+            pass  # it does not listen yet
+
+
+def _while_starting(process: subprocess.Popen[bytes], log: Path) -> Iterator[None]:
+    """Attempts, until the time for the start is over. Raises RuntimeError then, and if the server has ended."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"keystead dev ended with code {process.returncode}:\n{log.read_text()}")
-        if credentials_file.exists() and (credentials := credentials_in(credentials_file)).base_url:
-            try:
-                answer = http.get(f"{credentials.base_url}/readyz", timeout=1)
-                if answer.status_code == httpx.codes.OK:
-                    return credentials
-            except httpx.TransportError:
-                pass  # it does not listen yet
+        yield
         time.sleep(0.02)
     raise RuntimeError(f"keystead dev was not ready within {START_TIMEOUT_S:g} s:\n{log.read_text()}")

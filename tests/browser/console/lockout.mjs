@@ -1,11 +1,15 @@
 // A person who would be locked out by an IP allow-list is asked first; one who is locked out reads what helps.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { generateP256KeyPair } from "@turnkey/crypto";
 import { clientOf, fill, inspect, logIn, open, press, rootClient, run, shows } from "./pages.mjs";
 
 const NOT_LISTED = "is not on the IP allow-list of this organization";
 const ADVICE = "keystead recover ip-allowlist";
 const ELSEWHERE = { rules: [{ cidr: "10.1.0.0/20" }], enabled: true };
+
+const KEYSTEAD = fileURLToPath(new URL("../../../.venv/bin/keystead", import.meta.url));
 
 const root = rootClient();
 const key = generateP256KeyPair(); // of another member of the root quorum
@@ -62,6 +66,15 @@ await run({
     await page.waitForSelector("h1");
     await shows(page, NOT_LISTED);
     await shows(page, ADVICE);
+    await inspect(page);
+    execFileSync(KEYSTEAD, ["recover", "ip-allowlist", "--data", process.env.DATA, "--yes"], { env: {} });
+    await page.reload();
+    await page.waitForSelector(".frame");
+    await open(page, "#/activities");
+    await press(page, "Recovery by the operator: lift the IP allow-list");
+    await shows(page, "The operator of this server asked");
+    await shows(page, "no user asked, and no policy decided");
+    await shows(page, "Allowed: the operator of this server asks for it.");
     await inspect(page);
   },
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { generateP256KeyPair } from "@turnkey/crypto";
 import { fill, inspect, logIn, open, press, rootClient, run, settled, shows } from "./pages.mjs";
 
-const { KEYSTEAD_USER_ID } = process.env;
+const { KEYSTEAD_ORGANIZATION_ID, KEYSTEAD_USER_ID } = process.env;
 const MARKUP = `<img src=x onerror="window.ran=1">`;
 const ABI = JSON.stringify([{ type: "function", name: "transfer", inputs: [{ name: "to", type: "address" }, { name: "value", type: "uint256" }], outputs: [], stateMutability: "nonpayable" }]);
 
@@ -14,6 +14,9 @@ async function makeRecords() {
   const { privateKeys } = await root.createPrivateKeys({ privateKeys: [{ privateKeyName: MARKUP, curve: "CURVE_SECP256K1", privateKeyTags: [], addressFormats: ["ADDRESS_FORMAT_ETHEREUM"] }] });
   const privateKeyIds = privateKeys.map(({ privateKeyId }) => privateKeyId);
   await root.createUserTag({ userTagName: MARKUP, userIds: [KEYSTEAD_USER_ID] });
+  await root.request("/public/v1/submit/create_wallet_authenticators", {
+    type: "ACTIVITY_TYPE_CREATE_WALLET_AUTHENTICATORS", timestampMs: String(Date.now()), organizationId: KEYSTEAD_ORGANIZATION_ID,
+    parameters: { userId: KEYSTEAD_USER_ID, walletAuthenticators: [{ type: "WALLET_AUTHENTICATOR_TYPE_ETHEREUM", address: "0x5fbdb2315678afecb367f032d93f642f64180aa3", domain: "page.example.com" }] } });
   await root.createMfaPolicy({ userId: KEYSTEAD_USER_ID, mfaPolicyName: MARKUP, notes: MARKUP, order: 0, condition: "activity.action == 'EXPORT'",
     requiredAuthenticationMethods: [{ any: [{ type: "AUTHENTICATION_TYPE_PASSKEY" }] }] });
   await root.createPrivateKeyTag({ privateKeyTagName: MARKUP, privateKeyIds });
@@ -40,6 +43,7 @@ const cases = {
       ["#/private-keys/tags", MARKUP],
       ["#/users", MARKUP],
       [`#/users/${KEYSTEAD_USER_ID}`, MARKUP],
+      [`#/users/${KEYSTEAD_USER_ID}`, "page.example.com"],
       ["#/users/tags", MARKUP],
       ["#/contracts", MARKUP],
       [`#/contracts/${made.smartContractInterfaceId}`, "transfer"],

@@ -150,11 +150,11 @@ class Spent:
     @property
     def records(self) -> list[Record]:
         assert self.script is not None
-        records_: list[Record] = [
-            (b"\x00", self.funding.serialize(include_witness=True))
-            if self.kind in ("P2PKH", "P2SH")
-            else (b"\x01", self.output.serialize())
-        ]
+        records_: list[Record] = []
+        if self.kind != "P2TR":
+            records_.append((b"\x00", self.funding.serialize(include_witness=True)))
+        if self.kind in ("P2WPKH", "P2WSH", "P2TR"):
+            records_.append((b"\x01", self.output.serialize()))
         if self.kind == "P2SH":
             records_.append((b"\x04", self.script))
         if self.kind == "P2WSH":

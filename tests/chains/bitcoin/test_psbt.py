@@ -34,7 +34,7 @@ from tests.chains.bitcoin.psbts import (
     transaction,
     unsigned_psbt,
 )
-from tests.chains.signing_vectors import SIGNING, account, party
+from tests.chains.signing_vectors import TRANSACTIONS, account, party
 from tests.support.examples import examples
 from tests.support.facts import readable
 from tests.support.hanging import not_hanging
@@ -84,7 +84,7 @@ REFUSED = [
         GOOD[:-1] + records((b"\x03", b"")),
         "output 0: field 0x03",
     ),
-    ("a key twice", psbt(TX, [[*SPENT.records, *SPENT.records]], 1), "input 0: the key 01 occurs twice"),
+    ("a key twice", psbt(TX, [[*SPENT.records, *SPENT.records]], 1), "input 0: the key 00 occurs twice"),
     (
         "key data where there is none",
         psbt(TX, [[*SPENT.records, (b"\x03\0", b"")]], 1),
@@ -150,7 +150,7 @@ def test_an_output_that_the_previous_transaction_does_not_have() -> None:
 
 def test_the_psbts_of_the_refusals_are_good_themselves() -> None:
     assert parse_bitcoin(GOOD, SIGNER).messages
-    assert parse_bitcoin(foreign((b"\0", PREVIOUS), (b"\x01", FOREIGN.output.serialize())), SIGNER).messages
+    assert parse_bitcoin(foreign((b"\0", PREVIOUS)), SIGNER).messages
 
 
 OUTSIDERS: list[tuple[str, Party, str]] = [
@@ -181,25 +181,32 @@ def facts(unsigned: bytes, signer: Party = SIGNER) -> dict[str, Any]:
 
 
 def test_facts_of_a_vector() -> None:
-    vector = next(row for row in SIGNING["bitcoinPsbts"] if row["id"] == "p2wpkh-foreign-input-first")
+    vector = next(row for row in TRANSACTIONS["TRANSACTION_TYPE_BITCOIN"] if row["id"] == "p2tr-key-path")
     tx = facts(bytes.fromhex(vector["unsignedTransaction"]), account(vector["signWith"])[1])
     assert tx == {
         "version": "2",
-        "inputs": [
-            {"tx_id": "03" * 32, "vout": 0, "sequence": 0xFFFFFFFF},
-            {"tx_id": "04" * 32, "vout": 0, "sequence": 0xFFFFFFFF},
-        ],
+        "inputs": [{"tx_id": "02" * 32, "vout": 1, "sequence": 0xFFFFFFFF}],
         "outputs": [
             {
-                "value": 100_000,
+                "value": 90_000,
                 "script_pubkey": "0014c0cebcd6c3d3ca8c75dc5ec62ebe55330ef910e2",
-                "address": vector["signWith"],
+                "address": "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu",
                 "address_type": "p2wpkh",
             }
         ],
         "locktime": {"amount": 0, "type": "Blocks"},
         "fee": 10_000,
-        "movements": [],
+        "movements": [
+            {
+                "kind": "TRANSFER",
+                "name": "output",
+                "contract": "",
+                "asset": "NATIVE",
+                "from": vector["signWith"],
+                "to": "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu",
+                "amount": 90_000,
+            }
+        ],
     }
 
 
@@ -256,7 +263,10 @@ def test_addresses_of_witness_programs_of_the_future(version: int, program: byte
 # Whatever comes
 
 MUTATED = [
-    *((row["unsignedTransaction"], account(row["signWith"])[1]) for row in SIGNING["bitcoinPsbts"]),
+    *(
+        (row["unsignedTransaction"], account(row["signWith"])[1])
+        for row in TRANSACTIONS["TRANSACTION_TYPE_BITCOIN"]
+    ),
     *((unsigned_psbt([Spent(kind), FOREIGN], paying(1)).hex(), bitcoin_party(kind)) for kind in KINDS),
 ]
 
@@ -279,17 +289,19 @@ def test_altered_bytes_are_refused_or_kept(row: tuple[str, Party], data: st.Data
 
 def test_the_largest_psbts_are_read() -> None:
     """Half a megabyte: as many own inputs, records, outputs as fit."""
-    own = script_for("P2WPKH", key_of(KEY))
+    own = script_for("P2TR", key_of(KEY))
     count = 2400
     inputs = b"".join(number.to_bytes(36, "little") + b"\0" + bytes(4) for number in range(count))
     tx = b"\x02\0\0\0" + compact(count) + inputs + b"\x01" + TxOut(1, own).serialize() + bytes(4)
     crowded = psbt(tx, [[(b"\x01", TxOut(1000, own).serialize())]] * count, 1)
     cluttered = psbt(TX, [[*SPENT.records, *((b"\xfc" + at.to_bytes(4), b"") for at in range(70_000))]], 1)
-    outputs = b"\x02\0\0\0\x01" + INPUT + compact(3000) + TxOut(1, own).serialize() * 3000 + bytes(4)
+    rich = Spent("P2WPKH", satoshis=3000 * 90_000)
+    spends = transaction([rich], paying(1)).serialize(include_witness=False)[4:46]
+    outputs = b"\x02\0\0\0" + spends + compact(3000) + OUTPUT * 3000 + bytes(4)
     with not_hanging():
-        assert len(parse_bitcoin(crowded, SIGNER).messages) == count
+        assert len(parse_bitcoin(crowded, bitcoin_party("P2TR")).messages) == count
         assert parse_bitcoin(cluttered, SIGNER).messages
-        assert len(facts(psbt(outputs, [SPENT.records], 3000))["outputs"]) == 3000
+        assert len(facts(psbt(outputs, [rich.records], 3000))["outputs"]) == 3000
     with pytest.raises(InvalidRequest, match="a PSBT has at most 500000"):
         parse_bitcoin(cluttered + bytes(PSBT_BYTES_MAX), SIGNER)
 

@@ -134,6 +134,8 @@ REFUSED = [
     ("a nonce with a zero in front", typed(2, changed(MARKET_1559, 1, b"\0\1")), "nonce"),
     ("a nonce written as a zero byte", typed(2, changed(MARKET_1559, 1, b"\0")), "nonce"),
     ("a nonce beyond 64 bits", typed(2, changed(MARKET_1559, 1, b"\1" * 9)), "nonce"),
+    ("the nonce above the last", typed(2, changed(MARKET_1559, 1, b"\xff" * 8)), "`nonce`: it is above"),
+    ("that of a legacy one", legacy(changed([*LEGACY, b"\x01", b"", b""], 0, b"\xff" * 8)), "`nonce`: it is above"),
     ("a gas limit beyond 64 bits", typed(2, changed(MARKET_1559, 4, b"\1" * 9)), "gas"),
     ("a value beyond 256 bits", typed(2, changed(MARKET_1559, 6, b"\1" * 33)), "value"),
     ("a value that is a list", typed(2, changed(MARKET_1559, 6, [])), "value"),
@@ -163,6 +165,15 @@ REFUSED = [
     ("an authorization list that is a string", typed(4, [*MARKET_1559, b""]), "authorization_list"),
 ]
 
+
+REFUSED += [
+    (
+        f"a priority fee above the whole, type {kind}",
+        typed(kind, changed(changed(items, 2, b"\2"), 3, b"\1")),
+        "priority",
+    )
+    for kind, items in ((2, MARKET_1559), (3, BLOB), (4, [*MARKET_1559, [AUTHORIZATION]]))
+]
 
 OF_EACH_TYPE: dict[int, tuple[list[Any], int, int]] = {
     1: (EIP_2930, 0, 3),
@@ -201,14 +212,14 @@ ACCESS = st.lists(
     st.fixed_dictionaries({"address": BYTES20.map(to_checksum_address), "storageKeys": KEYS}), max_size=3
 )
 COMMON: dict[str, Any] = {
-    "nonce": SMALL,
+    "nonce": SMALL.map(lambda nonce: min(nonce, 2**64 - 2)),
     "gas": SMALL.map(lambda gas: gas or 1),
     "value": NUMBER,
     "data": st.binary(max_size=300),
 }
 DESTINATION = BYTES20 | st.just(b"")
 CHAIN = {"chainId": st.integers(1, 2**53)}
-FEES = {"maxFeePerGas": NUMBER, "maxPriorityFeePerGas": NUMBER}
+FEES = st.tuples(NUMBER, NUMBER).map(lambda fees: {"maxFeePerGas": max(fees), "maxPriorityFeePerGas": min(fees)})
 ANY_TRANSACTION = st.one_of(
     st.fixed_dictionaries(COMMON | CHAIN | {"to": DESTINATION, "gasPrice": NUMBER}),
     st.fixed_dictionaries(
@@ -221,7 +232,9 @@ ANY_TRANSACTION = st.one_of(
             "type": st.just(1),
         }
     ),
-    st.fixed_dictionaries(COMMON | CHAIN | FEES | {"to": DESTINATION, "accessList": ACCESS, "type": st.just(2)}),
+    st.tuples(
+        st.fixed_dictionaries(COMMON | CHAIN | {"to": DESTINATION, "accessList": ACCESS, "type": st.just(2)}), FEES
+    ).map(lambda parts: parts[0] | parts[1]),
 )
 
 

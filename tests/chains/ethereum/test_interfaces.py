@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tracemalloc
 from collections.abc import Mapping
 from decimal import Decimal
@@ -20,8 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.chains.ethereum.abi import NESTING_MAX
-from keystead.chains.ethereum.interfaces import ContractAbi, check_abi
+from keystead.chains.ethereum.interfaces import ContractAbi
 from tests.chains.ethereum.test_ethereum import mutated
+from tests.chains.signing_vectors import REPORTED
 from tests.support.examples import examples
 from tests.support.facts import readable, reason
 from tests.support.hanging import not_hanging
@@ -43,9 +45,7 @@ def function(name: str, *inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def abi(*entries: dict[str, Any]) -> str:
-    text = json.dumps(entries)
-    check_abi(text)
-    return text
+    return json.dumps(entries)
 
 
 def selector(signature: str) -> bytes:
@@ -129,33 +129,18 @@ def test_values(name: str, inputs: list[Any], values: list[Any], seen: dict[str,
     assert found["contract_call_args"] == seen
 
 
-def test_two_functions_of_one_selector_are_not_told_apart() -> None:
-    one, other = "gasprice_bit_ether(int128)", "transferFrom(address,address,uint256)"
-    assert selector(one) == selector(other)
-    both = abi(
-        function("transferFrom", parameter("address"), parameter("address", "y"), parameter("uint256", "z")),
-        function("gasprice_bit_ether", parameter("int128")),
-    )
-    assert call_facts(both, selector(one) + words(1, 2, 3)) is None
+@pytest.mark.parametrize("call", REPORTED["calls"], ids=lambda call: call["id"])
+def test_calldata_is_read_as_contracts_read_it(call: dict[str, Any]) -> None:
+    found = call_facts(json.dumps(call["abi"]), bytes.fromhex(call["data"][2:]))
+    assert found is not None
+    assert (found["function_name"], found["contract_call_args"]) == ("run", call["arguments"])
 
 
-AMBIGUOUS = [
-    ("other names", [parameter("address", "to"), parameter("address", "from")], None),
-    ("one other name", [parameter("address", "to"), parameter("address", "b")], None),
-    ("the same once more", [parameter("address", "a"), parameter("address", "b")], {"a", "b"}),
-]
-
-
-@pytest.mark.parametrize(("name", "inputs", "seen"), AMBIGUOUS, ids=[name for name, *_ in AMBIGUOUS])
-def test_one_signature_twice(name: str, inputs: list[Any], seen: set[str] | None) -> None:
-    first = function("move", parameter("address", "a"), parameter("address", "b"))
-    found = call_facts(abi(first, function("move", *inputs)), selector("move(address,address)") + words(1, 2))
-    assert seen == (None if found is None else set(found["contract_call_args"]))
-
-
-def test_two_arguments_of_one_name_are_not_told_apart() -> None:
-    twice = abi(function("f", parameter("bool"), parameter("bool")))
-    assert call_facts(twice, selector("f(bool,bool)") + words(1, 0)) is None
+def test_one_function_twice() -> None:
+    move = function("move", parameter("address", "a"), parameter("address", "b"))
+    found = call_facts(abi(move, move), selector("move(address,address)") + words(1, 2))
+    assert found is not None
+    assert set(found["contract_call_args"]) == {"a", "b"}
 
 
 WORD = 32
@@ -178,7 +163,8 @@ MALFORMED = [
     ("a list longer than its bytes", "uint256[]", words(32, 2, 1)),
     ("a list without end", "uint256[]", words(32, 2**255)),
     ("text that is not UTF-8", "string", words(32, 1) + b"\xff" + bytes(31)),
-    ("padding that is not zero", "bytes", words(32, 1) + b"\1\1" + bytes(30)),
+    ("bytes that end too early", "bytes", words(32, 3) + b"\1\1"),
+    ("bytes4 without padding", "bytes4", b"\1\1\1\1"),
     (
         "lists that share their items a million times",
         "uint256[][]",
@@ -191,12 +177,6 @@ MALFORMED = [
 def test_arguments_that_do_not_decode(name: str, kind: str, arguments: bytes) -> None:
     with not_hanging():
         assert call_facts(abi(function("f", parameter(kind))), selector(f"f({kind})") + arguments) is None
-
-
-def test_a_list_of_nothing_has_no_length_to_bound() -> None:
-    entry = function("f", {"type": "tuple[]", "name": "x", "components": []})
-    with not_hanging():
-        assert call_facts(abi(entry), selector("f(()[])") + words(32, 2**255)) is None
 
 
 def test_tuples_in_tuples_cost_no_more_than_other_bytes() -> None:
@@ -307,8 +287,10 @@ def test_what_is_read_from_altered_bytes_eth_abi_reads_alike(kind: str, data: st
     for _ in range(data.draw(st.integers(1, 3))):
         altered = data.draw(st.sampled_from([0, 1, 2, 31, 32, 64, 0x80, 0xFF]))
         arguments[data.draw(st.integers(0, len(arguments) - 1))] = altered
-    found = ours(kind, bytes(arguments))
-    assert found is None or found == theirs(kind, bytes(arguments))
+    found, read_by_eth_abi = ours(kind, bytes(arguments)), theirs(kind, bytes(arguments))
+    # eth-abi demands the padding of texts and byte strings, which contracts do not read.
+    unpadded = read_by_eth_abi is None and re.search(r"string|bytes(?![0-9])", kind)
+    assert found is None or unpadded or found == read_by_eth_abi
 
 
 def test_mutated_arguments_are_read_or_not() -> None:

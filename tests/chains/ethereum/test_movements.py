@@ -10,6 +10,7 @@ from eth_hash.auto import keccak
 
 from keystead.api.enums import HashFunction, PayloadEncoding
 from keystead.chains.ethereum import movements as table
+from keystead.chains.ethereum import typed_movements
 from keystead.chains.ethereum.tempo import parse_tempo
 from keystead.chains.ethereum.transaction import BLOB_GAS, parse_ethereum, view_ethereum
 from keystead.chains.movements import MovementKind
@@ -85,6 +86,14 @@ def test_a_call_of_the_account_itself() -> None:
     data = next(each for each in FUNCTIONS if each.signature == "transfer(address,uint256)").data
     assert moved(transaction(to=ME, data=data)) == [("UNKNOWN", ANY, ME, ANY, ANY)]
     assert moved(transaction(to=ME, value=3)) == [("TRANSFER", "NATIVE", ME, ME, 3)]
+
+
+def test_a_contract_of_the_network() -> None:
+    """Some networks have their coin as a token at one of their first addresses."""
+    own = "0x" + "0" * 36 + "0802"
+    data = next(each for each in FUNCTIONS if each.signature == "transfer(address,uint256)").data
+    assert moved(transaction(to=own, data=data)) == [("TRANSFER", ANY, ME, THIEF, 5)]
+    assert moved(transaction(to=own, data=b"\1\2\3\4")) == [("UNKNOWN", ANY, ME, ANY, ANY)]
 
 
 def test_value() -> None:
@@ -181,7 +190,7 @@ def test_a_structure(name: str) -> None:
 
 def test_every_structure_of_the_table_has_an_example() -> None:
     known = {structure.primary_type for structure in STRUCTURES.values()}
-    assert {text.partition("(")[0] for text in table._STRUCTURES} <= known
+    assert {text.partition("(")[0] for text in typed_movements._STRUCTURES} <= known
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
@@ -194,6 +203,22 @@ def test_a_domain_without_a_contract(name: str) -> None:
     if name.startswith("Permit2"):
         expected = [asset for _, asset, *_ in STRUCTURES[name].moves]
     assert [shown(each)[1] for each in read.movements] == expected
+
+
+def test_a_witness_that_only_looks_like_the_permission_of_permit2() -> None:
+    structure = STRUCTURES["Permit2, one transfer with a witness"]
+    types = structure.types | {
+        "TokenPermissions": "address token,string amount",
+        "XTokenPermissions": "address token,uint256 amount",
+        "PermitWitnessTransferFrom": structure.types["PermitWitnessTransferFrom"].replace(
+            "Order order", "XTokenPermissions order"
+        ),
+    }
+    permission = {"token": TOKEN, "amount": 5}
+    message = structure.message | {"permitted": {**permission, "amount": "5"}, "order": permission}
+    text = type(structure)(structure.primary_type, types, message, []).text()
+    read = read_payload(text, PayloadEncoding.EIP712, HashFunction.NO_OP, "payload")
+    assert [shown(each)[0] for each in read.movements] == ["UNKNOWN"]
 
 
 def test_an_authorization_gives_power_over_everything() -> None:

@@ -48,7 +48,7 @@ def test_facts() -> None:
             "kind": "UNKNOWN",
             "name": "0x01",
             "contract": "0x" + TO.hex(),
-            "asset": "0x" + TO.hex(),
+            "asset": Unreadable("contracts of the network take tokens without an allowance"),
             "from": ADDRESS.lower(),
             "to": Unreadable("the code of the contract decides"),
             "amount": Unreadable("the code of the contract decides"),
@@ -124,6 +124,16 @@ REFUSED = [
     ("an authorization list that is a string", typed(KIND, changed(PLAIN, 12, b"")), "authorization_list"),
     ("a nonce with a zero in front", typed(KIND, changed(PLAIN, 7, b"\0\1")), "nonce"),
     ("a fee token of 21 bytes", typed(KIND, changed(PLAIN, 10, TO + b"\1")), "fee_token"),
+    (
+        "a priority fee above the whole",
+        typed(KIND, changed(changed(PLAIN, 1, b"\2"), 2, b"\1")),
+        "`max_priority_fee_per_gas`: it is above",
+    ),
+    (
+        "an end at its beginning",
+        typed(KIND, changed(changed(PLAIN, 8, b"\5"), 9, b"\5")),
+        "`valid_before`: it is not after `valid_after`",
+    ),
     ("a time that is a list", typed(KIND, changed(PLAIN, 8, [])), "valid_before"),
 ]
 

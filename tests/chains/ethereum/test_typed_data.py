@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
 from keystead.chains.ethereum.typed_data import BYTES_MAX, TypedData, parse_typed_data
-from tests.chains.signing_vectors import SIGNING
+from keystead.chains.ethereum.typed_movements import typed_data_movements
+from keystead.primitives.unreadable import Unreadable
+from tests.chains.signing_vectors import REPORTED, SIGNING
 from tests.support import independent_ethereum
 from tests.support.examples import examples
 from tests.support.hanging import not_hanging
@@ -53,6 +55,17 @@ def test_what_clients_sent(name: str) -> None:
     assert parsed(payload).digest == independent_digest(json.loads(payload))
 
 
+@pytest.mark.parametrize("reported", REPORTED["typedData"], ids=lambda reported: reported["id"])
+def test_what_public_reports_have(reported: dict[str, Any]) -> None:
+    assert "0x" + parsed(reported["data"]).digest.hex() == reported["digest"]
+
+
+def test_a_domain_alone_shows_no_message() -> None:
+    (alone,) = [reported for reported in REPORTED["typedData"] if reported["id"] == "domain only ignores message"]
+    data = parsed(alone["data"])
+    assert (data.primary_type, data.domain, data.message) == ("EIP712Domain", {"name": "App"}, {})
+
+
 TOKEN = "0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC"
 PERMIT: dict[str, Any] = {
     "types": {
@@ -62,6 +75,18 @@ PERMIT: dict[str, Any] = {
     "primaryType": "Permit",
     "domain": {"name": "USD Coin", "chainId": 1},
     "message": {"owner": TOKEN, "value": "1000"},
+}
+
+
+BATCH: dict[str, Any] = {
+    "types": {
+        "EIP712Domain": [{"name": "name", "type": "string"}, {"name": "chainId", "type": "uint256"}],
+        "Order": [{"name": "a", "type": "uint32"}, {"name": "b", "type": "bool"}, {"name": "s", "type": "string"}],
+        "Batch": [{"name": "orders", "type": "Order[]"}],
+    },
+    "primaryType": "Batch",
+    "domain": {"name": "Exchange", "chainId": 1337},
+    "message": {"orders": [{"a": 3, "b": True, "s": "0.1"}, {"a": 4, "b": False, "s": "0.2"}]},
 }
 
 
@@ -137,6 +162,30 @@ def test_value(name: str, kind: str, value: Any, seen: Any) -> None:
     assert data.digest == independent_digest(theirs)
 
 
+UNUSUAL_DOMAINS = [
+    ("verifyingContract", "uint256", 5),
+    ("verifyingContract", "string", TOKEN),
+    ("chainId", "string", "1"),
+    ("chainId", "int256", 1),
+    ("name", "bytes", "0x"),
+    ("version", "uint8", 1),
+    ("salt", "string", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "value"), UNUSUAL_DOMAINS, ids=[" ".join(row[:2]) for row in UNUSUAL_DOMAINS]
+)
+def test_what_a_domain_declares_otherwise_is_signed_and_unreadable(name: str, kind: str, value: object) -> None:
+    """A policy that looks for an address would not recognize one that is declared as a number."""
+    data = parsed(with_domain(name, kind, value))
+    assert data.domain == {name: Unreadable(f"the domain declares it as {kind}, not as EIP-712 does")}
+    assert data.digest != parsed(with_domain("name", "string", "USD Coin")).digest
+    (moved,) = typed_data_movements(data)
+    assert isinstance(moved.to, Unreadable)
+    assert moved.contract == ""
+
+
 COLONS = "HyperliquidTransaction:ApproveAgent"
 HYPERLIQUID = {
     "types": {
@@ -169,7 +218,7 @@ HYPERLIQUID = {
 }
 
 
-@pytest.mark.parametrize("name", [COLONS, "Lib.Order", "order-line", "A:B:C"])
+@pytest.mark.parametrize("name", [COLONS, "Lib.Order", "order-line", "A:B:C", "@context"])
 def test_names_that_solidity_does_not_have_and_clients_sign(name: str) -> None:
     document = json.loads(json.dumps(HYPERLIQUID).replace(COLONS, name))
     data = parsed(document)
@@ -192,18 +241,6 @@ LONG = "N" * 80
 ALL_TO_ALL = {f"{LONG}{n}": [{"name": f"m{m}", "type": f"{LONG}{m}[]"} for m in range(n + 1)] for n in range(40)}
 UNCLE = {"name": "A", "children": [{"name": "B", "children": []}, {"name": 1, "children": []}]}
 REFUSED: list[tuple[str, Any, str]] = [
-    *[
-        (f"a domain whose {name} is declared as {kind}", with_domain(name, kind, value), "is declared as")
-        for name, kind, value in (
-            ("verifyingContract", "uint256", 5),
-            ("verifyingContract", "string", "0x"),
-            ("chainId", "string", "1"),
-            ("chainId", "int256", 1),
-            ("name", "bytes", "0x"),
-            ("version", "uint8", 1),
-            ("salt", "string", ""),
-        )
-    ],
     ("not JSON", "{", "JSON"),
     ("a list", "[]", "object"),
     ("JSON and more", json.dumps(PERMIT) + "1", "JSON"),
@@ -212,11 +249,16 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("no message", without(PERMIT, "message"), "message"),
     ("no primary type", without(PERMIT, "primaryType"), "primaryType"),
     ("a primary type that is not declared", PERMIT | {"primaryType": "Mail"}, "'Mail' is not declared"),
-    ("the domain as primary type", PERMIT | {"primaryType": "EIP712Domain"}, "primaryType"),
+    ("no message", without(PERMIT, "message"), "`message` is missing"),
+    (
+        "a custom member of a domain that is not declared",
+        PERMIT | {"types": without(PERMIT["types"], "EIP712Domain"), "domain": {"name": "A", "tier": 3}},
+        "`domain.tier`: `types` declares no EIP712Domain",
+    ),
     ("a member missing", PERMIT | {"message": {"owner": TOKEN}}, "message.value"),
     ("a domain member missing", PERMIT | {"domain": {"name": "n"}}, "domain.chainId"),
     ("null for a member", with_message("string", None), "message.x"),
-    ("a fraction", with_message("uint256", 1.5), "integer"),
+    ("a fraction", with_message("uint256", 1.5), "1.5 is not an integer in full"),
     ("an exponent", json.dumps(with_message("uint256", 1)).replace('"x": 1}', '"x": 1e3}'), "integer"),
     ("not a number", json.dumps(with_message("uint256", float("nan"))), "integer"),
     ("a number of a thousand digits", with_message("uint256", 10**999), "digits"),

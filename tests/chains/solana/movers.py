@@ -194,7 +194,7 @@ EXTENSION_MOVERS: Final = {
     for second in range(5)
     if number not in (29, 30, 34, 38, 45) and (number, second) != (26, 1)
 }
-"""Of Token-2022: fees, hooks, permanent delegates, confidential transfers and so on."""
+"""Extensions of Token-2022: fees, hooks, permanent delegates, confidential transfers and so on."""
 
 ACCOUNT_MOVERS: Final = {
     "Create": Mover(call(ACCOUNTS, b"", ME, ASSOCIATED, THIEF, MINT, SYSTEM, TOKEN), coins(ME, THIEF, 2_039_280)),

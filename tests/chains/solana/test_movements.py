@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
+from solders.hash import Hash
 from solders.instruction import AccountMeta, CompiledInstruction, Instruction
+from solders.message import MessageV1, TransactionConfig
 from solders.pubkey import Pubkey
 
 from keystead.api.errors import InvalidRequest
@@ -41,7 +43,7 @@ from tests.chains.solana.movers import (
     token,
     u64,
 )
-from tests.chains.solana.test_solana import SIGNER, TOKEN_2022, facts, legacy, of, with_table
+from tests.chains.solana.test_solana import SIGNER, TOKEN_2022, facts, legacy, of, wire, with_table
 
 
 def movements(*instructions: Instruction) -> list[Movement]:
@@ -232,3 +234,22 @@ def test_fees(instructions: list[Instruction], fee: int) -> None:
     assert facts(unsigned)["fee"] == fee
     (charged,) = [each for each in parse_solana(unsigned, of(SIGNER)).movements if each.kind is MovementKind.FEE]
     assert (charged.from_, charged.to, charged.amount) == (str(ME), "", fee)
+
+
+FEES_OF_VERSION_1 = [
+    ("no config", [TRANSFER], None, 5_000),
+    ("a priority fee, for the whole transaction", [TRANSFER, TRANSFER], TransactionConfig(7), 5_007),
+    ("the highest", [TRANSFER], TransactionConfig(2**64 - 1, 1), 5_000 + 2**64 - 1),
+    ("Compute Budget has no say", [set_compute_unit_price(10**6), TRANSFER], TransactionConfig(7), 5_007),
+    ("two signatures that a program verifies", [call(ED25519, b"\x02")], TransactionConfig(7), 15_007),
+]
+
+
+@pytest.mark.parametrize(
+    ("instructions", "config", "fee"),
+    [row[1:] for row in FEES_OF_VERSION_1],
+    ids=[row[0] for row in FEES_OF_VERSION_1],
+)
+def test_fees_of_version_1(instructions: list[Instruction], config: TransactionConfig | None, fee: int) -> None:
+    message = MessageV1.try_compile(SIGNER.pubkey(), instructions, Hash(b"\x07" * 32), config)
+    assert facts(wire(message))["fee"] == fee

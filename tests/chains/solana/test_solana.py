@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from solders.hash import Hash
 from solders.instruction import AccountMeta, CompiledInstruction, Instruction
 from solders.keypair import Keypair
-from solders.message import Message, MessageAddressTableLookup, MessageHeader, MessageV0, to_bytes_versioned
+from solders.message import (
+    Message,
+    MessageAddressTableLookup,
+    MessageHeader,
+    MessageV0,
+    MessageV1,
+    TransactionConfig,
+    to_bytes_versioned,
+)
 from solders.pubkey import Pubkey
 from solders.signature import Signature as SoldersSignature
 from solders.system_program import TransferParams, transfer
@@ -27,7 +35,7 @@ from keystead.chains.transaction import Party
 from keystead.primitives.unreadable import Unreadable
 from tests.chains.signing_vectors import SIGNING, account, party
 from tests.support.examples import examples
-from tests.support.facts import as_documented
+from tests.support.facts import as_documented, readable
 
 VECTORS = SIGNING["solanaTransactions"]
 SIGNER, OTHER, TABLE = (Keypair.from_seed(bytes([number]) * 32) for number in (1, 2, 3))
@@ -48,7 +56,10 @@ def signed_by(keypair: Keypair, messages: tuple[bytes, ...]) -> list[Signature]:
     return [Signature(one[:32], one[32:], 0) for one in made]
 
 
-def wire(message: Message | MessageV0) -> bytes:
+AnyMessage = Message | MessageV0 | MessageV1
+
+
+def wire(message: AnyMessage) -> bytes:
     slots = [EMPTY] * message.header.num_required_signatures
     return bytes(VersionedTransaction.populate(message, slots))
 
@@ -61,6 +72,20 @@ def with_table(instruction: CompiledInstruction, writable: bytes = b"\x05\x06", 
     lookup = MessageAddressTableLookup(TABLE.pubkey(), writable, readonly)
     keys = [SIGNER.pubkey(), A, PROGRAM]
     return wire(MessageV0(MessageHeader(1, 0, 1), keys, Hash(bytes(32)), [instruction], [lookup]))
+
+
+def version_1(
+    *instructions: CompiledInstruction,
+    header: tuple[int, int, int] = (1, 0, 1),
+    keys: int = 3,
+    config: TransactionConfig | None = None,
+) -> bytes:
+    """Its keys are the signer, A, the program and as many others as asked for."""
+    others = [Pubkey(bytes([1, number]) + bytes(30)) for number in range(keys - 3)]
+    named = [SIGNER.pubkey(), A, PROGRAM, *others][:keys]
+    return wire(
+        MessageV1(MessageHeader(*header), config or TransactionConfig(), Hash(bytes(32)), named, instructions)
+    )
 
 
 def facts(unsigned: bytes, interfaces: dict[str, str] | None = None) -> dict[str, Any]:
@@ -90,6 +115,15 @@ TRANSFER = legacy(transfer(TransferParams(from_pubkey=SIGNER.pubkey(), to_pubkey
 ONE = CompiledInstruction(2, b"\x01", bytes([1]))
 
 
+V1 = version_1(ONE, config=TransactionConfig(priority_fee=9))
+MASK = 4
+"""Where a message of version 1 has its config mask."""
+
+
+def at(place: int, new: bytes, unsigned: bytes = V1) -> bytes:
+    return unsigned[:place] + new + unsigned[place + len(new) :]
+
+
 def header(signatures: int, readonly_signed: int, readonly: int) -> bytes:
     """The transfer with another header, and as many signature slots as it asks for."""
     message = TRANSFER[65:]
@@ -101,17 +135,52 @@ def header(signatures: int, readonly_signed: int, readonly: int) -> bytes:
 REFUSED: list[tuple[str, bytes, str]] = [
     ("nothing", b"", "not a Solana transaction"),
     ("garbage", bytes.fromhex("deadbeef"), "not a Solana transaction"),
-    ("a bare message", TRANSFER[65:], ""),
+    ("a message without slots", TRANSFER[65:], "a message without signature slots"),
+    ("a message of version 0 without slots", with_table(ONE)[65:], "a message without signature slots"),
+    ("a message of version 1 without slots", V1[:-64], "a message without signature slots"),
     ("a trailing byte", TRANSFER + b"\0", "trailing bytes"),
     ("a missing byte", TRANSFER[:-1], "not a Solana transaction"),
-    ("a count not in its shortest form", b"\x81\0" + TRANSFER[1:], "not a Solana transaction"),
+    ("a count not in its shortest form", b"\x82\0" + TRANSFER[1:], "before byte 2 is not in its shortest form"),
+    ("a count beyond 16 bits", b"\x82\x80\x04" + TRANSFER[1:], "before byte 3 is above 65535"),
+    ("a count of four bytes", b"\x80\x80\x80\0" + TRANSFER[1:], "before byte 4 is above 65535"),
     ("more bytes than a packet holds", legacy(Instruction(PROGRAM, bytes(1300), [])), "at most 1232"),
     ("two slots for one signer", b"\x02" + bytes(128) + TRANSFER[65:], "2 signature slots for 1"),
-    ("no slot", b"\0" + TRANSFER[65:], "0 signature slots for 1"),
+    ("no slot", b"\0" + TRANSFER[65:], "a message without signature slots"),
     ("no signers", header(0, 0, 1), "no writable signer"),
     ("only read-only signers", header(1, 1, 1), "no writable signer"),
     ("more accounts than keys", header(3, 0, 1), "more accounts than its 3 keys"),
-    ("an unknown version", TRANSFER[:65] + b"\x81" + TRANSFER[65:], ""),
+    (
+        "a version to come",
+        TRANSFER[:65] + b"\x82" + TRANSFER[65:],
+        "version 2; only legacy, version 0 and version 1",
+    ),
+    ("version 1 behind its signatures", b"\x01" + bytes(64) + V1[:-64], "the signatures of version 1 are behind"),
+    ("a slot cut short", V1[:-1], "63 bytes behind its message"),
+    ("a byte behind the slots", V1 + b"\0", "65 bytes behind its message"),
+    ("a slot too many", V1 + bytes(64), "2 signature slots for 1"),
+    ("version 1 cut short", V1[:60], "version 1: it ends at byte 60"),
+    ("half of the priority fee", at(MASK, b"\x01"), "bits 0b11 of its config mask|bits 0b1 of its config mask"),
+    ("a bit that means nothing", at(MASK, b"\x23"), "bits 0b100000 of its config mask"),
+    ("the highest bit", at(MASK + 3, b"\x80"), "bits 0b1.* of its config mask"),
+    ("too large for version 1", version_1(CompiledInstruction(2, bytes(4000), b"")), "at most 4096"),
+    ("too many signers", version_1(ONE, header=(13, 0, 0), keys=13), "13 required signers; .* at most 12"),
+    ("too many keys", version_1(ONE, keys=65), "65 account keys; .* at most 64"),
+    ("too many instructions", version_1(*[ONE] * 65), "65 instructions; .* at most 64"),
+    ("no signers in version 1", version_1(ONE, header=(0, 0, 1)), "no writable signer"),
+    ("only read-only signers in version 1", version_1(ONE, header=(1, 1, 1)), "no writable signer"),
+    ("more accounts than keys in version 1", version_1(ONE, header=(2, 0, 2)), "more accounts than its 3 keys"),
+    ("a key twice in version 1", at(42 + 32, V1[42:74]), "occurs twice"),
+    ("the payer called in version 1", version_1(CompiledInstruction(0, b"", b"")), "pays the fee"),
+    ("an unknown program in version 1", version_1(CompiledInstruction(3, b"", b"")), "program is not among"),
+    ("an index beyond the keys", version_1(CompiledInstruction(2, b"", b"\x03")), "beyond the 3 addresses"),
+    *(
+        (
+            f"a heap of {size} bytes",
+            version_1(ONE, config=TransactionConfig(heap_size=size)),
+            f"a heap of {size} bytes",
+        )
+        for size in (0, 31 * 1024, 32 * 1024 + 1, 257 * 1024)
+    ),
     (
         "a key twice",
         wire(Message.new_with_compiled_instructions(1, 0, 1, [SIGNER.pubkey(), A, A], Hash(bytes(32)), [ONE])),
@@ -227,6 +296,50 @@ def test_lookup_table_facts() -> None:
     ]
 
 
+CONFIGS: list[tuple[str, bytes, dict[str, Any]]] = [
+    ("legacy", TRANSFER, {"version": "LEGACY"}),
+    ("version 0", with_table(ONE), {"version": "V0"}),
+    ("version 1 without values", version_1(ONE), {"version": "V1", "priority_fee_lamports": 0}),
+    (
+        "version 1 with all",
+        version_1(ONE, config=TransactionConfig(2**64 - 1, 1_400_000, 2**26, 256 * 1024)),
+        {
+            "version": "V1",
+            "priority_fee_lamports": 2**64 - 1,
+            "compute_unit_limit": 1_400_000,
+            "loaded_accounts_data_size_limit": 2**26,
+            "heap_size": 256 * 1024,
+        },
+    ),
+    (
+        "version 1 with some",
+        version_1(ONE, config=TransactionConfig(None, 0, None, 32 * 1024)),
+        {"version": "V1", "priority_fee_lamports": 0, "compute_unit_limit": 0, "heap_size": 32 * 1024},
+    ),
+]
+CONFIG_FIELDS = {
+    "version",
+    "priority_fee_lamports",
+    "compute_unit_limit",
+    "loaded_accounts_data_size_limit",
+    "heap_size",
+}
+
+
+@pytest.mark.parametrize(("unsigned", "expected"), [row[1:] for row in CONFIGS], ids=[row[0] for row in CONFIGS])
+def test_version_and_config_facts(unsigned: bytes, expected: dict[str, Any]) -> None:
+    tx = facts(unsigned)
+    assert readable({name: tx[name] for name in CONFIG_FIELDS}) == expected
+
+
+def test_the_most_that_version_1_holds() -> None:
+    unsigned = version_1(ONE, *[CompiledInstruction(2, b"", b"\x01" * 3)] * 63, header=(12, 0, 1), keys=64)
+    assert len(facts(unsigned)["account_keys"]) == len(facts(unsigned)["instructions"]) == 64
+    longest = version_1(CompiledInstruction(2, bytes(4096 - len(version_1(CompiledInstruction(2, b"", b"")))), b""))
+    assert len(longest) == 4096
+    assert facts(longest)["instructions"][0]["instruction_data_hex"].strip("0") == ""
+
+
 # Built and verified by solders
 
 KEYPAIRS = [Keypair.from_seed(bytes([number]) * 32) for number in range(10, 16)]
@@ -239,16 +352,35 @@ metas = st.builds(
 instructions = st.builds(
     Instruction, st.sampled_from([PROGRAM, A, B]), st.binary(max_size=40), st.lists(metas, max_size=5)
 )
-builders: list[Callable[[list[Instruction]], Message | MessageV0]] = [
+configs = st.builds(
+    TransactionConfig,
+    st.none() | st.integers(0, 2**64 - 1),
+    st.none() | st.integers(0, 2**32 - 1),
+    st.none() | st.integers(0, 2**32 - 1),
+    st.none() | st.integers(32, 256).map(lambda kib: kib * 1024),
+)
+builders: list[Callable[[list[Instruction]], AnyMessage]] = [
     lambda made: Message.new_with_blockhash(made, KEYPAIRS[0].pubkey(), Hash(b"\x05" * 32)),
     lambda made: MessageV0.try_compile(KEYPAIRS[0].pubkey(), made, [], Hash(b"\x05" * 32)),
+    lambda made: MessageV1.try_compile(KEYPAIRS[0].pubkey(), made, Hash(b"\x05" * 32)),
 ]
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(instructions, min_size=1, max_size=4), configs)
+def test_the_config_is_read_as_solders_writes_it(made: list[Instruction], config: TransactionConfig) -> None:
+    message = MessageV1.try_compile(KEYPAIRS[0].pubkey(), made, Hash(b"\x05" * 32), config)
+    read = read_message(wire(message)).config
+    assert read is not None
+    limits = (read.compute_unit_limit, read.loaded_accounts_data_size_limit, read.heap_size)
+    assert TransactionConfig(config.priority_fee and read.priority_fee_lamports, *limits) == config
+    assert read.priority_fee_lamports == (config.priority_fee or 0)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(instructions, min_size=1, max_size=4), st.sampled_from(builders))
 def test_every_signer_in_turn_completes_the_transaction(
-    made: list[Instruction], build: Callable[[list[Instruction]], Message | MessageV0]
+    made: list[Instruction], build: Callable[[list[Instruction]], AnyMessage]
 ) -> None:
     message = build(made)
     unsigned = wire(message)
@@ -280,25 +412,30 @@ def test_altered_bytes_are_refused_or_signed_as_they_are(vector: dict[str, Any],
     except InvalidRequest as refused:
         assert refused.machine_code == "INVALID_TRANSACTION"
         return
-    assert unsigned.endswith(parsed.messages[0])
+    assert parsed.messages[0] in unsigned
     assembled = parsed.assemble(signed_by(Keypair.from_seed(private_key), parsed.messages))
     assert len(assembled) == len(unsigned)
-    assert assembled.endswith(parsed.messages[0])
+    assert parsed.messages[0] in assembled
 
 
-def _read_by_solders(unsigned: bytes) -> Message | MessageV0 | None:
+def _read_by_solders(unsigned: bytes) -> AnyMessage | None:
     """What solders reads, where writing it again gives the same bytes."""
     try:
         transaction = VersionedTransaction.from_bytes(unsigned)
     except ValueError:
         return None
     message = transaction.message
-    if bytes(transaction) != unsigned or not isinstance(message, Message | MessageV0):
+    if bytes(transaction) != unsigned or not isinstance(message, AnyMessage):
         return None
     return message if len(transaction.signatures) == message.header.num_required_signatures else None
 
 
-WIRE_FORMS = [*(bytes.fromhex(vector["unsignedTransaction"]) for vector in VECTORS), with_table(ONE)]
+WIRE_FORMS = [
+    *(bytes.fromhex(vector["unsignedTransaction"]) for vector in VECTORS),
+    with_table(ONE),
+    V1,
+    CONFIGS[3][1],
+]
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -317,6 +454,19 @@ def test_the_wire_form_is_read_as_solders_reads_it(unsigned: bytes, data: st.Dat
         assert theirs is None or "not a Solana transaction" not in refused.message
         return
     assert theirs is not None
+    if isinstance(theirs, MessageV1):
+        assert ours.config is not None
+        assert (
+            ours.config.priority_fee_lamports,
+            ours.config.compute_unit_limit,
+            ours.config.loaded_accounts_data_size_limit,
+            ours.config.heap_size,
+        ) == (
+            theirs.config.priority_fee,
+            theirs.config.compute_unit_limit,
+            theirs.config.loaded_accounts_data_size_limit,
+            theirs.config.heap_size,
+        )
     assert ours.signed == to_bytes_versioned(theirs)
     assert ours.keys == tuple(bytes(key) for key in theirs.account_keys)
     assert ours.recent_blockhash == str(theirs.recent_blockhash)

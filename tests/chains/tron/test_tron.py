@@ -155,18 +155,28 @@ UPDATE = write("AccountPermissionUpdateContract", owner_address=A) + b"\x12" + b
 
 REFUSED = [
     ("nothing", b"", "0 contracts"),
-    ("garbage", bytes.fromhex("deadbeef"), "not a Tron raw"),
+    ("garbage", bytes.fromhex("deadbeef"), "the Tron message raw: it ends"),
     ("no contract", write("raw", expiration=1), "0 contracts"),
     ("two contracts", contract() * 2, "2 contracts"),
-    ("a trailing byte", contract() + b"\0", "not a Tron raw"),
-    ("a missing byte", contract()[:-1], "not a Tron raw"),
-    ("an unknown field", contract() + b"\x98\x06\x01", "raw .* is unknown"),
-    ("a field twice", contract() + b"\x70\x01\x70\x02", "raw .* repeated"),
+    ("a trailing byte", contract() + b"\0", "raw: field 0 is not among those that are signed"),
+    ("a missing byte", contract()[:-1], "the Tron message raw: it "),
+    (
+        "an unknown field",
+        contract() + b"\x98\x06\x01",
+        "raw: field [0-9]+ is not among those that are signed: 1, 4, 8, 10, 11, 14, 18",
+    ),
+    ("a field twice", contract() + b"\x70\x01\x70\x02", "canonical encoding: field 14 is repeated"),
     ("fields out of order", contract() + b"\x40\x01", "canonical"),
     ("a default written out", contract() + b"\x70\x00", "canonical"),
-    ("a number not in its shortest form", contract() + b"\x70\x81\x00", "canonical"),
-    ("scripts", contract() + b"\x62\x01\x00", "raw .* is unknown"),
-    ("a contract's provider", contract(extra=b"\x1a\x01\x00"), "Contract .* is unknown"),
+    ("a number not in its shortest form", contract() + b"\x70\x81\x00", "canonical .*shortest"),
+    ("a number beyond 64 bits", contract() + b"\x70" + b"\xff" * 9 + b"\x02", "beyond 64 bits"),
+    ("a number without end", contract() + b"\x70" + b"\x80" * 12, "beyond 64 bits"),
+    (
+        "scripts",
+        contract() + b"\x62\x01\x00",
+        "raw: field [0-9]+ is not among those that are signed: 1, 4, 8, 10, 11, 14, 18",
+    ),
+    ("a contract's provider", contract(extra=b"\x1a\x01\x00"), "Contract: field 3 is not among"),
     ("a type that is not supported", contract(56, "WithdrawExpireUnfreezeContract"), "contract type 56"),
     (
         "WithdrawExpireUnfreezeContract",
@@ -175,9 +185,13 @@ REFUSED = [
     ),
     ("an unknown type", contract(-1), "contract type -1"),
     ("another type in the parameter", contract(31), "the parameter of the TriggerSmartContract"),
-    ("an unknown field in the parameter", contract(value=TRANSFER + b"\x20\x01"), "TransferContract .* is unknown"),
+    (
+        "an unknown field in the parameter",
+        contract(value=TRANSFER + b"\x20\x01"),
+        "TransferContract: field 4 is not among",
+    ),
     ("no parameter", b"\x5a\x02\x08\x01", "has no parameter"),
-    ("garbage in the parameter", contract(value=b"\xff"), "not a Tron TransferContract"),
+    ("garbage in the parameter", contract(value=b"\xff"), "the Tron message TransferContract: it ends"),
     ("no addresses", contract(value=b""), "not a Tron address: no bytes"),
     (
         "an address of another length",
@@ -191,7 +205,7 @@ REFUSED = [
     ),
     ("an unknown resource", contract(58, "UnDelegateResourceContract", UNDELEGATE), "resource 3"),
     ("an unknown permission", contract(46, "AccountPermissionUpdateContract", UPDATE), "permission type 3"),
-    ("more bytes than a node takes", bytes(65_537), "at most 65536"),
+    ("more bytes than a node takes", bytes(511_930), "at most 511929"),
 ]
 
 

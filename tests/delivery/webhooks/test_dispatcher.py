@@ -19,8 +19,8 @@ from keystead.delivery.webhooks.pacing import PROBE_EVERY_MS
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Version, from_records
-from keystead.organizations.webhook_targets import WebhookTarget
-from keystead.organizations.webhooks import (
+from keystead.organizations.webhooks.targets import WebhookTarget
+from keystead.organizations.webhooks.webhooks import (
     DeliveryResult,
     WebhookDelivery,
     WebhookLease,
@@ -55,15 +55,19 @@ class Rows:
 
     def __init__(self, organization: Organization, *deliveries: WebhookDelivery) -> None:
         self.organizations = {ORGANIZATION: organization}
-        self.deliveries = {(one.endpoint_id, one.id): one for one in deliveries}
+        self.by_key = {(one.endpoint_id, one.id): one for one in deliveries}
         self.leases: dict[str, WebhookLease] = {}
         self.largest_read = 0
         self.fails = False
 
+    @property
+    def deliveries(self) -> Rows:
+        return self
+
     def _waiting(self) -> list[WebhookDelivery]:
         if self.fails:
             raise Unavailable("the database is away")
-        return sorted((one for one in self.deliveries.values() if one.due_ms is not None), key=lambda one: one.id)
+        return sorted((one for one in self.by_key.values() if one.due_ms is not None), key=lambda one: one.id)
 
     async def organization(self, organization_id: str) -> Organization | None:
         return self.organizations.get(organization_id)
@@ -93,9 +97,9 @@ class Rows:
         return True
 
     async def record_deliveries(self, after: Sequence[WebhookDelivery]) -> bool:
-        if any(self.deliveries[one.endpoint_id, one.id].revision != one.revision - 1 for one in after):
+        if any(self.by_key[one.endpoint_id, one.id].revision != one.revision - 1 for one in after):
             return False
-        self.deliveries |= {(one.endpoint_id, one.id): one for one in after}
+        self.by_key |= {(one.endpoint_id, one.id): one for one in after}
         return True
 
 
@@ -178,7 +182,7 @@ def test_everything_is_delivered_once() -> None:
     receivers, clock = Receivers(), Clock()
     asyncio.run(settled(dispatcher(rows, receivers, clock)))
     assert Counter(receivers.events()) == Counter(f"a{number:04}:0000000000" for number in range(3 * WINDOW))
-    assert {one.due_ms for one in rows.deliveries.values()} == {None}
+    assert {one.due_ms for one in rows.by_key.values()} == {None}
     assert rows.largest_read == WINDOW
     assert 1 < receivers.most_at_once["e"] <= AT_ONCE_MAX
 
@@ -200,7 +204,7 @@ def test_the_events_of_an_activity_arrive_in_order() -> None:
     async def run() -> None:
         await settled(running)
         assert [event for event in receivers.events() if event.startswith("a1")] == ["a1:0000000000"]
-        assert len([one for one in rows.deliveries.values() if one.due_ms is None]) == 6
+        assert len([one for one in rows.by_key.values() if one.due_ms is None]) == 6
         clock.ms += 15_000
         await settled(running)
 
@@ -217,7 +221,7 @@ def test_events_that_keep_failing_do_not_delay_the_others(failing: int) -> None:
     rows = Rows(an_organization("e"), waiting("e", "z"))
     for activity in (f"a{number:04}" for number in range(failing)):
         failed = waiting("e", activity, 0, due_ms=10_000, failures=1)
-        rows.deliveries |= {(one.endpoint_id, one.id): one for one in (failed, waiting("e", activity, 1))}
+        rows.by_key |= {(one.endpoint_id, one.id): one for one in (failed, waiting("e", activity, 1))}
     receivers, clock = Receivers(), Clock()
     running = dispatcher(rows, receivers, clock)
     asyncio.run(settled(running))
@@ -257,7 +261,7 @@ def test_retries_until_it_is_too_late() -> None:
     running, at_s = dispatcher(rows, receivers, clock), []
 
     async def run() -> None:
-        while any(one.due_ms is not None for one in rows.deliveries.values()):
+        while any(one.due_ms is not None for one in rows.by_key.values()):
             before = len(receivers.sent)
             await settled(running)
             if len(receivers.sent) > before:
@@ -285,14 +289,14 @@ def test_an_endpoint_that_is_gone_or_paused_gets_nothing(organization: Organizat
     rows.organizations = {} if organization is None else {ORGANIZATION: organization}
     asyncio.run(settled(dispatcher(rows, receivers, Clock())))
     assert receivers.sent == []
-    assert {one.due_ms for one in rows.deliveries.values()} == {None}
+    assert {one.due_ms for one in rows.by_key.values()} == {None}
 
 
 def test_an_event_that_has_expired_is_not_sent() -> None:
     rows, receivers = Rows(an_organization("e"), waiting("e", "expired")), Receivers()
     asyncio.run(settled(dispatcher(rows, receivers, Clock())))
     assert receivers.sent == []
-    assert {one.due_ms for one in rows.deliveries.values()} == {None}
+    assert {one.due_ms for one in rows.by_key.values()} == {None}
 
 
 def test_an_endpoint_that_fails_is_tried_with_one_delivery_at_a_time() -> None:
@@ -303,7 +307,7 @@ def test_an_endpoint_that_fails_is_tried_with_one_delivery_at_a_time() -> None:
     async def run() -> None:
         for number in range(600):
             delivery = waiting("e", f"a{number:04}", due_ms=clock.ms, give_up_at_ms=clock.ms + LAST_MS)
-            rows.deliveries["e", delivery.id] = delivery
+            rows.by_key["e", delivery.id] = delivery
             running.wake(["e"])
             await settled(running)
             clock.ms += 1_000
@@ -341,7 +345,7 @@ def test_slow_endpoints_do_not_delay_others() -> None:
         assert len(hanging) == len(slow)
         assert sum(count > 1 for count in hanging.values()) == SLOTS
         later = [waiting(endpoint_id, "b", due_ms=clock.ms) for endpoint_id in quick]
-        rows.deliveries |= {(one.endpoint_id, one.id): one for one in later}
+        rows.by_key |= {(one.endpoint_id, one.id): one for one in later}
         for _ in range(20):
             await running.scan()
             for _ in range(50):
@@ -414,7 +418,7 @@ def test_a_process_that_stops_gives_its_leases_back() -> None:
     async def run() -> None:
         first, other = (dispatcher(rows, receivers, clock, holder) for holder in ("p1", "p2"))
         await settled(first)
-        rows.deliveries["e", "b"] = waiting("e", "b")
+        rows.by_key["e", "b"] = waiting("e", "b")
         await settled(other)
         assert receivers.events() == ["a:0000000000"], "the endpoint is leased"
         await first.close()
@@ -473,13 +477,13 @@ def test_a_late_record_changes_nothing() -> None:
     rows, clock = Rows(an_organization("e"), waiting("e", "a")), Clock()
 
     def answer(_: str, event: str) -> DeliveryAttempt:
-        delivery = rows.deliveries["e", event]
-        rows.deliveries["e", event] = delivery.done(0)  # by another process
+        delivery = rows.by_key["e", event]
+        rows.by_key["e", event] = delivery.done(0)  # by another process
         return LATER
 
     running = dispatcher(rows, Receivers(answer), clock)
     asyncio.run(settled(running))
-    assert rows.deliveries["e", "a:0000000000"].due_ms is None
+    assert rows.by_key["e", "a:0000000000"].due_ms is None
 
 
 def test_the_loop_outlives_a_database_that_is_away(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,7 @@ from keystead.api.errors import Internal, TooLarge, Unavailable
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, WebhookDispatcher
 from keystead.delivery.webhooks.pacing import Pace
-from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
+from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
 from tests.delivery.webhooks.test_dispatcher import (
     ACCEPTED,
     LATER,
@@ -80,7 +80,7 @@ def test_a_defect_with_every_event_is_no_failure_of_the_endpoint(
         await settled(running)
         for clock.ms in range(1_000, lasts_ms, 1_000):
             delivery = waiting("e", f"b{clock.ms:06}", due_ms=clock.ms)
-            rows.deliveries["e", delivery.id] = delivery
+            rows.by_key["e", delivery.id] = delivery
             await settled(running)
         receivers.most_at_once.clear()
         clock.ms = lasts_ms + 5_000
@@ -91,7 +91,7 @@ def test_a_defect_with_every_event_is_no_failure_of_the_endpoint(
     logged = [line for line in caplog.messages if line.startswith(("webhooks of endpoint", "1 webhooks of"))]
     assert len(logged) == 6
     assert receivers.most_at_once["e"] == AT_ONCE_MAX
-    assert all(one.due_ms is None for one in rows.deliveries.values())
+    assert all(one.due_ms is None for one in rows.by_key.values())
 
 
 def test_events_that_always_fail_are_not_ahead_of_the_others() -> None:
@@ -108,11 +108,11 @@ def test_events_that_always_fail_are_not_ahead_of_the_others() -> None:
     async def run() -> None:
         for clock.ms in range(0, 16_000, 1_000):
             if clock.ms == sound.due_ms:
-                rows.deliveries["e", sound.id] = sound
+                rows.by_key["e", sound.id] = sound
             await settled(running)
 
     asyncio.run(run())
-    assert rows.deliveries["e", sound.id].due_ms is None
+    assert rows.by_key["e", sound.id].due_ms is None
 
 
 PROVEN, SLOW, FAILING = Pace(is_proven=True), Pace(is_slow=True), Pace(is_slow=True, failures=2)
@@ -175,7 +175,7 @@ def test_an_endpoint_whose_rounds_end_in_errors(failure: Exception, tries_s: lis
             await asyncio.sleep(second - loop.time())
             for endpoint_id in ("broken", "sound"):
                 delivery = waiting(endpoint_id, f"b{second}", due_ms=second * 1000)
-                rows.deliveries[endpoint_id, delivery.id] = delivery
+                rows.by_key[endpoint_id, delivery.id] = delivery
             running.wake(["broken", "sound"])
             await asyncio.sleep(0.01)
             assert len(receivers.events("sound")) == second

@@ -6,8 +6,8 @@ import asyncio
 
 from keystead.delivery.webhooks.attempts import DeliveryAttempt
 from keystead.delivery.webhooks.recording import LARGE_BYTES, RecordedAttempts
-from keystead.organizations.webhook_targets import WebhookTarget
-from keystead.organizations.webhooks import WebhookDelivery
+from keystead.organizations.webhooks.targets import WebhookTarget
+from keystead.organizations.webhooks.webhooks import WebhookDelivery
 from tests.delivery.webhooks.test_dispatcher import ACCEPTED, Rows, an_organization, waiting
 
 LARGE_AT_ONCE = 4
@@ -42,7 +42,7 @@ def test_few_large_events_are_in_memory_at_once() -> None:
         await is_full.wait()
         go_on.set()
         await asyncio.gather(*running)
-        assert all(one.due_ms is None for one in rows.deliveries.values())
+        assert all(one.due_ms is None for one in rows.by_key.values())
 
     asyncio.run(asyncio.wait_for(run(), 60))
     assert most == LARGE_AT_ONCE

@@ -17,9 +17,9 @@ from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, 
 from keystead.delivery.webhooks.connecting import Resolve, SystemResolver
 from keystead.delivery.webhooks.sending import WebhookSender
 from keystead.keys.webhook_key import WebhookKey
-from keystead.organizations.webhook_addresses import read_networks
-from keystead.organizations.webhook_targets import WebhookTarget
-from keystead.organizations.webhooks import WebhookDelivery
+from keystead.organizations.webhooks.addresses import read_networks
+from keystead.organizations.webhooks.targets import WebhookTarget
+from keystead.organizations.webhooks.webhooks import WebhookDelivery
 from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 from keystead.sessions.webhook_signatures import key_id
 from tests.support.webhook_receiver import is_genuine, receiving

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
-from keystead.chains.bitcoin.encoding import Output, Transaction, compact_size, double_sha256, with_length
+from keystead.chains.bitcoin.encoding import Transaction, TxOutput, compact_size, double_sha256, with_length
 
 SIGHASH_DEFAULT: Final = 0
 SIGHASH_ALL: Final = 1
@@ -22,7 +22,7 @@ _BLANK_INPUT_BYTES = 41
 class Digests:
     """The digests of one transaction's inputs. The parts that inputs share are hashed once, not once for each."""
 
-    def __init__(self, transaction: Transaction, spent: Sequence[Output]) -> None:
+    def __init__(self, transaction: Transaction, spent: Sequence[TxOutput]) -> None:
         """`spent`: the output that each input spends, in the order of the inputs."""
         self._spent = spent
         self._inputs = transaction.inputs

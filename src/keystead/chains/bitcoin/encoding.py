@@ -29,7 +29,7 @@ class Input(msgspec.Struct, frozen=True):
         return self.txid + self.vout.to_bytes(4, "little")
 
 
-class Output(msgspec.Struct, frozen=True):
+class TxOutput(msgspec.Struct, frozen=True):
     satoshis: int
     script: bytes
 
@@ -42,7 +42,7 @@ class Transaction(msgspec.Struct, frozen=True):
 
     version: int
     inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[TxOutput, ...]
     locktime: int
 
 
@@ -82,11 +82,11 @@ class Reader:
     def sized(self) -> bytes:
         return self.take(self.compact_size())
 
-    def output(self) -> Output:
+    def output(self) -> TxOutput:
         satoshis = self.unsigned(8)
         if satoshis > SATOSHIS_MAX:
             raise self.refusal(f"an output has {satoshis} satoshis; at most {SATOSHIS_MAX} exist")
-        return Output(satoshis, self.sized())
+        return TxOutput(satoshis, self.sized())
 
     def finish(self) -> None:
         if self.at != len(self.data):
@@ -132,7 +132,7 @@ def read_unsigned(data: bytes) -> Transaction:
     return Transaction(version, tuple(spending for spending, _ in inputs), tuple(outputs), locktime)
 
 
-def read_previous(data: bytes, what: str) -> tuple[bytes, tuple[Output, ...]]:
+def read_previous(data: bytes, what: str) -> tuple[bytes, tuple[TxOutput, ...]]:
     """The id, in the order of the wire, and the outputs of a transaction with or without witnesses (BIP-144).
     `what`: its name in errors."""
     reader = Reader(data, what)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from keystead.chains.addresses.bitcoin import AddressPrefixes
-from keystead.chains.bitcoin.encoding import Output
+from keystead.chains.bitcoin.encoding import TxOutput
 from keystead.chains.bitcoin.psbt import Psbt
 from keystead.chains.bitcoin.scripts import address_of
 from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind
 from keystead.primitives.unreadable import Unreadable
 
 
-def movements(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes, fee: int) -> Sequence[Movement]:
-    """`own`: the scripts of the inputs that the account signs; what pays back to one of them is change."""
-    foreign = any(spent.script not in own for spent in psbt.spent)
-    sender = Unreadable("several accounts spend inputs") if foreign else _sender(own, network)
-    paid = [output for output in psbt.transaction.outputs if output.satoshis and output.script not in own]
+def movements(psbt: Psbt, own: bytes, network: AddressPrefixes, fee: int | Unreadable) -> Sequence[Movement]:
+    """`own`: the script that the address of the account pays to. What pays back to it is change.
+
+    What pays to another script that the account can spend is a payment, also where an input spends that script:
+    somebody else may have made it, and be able to spend from it as well.
+    """
+    foreign = any(spent.script != own for spent in psbt.spent)
+    sender = Unreadable("inputs of other scripts are spent, too") if foreign else address_of(own, network)
+    paid = [output for output in psbt.transaction.outputs if output.satoshis and output.script != own]
     return (
         *(
             Movement(
@@ -33,13 +37,6 @@ def movements(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes, fee:
     )
 
 
-def recipient(output: Output, network: AddressPrefixes) -> str:
+def recipient(output: TxOutput, network: AddressPrefixes) -> str:
     """The address that an output pays to; its script in hex if no address is paid."""
     return address_of(output.script, network) or output.script.hex()
-
-
-def _sender(own: Collection[bytes], network: AddressPrefixes) -> str | Unreadable:
-    if len(own) != 1:
-        return Unreadable("several scripts are spent")
-    (script,) = own
-    return address_of(script, network)

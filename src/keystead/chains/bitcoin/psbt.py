@@ -1,7 +1,8 @@
 """Partially signed Bitcoin transactions, version 0 (BIP-174, 371): maps of records, kept byte for byte.
 
-Here: reading the maps and their records, writing a record into an input's map. Existing records stay byte for byte,
-so unknown fields survive. Not here: which inputs are signed, and how (`transaction`).
+Here: reading the maps and their records, what each input spends and how that is shown, writing a record into an
+input's map. Existing records stay byte for byte, so unknown fields survive. Not here: which inputs are signed, and
+how (`transaction`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from typing import Final
 
 import msgspec
 
+from keystead.chains.addresses.bitcoin import ScriptKind
 from keystead.chains.bitcoin.encoding import (
-    Output,
     Reader,
     Transaction,
+    TxOutput,
     read_previous,
     read_unsigned,
     with_length,
 )
+from keystead.chains.bitcoin.scripts import is_witness_program, kind_of
 from keystead.chains.transaction import unparsable
 
 _MAGIC: Final = b"psbt\xff"
@@ -104,15 +107,15 @@ class PsbtInput:
 class Psbt(msgspec.Struct, frozen=True):
     """A PSBT that was read to its end. `transaction_bytes`: the size of the unsigned transaction.
 
-    `spent`: the output that each input spends, as the PSBT says. It is certain only if the whole previous
-    transaction is given, whose txid is checked; for SegWit inputs the signature commits to it.
+    `spent`: the output that each input spends. The whole previous transaction shows it, whose txid is checked. That
+    of a Taproot input may be a claim of the sender: every Taproot signature commits to all of them.
     """
 
     data: bytes
     transaction: Transaction
     transaction_bytes: int
     inputs: tuple[PsbtInput, ...]
-    spent: tuple[Output, ...]
+    spent: tuple[TxOutput, ...]
 
     def with_records(self, records: Mapping[int, tuple[bytes, bytes]]) -> bytes:
         """The PSBT with one more record, key and value, in the map of each of these inputs."""
@@ -171,9 +174,8 @@ def _read_map(reader: Reader, what: str, later: range) -> _Map:
         values[key], spans[key] = value, (start, reader.at)
 
 
-def _spent_output(psbt_input: PsbtInput, transaction: Transaction) -> Output:
-    """The output that an input spends, from non_witness_utxo or witness_utxo; if both are given, they must
-    agree."""
+def _spent_output(psbt_input: PsbtInput, transaction: Transaction) -> TxOutput:
+    """The output that an input spends. Raises InvalidRequest unless the records show it as its script demands."""
     spends = transaction.inputs[psbt_input.number]
     spent_outputs = []
     if (witness_utxo := psbt_input.get(InputKeyType.WITNESS_UTXO)) is not None:
@@ -198,4 +200,32 @@ def _spent_output(psbt_input: PsbtInput, transaction: Transaction) -> Output:
         )
     if spent_outputs[0] != spent_outputs[-1]:
         raise psbt_input.refusal("witness_utxo and non_witness_utxo contradict each other")
+    _check_shown(psbt_input, spent_outputs[0].script)
     return spent_outputs[0]
+
+
+def _check_shown(psbt_input: PsbtInput, script: bytes) -> None:
+    """Raise InvalidRequest unless the input has the records that the public service demands for this script, also
+    of inputs that others sign.
+
+    A signature before Taproot commits to no other input's amount, and before SegWit to none at all. So only the
+    previous transaction shows what is spent; with witness_utxo alone, somebody could understate it twice and make
+    the owner pay the difference as a fee.
+    """
+    witness, whole = (psbt_input.has(field) for field in (InputKeyType.WITNESS_UTXO, InputKeyType.NON_WITNESS_UTXO))
+    kind = kind_of(script)
+    if kind is ScriptKind.P2TR:
+        if not witness:
+            raise psbt_input.refusal("a P2TR input needs witness_utxo")
+        return
+    name = kind or "another script"
+    if not whole:
+        raise psbt_input.refusal(
+            f"it spends {name} and needs non_witness_utxo: only the whole previous transaction proves the amount"
+        )
+    is_witness = is_witness_program(script)
+    if is_witness and not witness:
+        raise psbt_input.refusal(f"it spends {name} and needs witness_utxo as well")
+    is_nested = is_witness_program(psbt_input.get(InputKeyType.REDEEM_SCRIPT) or b"")
+    if witness and not is_witness and not is_nested:
+        raise psbt_input.refusal(f"it spends {name}, which is not SegWit, and must not have witness_utxo")

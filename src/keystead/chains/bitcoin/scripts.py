@@ -88,6 +88,11 @@ def operations(script: bytes) -> Iterator[int]:
             at += width + int.from_bytes(script[at : at + width], "little")
 
 
+def is_witness_program(script: bytes) -> bool:
+    """Whether the script is a witness program of any version (BIP-141)."""
+    return _witness_shape(script) != (0, 0)
+
+
 def _witness_shape(script: bytes) -> tuple[int, int]:
     """Version and program length of a witness program (BIP-141); (0, 0) for any other script."""
     if not 4 <= len(script) <= 42 or script[1] != len(script) - 2:

@@ -39,7 +39,7 @@ from keystead.chains.bitcoin.scripts import (
 )
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.curves import GROUP_ORDERS
-from keystead.chains.movements import Movement, fee_of, movement_facts
+from keystead.chains.movements import Movement, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -67,7 +67,8 @@ _WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
 
 
 class _InputRules(msgspec.Struct, frozen=True):
-    """The records that an input of the account must have and must not have, for one kind of script."""
+    """The records that an input of the account must have and must not have, for one kind of script, beside those
+    that show what it spends (`psbt`)."""
 
     must: tuple[InputKeyType, ...]
     must_not: tuple[InputKeyType, ...]
@@ -77,23 +78,13 @@ class _InputRules(msgspec.Struct, frozen=True):
 _FINAL = (InputKeyType.FINAL_SCRIPTSIG, InputKeyType.FINAL_SCRIPTWITNESS)
 _SCRIPTS = (InputKeyType.REDEEM_SCRIPT, InputKeyType.WITNESS_SCRIPT)
 _RULES: Final[Mapping[ScriptKind, _InputRules]] = {
-    ScriptKind.P2PKH: _InputRules(
-        (InputKeyType.NON_WITNESS_UTXO,), (InputKeyType.WITNESS_UTXO, *_SCRIPTS, *_FINAL)
-    ),
-    ScriptKind.P2SH: _InputRules(
-        (InputKeyType.NON_WITNESS_UTXO, InputKeyType.REDEEM_SCRIPT),
-        (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT, *_FINAL),
-    ),
-    # NON_WITNESS_UTXO is allowed: wallets include it, because the signature does not commit to the amounts of other
-    # inputs.
-    ScriptKind.P2WPKH: _InputRules((InputKeyType.WITNESS_UTXO,), (*_SCRIPTS, *_FINAL)),
-    ScriptKind.P2WSH: _InputRules(
-        (InputKeyType.WITNESS_UTXO, InputKeyType.WITNESS_SCRIPT), (InputKeyType.REDEEM_SCRIPT, *_FINAL)
-    ),
+    ScriptKind.P2PKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    ScriptKind.P2SH: _InputRules((InputKeyType.REDEEM_SCRIPT,), (InputKeyType.WITNESS_SCRIPT, *_FINAL)),
+    ScriptKind.P2WPKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    ScriptKind.P2WSH: _InputRules((InputKeyType.WITNESS_SCRIPT,), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
     ScriptKind.P2TR: _InputRules(
-        (InputKeyType.WITNESS_UTXO,),
+        (),
         (
-            InputKeyType.NON_WITNESS_UTXO,
             InputKeyType.TAP_LEAF_SCRIPT,
             InputKeyType.TAP_MERKLE_ROOT,
             InputKeyType.TAP_SCRIPT_SIG,
@@ -136,7 +127,9 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
             "to sign at once: spend fewer, or receive at a SegWit address"
         )
-    view = _view(psbt, {psbt.spent[psbt_input.number].script for psbt_input in own}, account.network)
+    view = _view(
+        psbt, account.script, {psbt.spent[psbt_input.number].script for psbt_input in own}, account.network
+    )
     digests = Digests(psbt.transaction, psbt.spent)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
@@ -162,8 +155,9 @@ def view_bitcoin(unsigned: bytes, sign_with: str) -> TransactionView:
     Raises InvalidRequest as `parse_bitcoin` does.
     """
     psbt, network = _read(unsigned), network_of(sign_with)
-    own = {spent.script for spent in psbt.spent if address_of(spent.script, network) == sign_with}
-    return _view(psbt, own, network)
+    scripts = (output.script for output in (*psbt.spent, *psbt.transaction.outputs))
+    own = next((script for script in scripts if address_of(script, network) == sign_with), b"")
+    return _view(psbt, own, {own}, network)
 
 
 def _read(unsigned: bytes) -> Psbt:
@@ -172,20 +166,39 @@ def _read(unsigned: bytes) -> Psbt:
     return read_psbt(unsigned)
 
 
-def _view(psbt: Psbt, own: Collection[bytes], network: AddressPrefixes) -> TransactionView:
-    """`own`: the scripts of the inputs that the account signs."""
+def _view(psbt: Psbt, own: bytes, signed: Collection[bytes], network: AddressPrefixes) -> TransactionView:
+    """`own`: the script that the address of the account pays to. `signed`: the scripts for which the account
+    signs."""
     fee = sum(output.satoshis for output in psbt.spent) - sum(
         output.satoshis for output in psbt.transaction.outputs
     )
     if fee < 0:
         raise unparsable(f"its outputs exceed its inputs by {-fee} satoshis")
 
-    moved = movements(psbt, own, network, fee)
+    proven_fee = fee if _are_amounts_proven(psbt, signed) else _CLAIMED_AMOUNTS
+    moved = movements(psbt, own, network, proven_fee)
 
     def describe(_: Mapping[str, ParsedInterface]) -> Description:
-        return Description({"bitcoin": {"tx": _facts(psbt, network, moved)}})
+        return Description({"bitcoin": {"tx": _facts(psbt, network, moved, proven_fee)}})
 
     return TransactionView(movements=moved, describe=describe)
+
+
+_CLAIMED_AMOUNTS: Final = Unreadable(
+    "the PSBT claims the amount of an input without the transaction that paid it (non_witness_utxo)"
+)
+
+
+def _are_amounts_proven(psbt: Psbt, signed: Collection[bytes]) -> bool:
+    """Whether what the inputs spend is certain, and so is the fee.
+
+    It is if the previous transactions are given, whose ids are checked; only an input of P2TR may leave its own out
+    (`psbt`). It also is if the account signs for P2TR, because such a signature commits to the amounts of all
+    inputs (BIP-341).
+    """
+    return any(kind_of(script) is ScriptKind.P2TR for script in signed) or all(
+        psbt_input.has(InputKeyType.NON_WITNESS_UTXO) for psbt_input in psbt.inputs
+    )
 
 
 def _account(party: Party) -> _SigningAccount:
@@ -304,7 +317,9 @@ _NO_ADDRESS: Final = Unreadable("the script of the output has no address")
 _NO_KIND: Final = Unreadable("the script of the output is of no kind that has a name")
 
 
-def _facts(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> BitcoinTransaction:
+def _facts(
+    psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement], fee: int | Unreadable
+) -> BitcoinTransaction:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
     return {
@@ -323,7 +338,7 @@ def _facts(psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement]) -> B
             for output in transaction.outputs
         ],
         "locktime": {"amount": transaction.locktime, "type": "Seconds" if seconds else "Blocks"},
-        "fee": fee_of(moved),
+        "fee": fee,
         "movements": movement_facts(moved),
     }
 

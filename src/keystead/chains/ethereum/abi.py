@@ -4,8 +4,10 @@ Here: types as values, and decoding bytes by them. Each byte may be read a fixed
 pointers to the same bytes cannot make a large value of small input. Not here: functions and selectors
 (`interfaces`).
 
-Source: the contract ABI specification of Solidity. Decoded strictly: padding is zero, integers are in their range,
-pointers point behind the head that they are in.
+Source: the contract ABI specification of Solidity. Decoded strictly where contracts are strict: integers are in
+their range, words that hold fewer bytes are padded with zeros, pointers point behind the head that they are in. The
+padding of a text or a byte string is not read, as contracts do not read it: it may be anything, and missing at the
+end.
 """
 
 from __future__ import annotations
@@ -225,21 +227,15 @@ class _ArgumentDecoder:
             case Array():
                 return self._array(kind, at)
             case Tuple():
-                return self._tuple(kind, at)
+                return self.sequence(kind.members, at)
             case _:
                 assert_never(kind)
-
-    def _tuple(self, kind: Tuple, at: int) -> list[Any]:
-        if not kind.members:
-            # It has no bytes: an array of a trillion of them fits in one number.
-            raise NotDecodable("a tuple has no members")
-        return self.sequence(kind.members, at)
 
     def _array(self, kind: Array, at: int) -> list[Any]:
         size = kind.size
         if size is None:
             size, at = self._number(at), at + WORD
-        if size * max(_head_bytes(kind.item), 1) > len(self._data) - at:
+        if size * _head_bytes(kind.item) > len(self._data) - at:
             raise NotDecodable(f"an array of {size} items is longer than the rest of the data")
         return self.sequence([kind.item] * size, at)
 
@@ -268,10 +264,7 @@ class _ArgumentDecoder:
         return number
 
     def _sized(self, at: int) -> bytes:
-        size = self._number(at)
-        if size > len(self._data):
-            raise NotDecodable("a length is larger than the data")
-        return _unpadded(self._take(at + WORD, -(-size // WORD) * WORD), size)
+        return self._take(at + WORD, self._number(at))
 
 
 def _unpadded(data: bytes, size: int) -> bytes:

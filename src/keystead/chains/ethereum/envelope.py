@@ -41,8 +41,16 @@ def read_list(payload: bytes, what: str) -> list[Item]:
 
 
 def read_fields(items: Sequence[Item], fields: Fields) -> dict[str, Any]:
-    """Each item by the name of its field. There must be as many items as fields."""
-    return {name: read(item, name) for item, (name, read) in zip(items, fields, strict=True)}
+    """Each item by the name of its field. There must be as many items as fields.
+
+    Raises InvalidRequest, also for a priority fee above the fee that it is a part of (EIP-1559).
+    """
+    values = {name: read(item, name) for item, (name, read) in zip(items, fields, strict=True)}
+    if values.get("max_priority_fee_per_gas", 0) > values.get("max_fee_per_gas", 0):
+        raise unparsable(
+            "`max_priority_fee_per_gas`: it is above `max_fee_per_gas`, and no node takes such a transaction"
+        )
+    return values
 
 
 def integer(bits: int) -> ReadItem:
@@ -71,6 +79,17 @@ def positive(bits: int) -> ReadItem:
         return value
 
     return read
+
+
+_NONCE_MAX: Final = 2**64 - 2
+"""EIP-2681."""
+
+
+def nonce(item: Item, name: str) -> int:
+    value: int = integer(64)(item, name)
+    if value > _NONCE_MAX:
+        raise unparsable(f"`{name}`: it is above {_NONCE_MAX}, and no node takes such a transaction")
+    return value
 
 
 def octets(size: int) -> ReadItem:

@@ -50,7 +50,7 @@ EthereumTransaction = TypedDict(
         "function_signature": Hex | Unreadable,
         "contract_call_args": dict[str, Argument] | Unreadable,
         "authorization_list": list[AuthorizationFacts],
-        "fee": int | Unreadable,
+        "fee": int,
         "movements": list[HexMovement],
     },
 )
@@ -97,7 +97,7 @@ TempoTransaction = TypedDict(
         "from": Hex,
         "fee_token": Hex | Unreadable,
         "calls": list[TempoCall],
-        "fee": int | Unreadable,
+        "fee": int,
         "movements": list[HexMovement],
     },
 )

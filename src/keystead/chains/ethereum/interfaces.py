@@ -1,12 +1,13 @@
 """Contract ABIs: checking a text, and which function calldata calls, with which arguments.
 
-Here: the entries of an ABI, selectors, the keywords of a call. Not here: how arguments are encoded (`abi`).
+Here: every member that an ABI may have, selectors, the keywords of a call. Not here: how arguments are encoded
+(`abi`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -23,7 +24,7 @@ from keystead.chains.ethereum.abi import (
     tuple_of,
 )
 from keystead.chains.ethereum.facts import ContractCall
-from keystead.chains.interface_text import invalid_interface, read_json
+from keystead.chains.interface_text import InterfaceName, first_repeated, invalid_interface, read_json
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
 
@@ -36,53 +37,56 @@ SELECTOR_BYTES: Final = 4
 _WHAT = "an Ethereum ABI"
 
 
-class AbiParameter(msgspec.Struct, frozen=True, gc=False):
-    """An input or output. `components` are the members of a tuple."""
+class AbiParameter(msgspec.Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
+    """An input or output. `components`: the members of a tuple."""
 
     type: str
-    name: str = ""
+    name: InterfaceName = ""
     components: tuple[AbiParameter, ...] = ()
+    # These change nothing about calldata: the type in the source, whether an event indexes the value, and the
+    # physical unit that Vyper once wrote.
+    internal_type: Any = None
+    indexed: Any = None
+    unit: Any = None
 
 
-class AbiEntry(msgspec.Struct, frozen=True, gc=False):
-    """A function, constructor, event, error, fallback or receive. Before Solidity 0.4.2 `type` could be absent."""
+class AbiEntry(msgspec.Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
+    """A function, constructor, event, error, fallback or receive. Before Solidity 0.4.2 `type` could be absent.
+    `signature`: a selector that web3.js adds; it must be right."""
 
     type: Literal["function", "constructor", "event", "error", "fallback", "receive"] = "function"
-    name: str = ""
+    name: InterfaceName = ""
     inputs: tuple[AbiParameter, ...] = ()
     outputs: tuple[AbiParameter, ...] = ()
+    signature: str | None = None
+    # These change nothing about calldata: what a call may do and cost, and whether an event has a topic.
+    state_mutability: Any = None
+    constant: Any = None
+    payable: Any = None
+    gas: Any = None
+    anonymous: Any = None
 
 
 _ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
 
 
-def check_abi(text: str) -> None:
-    """Raise InvalidRequest unless the text is a JSON array of entries whose types the ABI has."""
-    entries: tuple[AbiEntry, ...] = read_json(_ABI, text, _WHAT)
-    if len(entries) > ENTRIES_MAX:
-        raise invalid_interface(_WHAT, f"{len(entries)} entries; at most {ENTRIES_MAX} are allowed")
-    known: dict[str, AbiType] = {}
-    for index, entry in enumerate(entries):
-        if not entry.name and entry.type in ("function", "event", "error"):
-            raise invalid_interface(_WHAT, f"entry {index}: a {entry.type} needs a `name`")
-        try:
-            for parameters in (entry.inputs, entry.outputs):
-                tuple_of([_type(parameter, known) for parameter in parameters])
-        except NotAbiType as refused:
-            raise invalid_interface(_WHAT, f"entry {index} ({entry.name[:100]}): {refused}") from None
+def _tuple_of(parameters: Sequence[AbiParameter], known: dict[str, AbiType], depth: int = 0) -> Tuple:
+    return tuple_of([_type(parameter, known, depth) for parameter in parameters])
 
 
-def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) -> AbiType:
+def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int) -> AbiType:
     """The type of a parameter. `known`: the elementary types that were met, by name; the function adds to it.
     Nearly all parameters have one of a few types. Raises NotAbiType."""
-    if parameter.type in known:
+    if parameter.type in known and not parameter.components:
         return known[parameter.type]
     item, dimensions = split_dimensions(parameter.type)
     depth += len(dimensions)
     if depth > NESTING_MAX:
         raise NotAbiType(f"tuples and arrays are nested more than {NESTING_MAX} deep")
+    if (item == "tuple") is not bool(parameter.components):
+        raise NotAbiType(f"type {parameter.type[:100]!r}: a tuple has `components`, and no other type has them")
     if item == "tuple":
-        kind: AbiType = tuple_of([_type(component, known, depth + 1) for component in parameter.components])
+        kind: AbiType = _tuple_of(parameter.components, known, depth + 1)
     else:
         plain = elementary_type(item)
         if plain is None:
@@ -93,52 +97,60 @@ def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int = 0) ->
     return kind
 
 
-class ContractAbi(msgspec.Struct, frozen=True):
-    """The functions of an uploaded ABI by selector; None for a selector that two different functions share."""
+class ContractFunction(msgspec.Struct, frozen=True):
+    """`names`: those of the arguments; empty for one that has none."""
 
-    functions: Mapping[bytes, AbiEntry | None]
+    name: str
+    signature: str
+    names: tuple[str, ...]
+    arguments: Tuple
+
+
+class ContractAbi(msgspec.Struct, frozen=True):
+    """The functions of an uploaded ABI by selector."""
+
+    functions: Mapping[bytes, ContractFunction]
 
     @staticmethod
     def read(text: str) -> ContractAbi:
-        """The functions of a text that `check_abi` has accepted."""
-        functions: dict[bytes, AbiEntry | None] = {}
-        for entry in _ABI.decode(text):
+        """The functions of an ABI. Raises InvalidRequest if a member of it is not understood, or if a call could be
+        read in two ways: two functions with one selector, two arguments of one name."""
+        functions: dict[bytes, ContractFunction] = {}
+        known: dict[str, AbiType] = {}
+        entries: tuple[AbiEntry, ...] = read_json(_ABI, text, _WHAT)
+        if len(entries) > ENTRIES_MAX:
+            raise invalid_interface(_WHAT, f"{len(entries)} entries; at most {ENTRIES_MAX} are allowed")
+        for index, entry in enumerate(entries):
+            where = f"entry {index} ({entry.name[:100]})"
+            if not entry.name and entry.type in ("function", "event", "error"):
+                raise invalid_interface(_WHAT, f"entry {index}: a {entry.type} needs a `name`")
+            try:
+                arguments = _tuple_of(entry.inputs, known)
+                _tuple_of(entry.outputs, known)
+            except NotAbiType as refused:
+                raise invalid_interface(_WHAT, f"{where}: {refused}") from None
             if entry.type == "function":
-                selector = keccak256(_signature(entry).encode())[:SELECTOR_BYTES]
-                known = functions.setdefault(selector, entry)
-                if known is not None and (known.name, known.inputs) != (entry.name, entry.inputs):
-                    functions[selector] = None
+                _add_function(functions, entry, arguments, where)
         return ContractAbi(functions)
 
     def call(self, calldata: bytes) -> ContractCall:
         """The function that the calldata names, with its arguments by name.
 
-        All of it is unreadable if the ABI has no such function, or two with this selector, if two arguments have
-        the same name, or if the arguments do not fit the ABI or cost too much. Bytes behind the arguments are
-        ignored, as contracts do. Arguments without a name are left out.
+        All of it is unreadable if the ABI has no such function, or if the arguments do not fit the ABI or cost too
+        much. Bytes behind the arguments are ignored, as contracts do. Arguments without a name are left out.
         """
         selector = calldata[:SELECTOR_BYTES]
-        signature = "0x" + selector.hex()
-        if selector not in self.functions:
-            return unreadable_call(f"the uploaded interface has no function {signature}")
-        function = self.functions[selector]
+        function = self.functions.get(selector)
         if function is None:
-            return unreadable_call(f"the uploaded interface has two functions {signature}")
-        names = [parameter.name for parameter in function.inputs if parameter.name]
-        if len(set(names)) != len(names):
-            return unreadable_call(f"in the uploaded interface, two arguments of {function.name} have one name")
+            return unreadable_call(f"the uploaded interface has no function 0x{selector.hex()}")
         try:
-            values = decode(_arguments(function), calldata[SELECTOR_BYTES:])
+            values = decode(function.arguments, calldata[SELECTOR_BYTES:])
         except NotDecodable as refused:
             return unreadable_call(f"the call does not fit the uploaded interface: {refused}")
         return {
             "function_name": function.name,
-            "function_signature": signature,
-            "contract_call_args": {
-                parameter.name: value
-                for parameter, value in zip(function.inputs, values, strict=True)
-                if parameter.name
-            },
+            "function_signature": "0x" + selector.hex(),
+            "contract_call_args": {name: value for name, value in zip(function.names, values, strict=True) if name},
         }
 
 
@@ -152,13 +164,23 @@ def unreadable_call(reason: str) -> ContractCall:
     }
 
 
-def _arguments(function: AbiEntry) -> Tuple:
-    known: dict[str, AbiType] = {}
-    return tuple_of([_type(parameter, known) for parameter in function.inputs])
-
-
-def _signature(function: AbiEntry) -> str:
-    return f"{function.name}({','.join(map(_type_text, function.inputs))})"
+def _add_function(functions: dict[bytes, ContractFunction], entry: AbiEntry, arguments: Tuple, where: str) -> None:
+    """Add a function. Raises InvalidRequest if a call of it could be read in two ways."""
+    names = tuple(parameter.name for parameter in entry.inputs)
+    twice = first_repeated(name for name in names if name)
+    if twice is not None:
+        raise invalid_interface(_WHAT, f"{where}: two inputs are named {twice[:100]!r}")
+    signature = f"{entry.name}({','.join(map(_type_text, entry.inputs))})"
+    selector = keccak256(signature.encode())[:SELECTOR_BYTES]
+    if entry.signature is not None and entry.signature.lower() != "0x" + selector.hex():
+        raise invalid_interface(
+            _WHAT, f"{where}: `signature` is {entry.signature[:100]!r}, but the selector is 0x{selector.hex()}"
+        )
+    known = functions.setdefault(selector, ContractFunction(entry.name, signature, names, arguments))
+    if known.signature != signature:
+        raise invalid_interface(_WHAT, f"{where}: its selector 0x{selector.hex()} is that of {known.name[:100]!r}")
+    if known.names != names:
+        raise invalid_interface(_WHAT, f"{where}: it is there twice, with other names of its inputs")
 
 
 def _type_text(parameter: AbiParameter) -> str:

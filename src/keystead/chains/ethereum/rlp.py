@@ -45,7 +45,9 @@ def _item(data: bytes, at: int, limit: int, depth: int) -> tuple[Item, int]:
         length_bytes = data[start : min(start + width, limit)]
         start += width
         size = int.from_bytes(length_bytes)
-        if len(length_bytes) < width or length_bytes[0] == 0 or size <= _SHORT_MAX:
+        if len(length_bytes) < width:
+            raise NotRlp(f"the length at byte {at} is cut short")
+        if length_bytes[0] == 0 or size <= _SHORT_MAX:
             raise NotRlp(f"the length at byte {at} is not in its shortest form")
     end = start + size
     if end > limit:

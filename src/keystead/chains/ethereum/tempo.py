@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from keystead.api.enums import Curve
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
@@ -98,6 +100,8 @@ def _items(unsigned: bytes) -> list[Item]:
 
 def _view(items: Sequence[Item], sender: str) -> TransactionView:
     fields = envelope.read_fields(items, _FIELDS)
+    if 0 < fields["valid_before"] <= fields["valid_after"]:
+        raise unparsable("`valid_before`: it is not after `valid_after`, and no node takes such a transaction")
     movements = (
         *(movement for call in fields["calls"] for movement in _call_movements(call, sender)),
         _fee(fields, sender),
@@ -106,12 +110,16 @@ def _view(items: Sequence[Item], sender: str) -> TransactionView:
 
 
 _NEW_CONTRACT: Final = Unreadable("the contract that the call creates")
+_OF_THE_NETWORK: Final = Unreadable("contracts of the network take tokens without an allowance")
 
 
 def _call_movements(call: Mapping[str, Any], sender: str) -> Sequence[Movement]:
     if not call["to"]:
         return creation_movements(_NEW_CONTRACT, sender, call["value"])
-    return call_movements(envelope.hex_text(call["to"]), sender, call["value"], call["input"])
+    return [
+        replace(movement, asset=_OF_THE_NETWORK) if movement.kind is MovementKind.UNKNOWN else movement
+        for movement in call_movements(envelope.hex_text(call["to"]), sender, call["value"], call["input"])
+    ]
 
 
 def _fee(fields: Mapping[str, Any], sender: str) -> Movement:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.enums import Curve
-from keystead.chains.contract_interfaces import ParsedInterface
+from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
 from keystead.chains.ethereum import envelope, rlp
 from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
 from keystead.chains.ethereum.facts import ContractCall, EthereumTransaction
@@ -39,7 +39,7 @@ _CHAIN_ID = _GAS = envelope.positive(64)
 
 def _before_the_fee_market(gas: envelope.ReadItem) -> envelope.Fields:
     return (
-        ("nonce", _UINT64),
+        ("nonce", envelope.nonce),
         ("gas_price", _UINT256),
         ("gas", gas),
         ("to", envelope.destination),
@@ -60,7 +60,7 @@ def _fee_market(to: envelope.ReadItem) -> envelope.Fields:
     """The nine items of EIP-1559. The transactions of later EIPs begin with the same items."""
     return (
         ("chain_id", _CHAIN_ID),
-        ("nonce", _UINT64),
+        ("nonce", envelope.nonce),
         ("max_priority_fee_per_gas", _UINT256),
         ("max_fee_per_gas", _UINT256),
         ("gas", _GAS),
@@ -268,6 +268,8 @@ def _call(to: str, calldata: bytes, interfaces: Mapping[str, ParsedInterface]) -
         return unreadable_call("a transaction that creates a contract calls no function")
     if len(calldata) < SELECTOR_BYTES:
         return unreadable_call("the transaction calls no function")
+    if isinstance(abi, RefusedInterface):
+        return unreadable_call(f"the interface of {to} on record is not understood: {abi.why}")
     if not isinstance(abi, ContractAbi):
         return unreadable_call(f"no interface of {to} is uploaded")
     return abi.call(calldata)

@@ -1,7 +1,8 @@
 """EIP-712: typed data from its JSON text to the digest that is signed and the values that policies see.
 
-Here: strict reading. Each value that is hashed is shown to policies. A member that the types do not declare is not
-signed and not shown. Not here: EIP-191 and other prefixes, which callers add themselves.
+Here: strict reading. Each value of the message that is hashed is shown to policies, and of the domain the members
+that EIP-712 names, if they have its types. A member that the types do not declare is not signed and not shown. Not
+here: EIP-191 and other prefixes, which callers add themselves.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 
 from keystead.api.errors import InvalidRequest
 from keystead.primitives.keccak import keccak256
+from keystead.primitives.unreadable import Unreadable
 
 BYTES_MAX: Final = 131_072
 TYPES_MAX, NESTING_MAX = 100, 32
@@ -37,7 +39,7 @@ TYPE_TEXT_CHARACTERS_MAX: Final = 262_144
 """The most characters of all types as they are hashed. The text of a struct repeats the structs that it refers
 to."""
 
-_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$:.-]{0,199}\Z")
+_NAME = re.compile(r"[A-Za-z_$@][A-Za-z0-9_$@:.-]{0,199}\Z")
 _ARRAY = re.compile(r"(?P<item>.*)\[(?P<size>[0-9]{0,9})\]\Z", re.DOTALL)
 _INTEGER_TYPE = re.compile(r"(?P<unsigned>u?)int(?P<bits>[0-9]{0,3})\Z")
 _UNSIGNED = re.compile(r"uint[0-9]{0,3}\Z")
@@ -52,7 +54,8 @@ Encode = Callable[[Any], tuple[bytes, Any]]
 
 class TypedData(msgspec.Struct, frozen=True):
     """`digest`: the 32 bytes that are signed. `type_text`: the type of the message as it is hashed. In `domain` and
-    `message`, integers are int and hex is lower case."""
+    `message`, integers are int and hex is lower case. A member of the domain that is declared with another type
+    than EIP-712 gives it is an Unreadable."""
 
     digest: bytes
     primary_type: str
@@ -70,7 +73,7 @@ class _Document(msgspec.Struct, frozen=True):
     types: dict[str, tuple[_Member, ...]]
     primary_type: str = msgspec.field(name="primaryType")
     domain: dict[str, Any]
-    message: dict[str, Any]
+    message: dict[str, Any] | None = None
 
 
 def parse_typed_data(text: str, field: str) -> TypedData:
@@ -88,13 +91,17 @@ def parse_typed_data(text: str, field: str) -> TypedData:
 
 
 def _read(document: _Document) -> TypedData:
-    declared = dict(document.types)
-    declared.setdefault(DOMAIN, _domain_members(document.domain))
-    _check_domain(declared[DOMAIN])
-    if document.primary_type == DOMAIN:
-        raise _Malformed(f"`primaryType`: {DOMAIN} is the domain and cannot be the message")
+    declared = document.types
+    if DOMAIN not in declared:
+        declared = {**declared, DOMAIN: _domain_members(document.domain)}
     types = _Types(declared)
-    domain_hash, domain = _encode_at(".domain", types.struct(DOMAIN), document.domain)
+    domain_hash, hashed = _encode_at(".domain", types.struct(DOMAIN), document.domain)
+    domain = hashed | _unusual_members(declared[DOMAIN])
+    if document.primary_type == DOMAIN:
+        # The domain alone is signed, as viem and eth-sig-util do: a `message` is not read.
+        return TypedData(keccak256(b"\x19\x01" + domain_hash), DOMAIN, types.text(DOMAIN), domain, {})
+    if document.message is None:
+        raise _Malformed("`message` is missing")
     message_hash, message = _encode_at(".message", types.struct(document.primary_type), document.message)
     return TypedData(
         digest=keccak256(b"\x19\x01" + domain_hash + message_hash),
@@ -115,17 +122,18 @@ def _domain_members(domain: Mapping[str, Any]) -> tuple[_Member, ...]:
     return tuple(_Member(name, kind) for name, kind in _DOMAIN_MEMBERS.items() if name in domain)
 
 
-def _check_domain(members: Sequence[_Member]) -> None:
-    """Refuse a member of the domain that is declared with another type than EIP-712 gives it.
+def _unusual_members(members: Sequence[_Member]) -> dict[str, Unreadable]:
+    """The members of the domain that are declared with another type than EIP-712 gives them, such as the contract
+    "cosmos" of Cosmos networks, a text.
 
     Policies compare these members, and would not recognize an address that is declared as a number.
     """
-    for member in members:
-        expected = _DOMAIN_MEMBERS.get(member.name, member.type)
-        if member.type != expected and not (member.name == "chainId" and _UNSIGNED.match(member.type)):
-            raise _Malformed(
-                f"`types.{DOMAIN}`: `{member.name}` is declared as {member.type[:100]!r}: expected {expected}"
-            )
+    return {
+        member.name: Unreadable(f"the domain declares it as {member.type[:100]}, not as EIP-712 does")
+        for member in members
+        if member.type != _DOMAIN_MEMBERS.get(member.name, member.type)
+        and not (member.name == "chainId" and _UNSIGNED.match(member.type))
+    }
 
 
 class _Malformed(ValueError):
@@ -177,7 +185,7 @@ def _integer_literal(digits: str) -> int:
 
 
 def _no_fraction(literal: str) -> None:
-    raise _Malformed(f"{literal[:40]} is not an integer")
+    raise _Malformed(f"{literal[:40]} is not an integer in full; larger ones can be a string of digits")
 
 
 _JSON = json.JSONDecoder(
@@ -203,7 +211,7 @@ class _Types:
     @staticmethod
     def _check(name: str, members: tuple[_Member, ...]) -> None:
         """Names have no comma, bracket or space: with one, two different types could have the same hash. Names in
-        Solidity have no colon, point or hyphen either, but clients sign such types."""
+        Solidity have no colon, point, hyphen or @ either, but clients sign such types."""
         for word in (name, *(member.name for member in members)):
             if not _NAME.match(word):
                 raise _Malformed(f"`types.{name[:100]}`: {word[:100]!r} is not an identifier")

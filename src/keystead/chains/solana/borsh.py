@@ -1,33 +1,43 @@
-"""Values of IDL types, read from the data of a Solana instruction, at a cost bounded by the data and a budget.
+"""Values, read from the data of a Solana instruction by their layouts, at a cost bounded by the data and a budget.
 
-Here: Borsh, generic definitions, `coption`. Not here: which instruction it is (`interfaces`), what types
-an IDL may name (`idl`).
+Here: Borsh, generic definitions, `coption`. Not here: which instruction it is (`interfaces`), what layouts there
+are (`layouts`).
 """
 
 from __future__ import annotations
 
-import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
 import msgspec
 
 from keystead.chains.addresses.text import base58
-from keystead.chains.solana.idl import IdlGeneric, IdlType
+from keystead.chains.solana.layouts import (
+    Alias,
+    COption,
+    Defined,
+    Definition,
+    Enum,
+    FixedArray,
+    Float,
+    IntegerLayout,
+    Layout,
+    Members,
+    Option,
+    Parameter,
+    Plain,
+    Vec,
+)
 from keystead.primitives.unreadable import Unreadable
 
 VALUES_MAX: Final = 8_192
 """Values read from one transaction. Its size does not bound values without bytes, such as empty structs."""
 _NESTING_MAX: Final = 32
 
-_INTEGER = re.compile(r"(?P<sign>[ui])(?P<bits>8|16|32|64|128|256)")
-_FLOATS = {"f32": (4, "<f"), "f64": (8, "<d")}
-_LENGTH = re.compile(r"[0-9]{1,9}")
-
 
 class _Undecodable(Exception):
-    """The data does not fit the IDL, or the IDL uses a feature that is not decoded here."""
+    """The data does not fit the layouts."""
 
 
 class _OptionLayout(msgspec.Struct, frozen=True):
@@ -46,7 +56,6 @@ _OPTION_LAYOUTS: Final = (
 )
 """The layouts that programs use. An IDL does not say which of them its program reads."""
 
-
 ABSENT: Final = Unreadable("the option is absent")
 
 
@@ -63,12 +72,12 @@ class ValueMeter:
 
 
 def read_arguments(
-    arguments: Sequence[tuple[str, Any]], data: bytes, at: int, types: Mapping[str, IdlType], meter: ValueMeter
+    arguments: Members, data: bytes, at: int, definitions: Mapping[str, Definition], meter: ValueMeter
 ) -> dict[str, Any] | None:
     """The values of the arguments by name, read from `data`, beginning at position `at`.
 
-    `arguments`: names and IDL types. `types`: the types that the IDL defines, by name. None if there is not exactly
-    one reading, or if the transaction has more values than `meter` has left.
+    `definitions`: those that the layouts name. None if there is not exactly one reading, or if the transaction has
+    more values than `meter` has left.
 
     Programs may ignore bytes after their arguments. So if a `coption` is among the arguments, a reading that leaves
     bytes counts as well: if it differs, the program could act on other values than a policy has seen.
@@ -76,9 +85,9 @@ def read_arguments(
     readings: list[dict[str, Any]] = []
     is_exact = False
     for layout in _OPTION_LAYOUTS:
-        reader = _BorshReader(data, at, types, layout, meter)
+        reader = _BorshReader(data, at, definitions, layout, meter)
         try:
-            readings.append(reader.read_members(arguments, {}))
+            readings.append(dict(zip(arguments.names or (), reader.read_each(arguments, {}, 0), strict=True)))
             is_exact = is_exact or reader.is_finished
         except _Undecodable:
             pass
@@ -88,72 +97,29 @@ def read_arguments(
 
 
 class _Meaning(msgspec.Struct, frozen=True):
-    """The value of a generic parameter: a type (`kind`), whose own parameters `scope` resolves; or the text of a
-    constant."""
+    """The value of a generic parameter: a layout, whose own parameters `scope` resolves, or a constant."""
 
-    kind: Any = None
-    scope: Mapping[str, _Meaning] = {}
-    constant: str | None = None
+    value: Layout | int
+    scope: Mapping[str, _Meaning]
 
 
 _Scope = Mapping[str, _Meaning]
 
 
-def _bind_generics(parameters: Sequence[IdlGeneric | str], arguments: Any, scope: _Scope) -> _Scope:
-    """The scope inside a definition: each of its parameters with its meaning. `arguments` and `scope` are those of
-    the place that uses the definition."""
-    if not isinstance(arguments, list) or len(arguments) != len(parameters):
-        raise _Undecodable
-    inside = {}
-    for parameter, argument in zip(parameters, arguments, strict=True):
-        if isinstance(parameter, str):
-            raise _Undecodable
-        meaning = _meaning(argument, scope)
-        if (meaning.constant is not None) is not (parameter.kind == "const"):
-            raise _Undecodable
-        inside[parameter.name] = meaning
-    return inside
-
-
-def _meaning(argument: Any, scope: _Scope) -> _Meaning:
-    """The meaning of a generic argument. A parameter that is passed on keeps its meaning. Anchor writes a parameter
-    that is a constant as if it were a type."""
-    match argument:
-        case {"type": {"generic": str(name)}} | {"kind": "const", "value": str(name)} if name in scope:
-            return scope[name]
-        case {"kind": "const", "value": str(constant)}:
-            return _Meaning(constant=constant)
-        case {"kind": "type", "type": kind}:
-            return _Meaning(kind, scope)
-        case _:
-            raise _Undecodable
-
-
-def _length(written: Any, scope: _Scope) -> int:
-    """The length of an array: a number, or a generic constant."""
-    match written:
-        case int():
-            return written
-        case {"generic": str(name)} if name in scope and _LENGTH.fullmatch(scope[name].constant or ""):
-            return int(scope[name].constant or "")
-        case _:
-            raise _Undecodable
-
-
 class _BorshReader:
-    """Reads values of IDL types from Borsh. It refuses bytes that an encoder would not write."""
+    """Reads values from Borsh. It refuses bytes that an encoder would not write."""
 
     def __init__(
         self,
         data: bytes,
         at: int,
-        types: Mapping[str, IdlType],
+        definitions: Mapping[str, Definition],
         option_layout: _OptionLayout,
         meter: ValueMeter,
     ) -> None:
         self._data = data
         self._at = at
-        self._types = types
+        self._definitions = definitions
         self._option_layout = option_layout
         self._meter = meter
         self.met_coption = False
@@ -162,37 +128,43 @@ class _BorshReader:
     def is_finished(self) -> bool:
         return self._at == len(self._data)
 
-    def read_members(self, members: Sequence[tuple[str, Any]], scope: _Scope, depth: int = 0) -> dict[str, Any]:
-        values = {name: self.read(kind, scope, depth) for name, kind in members}
-        if len(values) != len(members):
-            raise _Undecodable  # two members have one name: a policy could mean either
-        return values
+    def read_each(self, members: Members, scope: _Scope, depth: int) -> list[Any]:
+        """The members in order. They are counted before they are read, because a struct may have thousands of
+        members, and a transaction may use it hundreds of times."""
+        self._meter.count(len(members.layouts))
+        return [self.read(layout, scope, depth) for layout in members.layouts]
 
-    def read(self, kind: Any, scope: _Scope, depth: int = 0) -> Any:
+    def read(self, layout: Layout, scope: _Scope, depth: int) -> Any:
         self._meter.count(1)
         if depth > _NESTING_MAX:
             raise _Undecodable
-        match kind:
-            case str():
-                return self._scalar(kind)
-            case {"vec": inner}:
-                return [self.read(inner, scope, depth + 1) for _ in range(self._unsigned(4))]
-            case {"array": [inner, length]}:
-                return [self.read(inner, scope, depth + 1) for _ in range(_length(length, scope))]
-            case {"option": inner}:
-                return self.read(inner, scope, depth + 1) if self._flag() else ABSENT
-            case {"coption": inner}:
-                return self._coption(inner, scope, depth)
-            case {"generic": str(name)} if name in scope and scope[name].constant is None:
-                return self.read(scope[name].kind, scope[name].scope, depth + 1)
-            case {"defined": str(name)}:
-                return self._read_defined(name, [], scope, depth)
-            case {"defined": {"name": str(name)}}:
-                return self._read_defined(name, kind["defined"].get("generics", []), scope, depth)
+        match layout:
+            case IntegerLayout():
+                return int.from_bytes(self._take(layout.size), "little", signed=layout.signed)
+            case Float():
+                (number,) = struct.unpack(layout.form, self._take(layout.size))
+                return repr(number)
+            case Plain():
+                return self._plain(layout)
+            case Vec():
+                return [self.read(layout.item, scope, depth + 1) for _ in range(self._unsigned(4))]
+            case FixedArray():
+                length = _constant(layout.length, scope)
+                return [self.read(layout.item, scope, depth + 1) for _ in range(length)]
+            case Option():
+                return self.read(layout.item, scope, depth + 1) if self._flag() else ABSENT
+            case COption():
+                return self._coption(layout.item, scope, depth)
+            case Parameter():
+                meaning = scope[layout.name]
+                assert not isinstance(meaning.value, int)
+                return self.read(meaning.value, meaning.scope, depth + 1)
+            case Defined():
+                return self._defined(layout, scope, depth)
             case _:
-                raise _Undecodable
+                assert_never(layout)
 
-    def _coption(self, inner: Any, scope: _Scope, depth: int) -> Any:
+    def _coption(self, inner: Layout, scope: _Scope, depth: int) -> Any:
         self.met_coption = True
         if self._flag(self._option_layout.tag_bytes):
             return self.read(inner, scope, depth + 1)
@@ -203,59 +175,47 @@ class _BorshReader:
                 raise _Undecodable
         return ABSENT
 
-    def _read_defined(self, name: str, arguments: Any, scope: _Scope, depth: int) -> Any:
-        kind = self._types.get(name)
-        if kind is None or kind.serialization != "borsh":
-            raise _Undecodable
-        self._meter.count(len(kind.generics))
-        inside = _bind_generics(kind.generics, arguments, scope)
-        match kind.type.kind:
-            case "struct":
-                return self._members(kind.type.fields, inside, depth)
-            case "enum":
+    def _defined(self, layout: Defined, scope: _Scope, depth: int) -> Any:
+        definition = self._definitions[layout.name]
+        self._meter.count(len(definition.parameters))
+        inside = {
+            name: scope[argument.name] if isinstance(argument, Parameter) else _Meaning(argument, scope)
+            for name, argument in zip(definition.parameters, layout.arguments, strict=True)
+        }
+        match definition.body:
+            case Members():
+                return self._members(definition.body, inside, depth)
+            case Enum():
                 index = self._unsigned(1)
-                if index >= len(kind.type.variants):
+                if index >= len(definition.body.variants):
                     raise _Undecodable
-                variant = kind.type.variants[index]
-                return {variant.name: self._members(variant.fields, inside, depth) if variant.fields else {}}
-            case "alias" | "type":
-                return self.read(kind.type.target, inside, depth + 1)
+                name, members = definition.body.variants[index]
+                return {name: {} if members is None else self._members(members, inside, depth)}
+            case Alias():
+                return self.read(definition.body.target, inside, depth + 1)
             case _:
-                assert_never(kind.type.kind)
+                assert_never(definition.body)
 
-    def _members(self, fields: Sequence[Any], scope: _Scope, depth: int) -> Any:
-        """The members of a struct or variant: a map if they have names, otherwise a list.
+    def _members(self, members: Members, scope: _Scope, depth: int) -> Any:
+        """The members of a struct or variant: a map if they have names, otherwise a list."""
+        values = self.read_each(members, scope, depth + 1)
+        return values if members.names is None else dict(zip(members.names, values, strict=True))
 
-        They are counted before they are read, because a struct may have thousands of members, and a transaction may
-        use it hundreds of times.
-        """
-        self._meter.count(len(fields))
-        if all(isinstance(field, dict) and "name" in field and "type" in field for field in fields):
-            return self.read_members([(field["name"], field["type"]) for field in fields], scope, depth + 1)
-        return [self.read(field, scope, depth + 1) for field in fields]
-
-    def _scalar(self, kind: str) -> Any:
-        if (integer := _INTEGER.fullmatch(kind)) is not None:
-            taken = self._take(int(integer["bits"]) // 8)
-            return int.from_bytes(taken, "little", signed=integer["sign"] == "i")
-        if kind in _FLOATS:
-            size, form = _FLOATS[kind]
-            (number,) = struct.unpack(form, self._take(size))
-            return repr(number)
+    def _plain(self, kind: Plain) -> Any:
         match kind:
-            case "bool":
+            case Plain.BOOL:
                 return self._flag()
-            case "publicKey" | "pubkey":
+            case Plain.PUBLIC_KEY:
                 return base58(self._take(32))
-            case "bytes":
+            case Plain.BYTES:
                 return self._take(self._unsigned(4)).hex()
-            case "string":
+            case Plain.STRING:
                 try:
                     return self._take(self._unsigned(4)).decode()
                 except UnicodeDecodeError:
                     raise _Undecodable from None
             case _:
-                raise _Undecodable
+                assert_never(kind)
 
     def _flag(self, size: int = 1) -> bool:
         taken = self._unsigned(size)
@@ -272,3 +232,11 @@ class _BorshReader:
         taken = self._data[self._at : self._at + size]
         self._at += size
         return taken
+
+
+def _constant(length: int | Parameter, scope: _Scope) -> int:
+    if isinstance(length, int):
+        return length
+    value = scope[length.name].value
+    assert isinstance(value, int)
+    return value

@@ -54,14 +54,25 @@ SplTransfer = TypedDict(
         "to": AccountKey,
         "owner": AccountKey,
         "token_mint": AccountKey,
-        "amount": int | Unreadable,
+        "amount": int,
         "signers": list[AccountKey],
     },
 )
 """A transfer of a token program, between token accounts. `amount`: in the smallest units of the token."""
 
 
-class SolanaTransaction(TypedDict):
+class ConfigFacts(TypedDict):
+    """What a transaction of version 1 asks of the network. Transactions of the other versions, and of limits that
+    it does not set, have no value here."""
+
+    priority_fee_lamports: int | Unreadable
+    compute_unit_limit: int | Unreadable
+    loaded_accounts_data_size_limit: int | Unreadable
+    heap_size: int | Unreadable
+
+
+class SolanaTransaction(ConfigFacts):
+    version: str
     account_keys: list[AccountKey]
     program_keys: list[str]
     recent_blockhash: str
@@ -69,5 +80,5 @@ class SolanaTransaction(TypedDict):
     transfers: list[Transfer] | Unreadable
     spl_transfers: list[SplTransfer] | Unreadable
     address_table_lookups: list[AddressTableLookup]
-    fee: int | Unreadable
+    fee: int
     movements: list[TextMovement]

@@ -1,7 +1,7 @@
-"""The wire form of Solana transactions, legacy and version 0, read so that each has one encoding.
+"""Solana messages: the rules of a well-formed one, and which account an index means.
 
-Here: bytes to values, the rules of a well-formed message, which account an index means. Not here: the meaning of an
-instruction (`token_program`, `interfaces`); signing (`transaction`).
+Here: what all versions have in common. Not here: the bytes (`wire`), the meaning of an instruction
+(`token_program`, `interfaces`), signing (`transaction`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ import msgspec
 
 from keystead.chains.addresses.text import base58
 from keystead.chains.solana.facts import AccountKey
+from keystead.chains.solana.wire import (
+    RawMessage,
+    TransactionConfig,
+    TransactionVersion,
+    WireTransaction,
+    read_transaction,
+)
 from keystead.chains.transaction import unparsable
 from keystead.primitives.unreadable import Unreadable
-
-TRANSACTION_BYTES_MAX: Final = 1232
-"""The size of a packet of the network: IPv6's minimum of 1,280 bytes without the headers."""
 
 LOOKED_UP: Final = Unreadable(
     "an address lookup table, which is on the chain, has the key of this account", literal="ADDRESS_TABLE_LOOKUP"
@@ -24,11 +28,10 @@ LOOKED_UP: Final = Unreadable(
 """Stands for the key of an account that an address lookup table names. The documentation writes it as this
 literal."""
 
-SIGNATURE_BYTES: Final = 64
-KEY_BYTES: Final = 32
-_ACCOUNTS_MAX = 256
-_VERSION_FLAG = 0x80
-_UPGRADEABLE_LOADER = "BPFLoaderUpgradeab1e11111111111111111111111"
+_ACCOUNTS_MAX: Final = 256
+V1_SIGNERS_MAX, V1_KEYS_MAX, V1_INSTRUCTIONS_MAX = 12, 64, 64
+_HEAP_BYTES, _HEAP_BYTES_STEP = range(32 * 1024, 256 * 1024 + 1), 1024
+_UPGRADEABLE_LOADER: Final = "BPFLoaderUpgradeab1e11111111111111111111111"
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -62,125 +65,59 @@ class LookedUpAccounts(msgspec.Struct, frozen=True):
 
 class SolanaMessage(msgspec.Struct, frozen=True):
     """`signed`: the bytes that each signer signs. `signers`: how many of the keys, from the first on, must sign.
+    `slots_begin`: where the signature slot of the first of them begins in the transaction.
 
-    `accounts`: in the order that indexes count, first those of the keys.
+    `accounts`: in the order that indexes count, first those of the keys. `config`: None before version 1.
     """
 
+    version: TransactionVersion
     signed: bytes
+    slots_begin: int
     signers: int
     keys: tuple[bytes, ...]
     accounts: tuple[Account, ...]
     recent_blockhash: str
     instructions: tuple[Instruction, ...]
     tables: tuple[LookedUpAccounts, ...]
-
-
-class _RawInstruction(msgspec.Struct, frozen=True):
-    """An instruction as the wire has it: indexes in place of accounts."""
-
-    program: int
-    accounts: bytes
-    data: bytes
-
-
-class _MessageHeader(msgspec.Struct, frozen=True):
-    signers: int
-    readonly_signers: int
-    readonly_others: int
-
-
-class _MessageReader:
-    """Reads from the front of `data`. Raises InvalidRequest."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.at = 0
-
-    def take(self, size: int) -> bytes:
-        if size > len(self._data) - self.at:
-            raise unparsable(f"not a Solana transaction: it ends at byte {len(self._data)}, within a value")
-        taken = self._data[self.at : self.at + size]
-        self.at += size
-        return taken
-
-    def byte(self) -> int:
-        return self.take(1)[0]
-
-    def peek(self) -> int:
-        return self._data[self.at] if self.at < len(self._data) else 0
-
-    def count(self) -> int:
-        """A `compact-u16`: seven bits in each byte, the lowest first, in the fewest bytes."""
-        value = 0
-        for position in range(3):
-            byte = self.byte()
-            value |= (byte & 0x7F) << 7 * position
-            if byte < 0x80:
-                if (position and not byte) or value > 0xFFFF:
-                    break
-                return value
-        raise unparsable(f"not a Solana transaction: the length before byte {self.at} is not in its shortest form")
-
-    def sized(self) -> bytes:
-        return self.take(self.count())
-
-    def finish(self) -> None:
-        if self.at != len(self._data):
-            raise unparsable(f"not a Solana transaction: {len(self._data) - self.at} trailing bytes")
+    config: TransactionConfig | None
 
 
 def read_message(unsigned: bytes) -> SolanaMessage:
-    """The message of a transaction: a `compact-u16` array of signatures, empty or present, then the message.
+    """The message of a whole transaction.
 
-    Raises InvalidRequest unless the bytes are that, in one spelling, and keep the rules of the network.
+    Raises InvalidRequest unless the bytes are a transaction, in one spelling, that keeps the rules of the network.
     """
-    if len(unsigned) > TRANSACTION_BYTES_MAX:
-        raise unparsable(f"it has {len(unsigned)} bytes; a Solana transaction has at most {TRANSACTION_BYTES_MAX}")
-    reader = _MessageReader(unsigned)
-    signature_count = reader.count()
-    reader.take(SIGNATURE_BYTES * signature_count)
-    begin = reader.at
-    versioned = reader.peek() >= _VERSION_FLAG
-    if versioned and reader.byte() != _VERSION_FLAG:
-        raise unparsable("only legacy messages and version 0 are supported")
-    header = _MessageHeader(reader.byte(), reader.byte(), reader.byte())
-    keys = tuple(reader.take(KEY_BYTES) for _ in range(reader.count()))
-    blockhash = reader.take(KEY_BYTES)
-    calls = tuple(_RawInstruction(reader.byte(), reader.sized(), reader.sized()) for _ in range(reader.count()))
-    tables = tuple(_table(reader) for _ in range(reader.count())) if versioned else ()
-    reader.finish()
-    _check(header, keys, calls, tables, signature_count)
-    written_keys = [base58(key) for key in keys]
-    accounts = _accounts(header, written_keys, calls, tables)
+    wire = read_transaction(unsigned)
+    raw = wire.message
+    _check(wire)
+    if raw.config is not None:
+        _check_v1(raw, raw.config)
+    tables = tuple(LookedUpAccounts(base58(table.key), table.writable, table.readonly) for table in raw.tables)
+    written_keys = [base58(key) for key in raw.keys]
+    accounts = _accounts(raw, written_keys, tables)
     return SolanaMessage(
-        signed=unsigned[begin:],
-        signers=header.signers,
-        keys=keys,
+        version=raw.version,
+        signed=wire.signed,
+        slots_begin=wire.slots_begin,
+        signers=raw.header.signers,
+        keys=raw.keys,
         accounts=tuple(accounts),
-        recent_blockhash=base58(blockhash),
+        recent_blockhash=base58(raw.blockhash),
         instructions=tuple(
             Instruction(written_keys[call.program], tuple(accounts[index] for index in call.accounts), call.data)
-            for call in calls
+            for call in raw.instructions
         ),
         tables=tables,
+        config=raw.config,
     )
 
 
-def _table(reader: _MessageReader) -> LookedUpAccounts:
-    return LookedUpAccounts(base58(reader.take(KEY_BYTES)), reader.sized(), reader.sized())
-
-
-def _check(
-    header: _MessageHeader,
-    keys: tuple[bytes, ...],
-    calls: tuple[_RawInstruction, ...],
-    tables: tuple[LookedUpAccounts, ...],
-    signature_count: int,
-) -> None:
+def _check(wire: WireTransaction) -> None:
     """Raise InvalidRequest unless the message keeps the rules of the network's `sanitize`, and no key occurs
     twice."""
-    if signature_count != header.signers:
-        raise unparsable(f"{signature_count} signature slots for {header.signers} required signers")
+    header, keys = wire.message.header, wire.message.keys
+    if wire.slots != header.signers:
+        raise unparsable(f"{wire.slots} signature slots for {header.signers} required signers")
     if header.readonly_signers >= header.signers:
         raise unparsable("no writable signer to pay the fee")
     if header.signers + header.readonly_others > len(keys):
@@ -188,14 +125,14 @@ def _check(
     if len(set(keys)) != len(keys):
         raise unparsable("an account key occurs twice")
     total = len(keys)
-    for table in tables:
+    for table in wire.message.tables:
         taken = len(table.writable) + len(table.readonly)
         if not taken:
-            raise unparsable(f"nothing is looked up in address table {table.key}")
+            raise unparsable(f"nothing is looked up in address table {base58(table.key)}")
         total += taken
     if total > _ACCOUNTS_MAX:
         raise unparsable(f"{total} addresses, at most {_ACCOUNTS_MAX} are possible")
-    for number, call in enumerate(calls):
+    for number, call in enumerate(wire.message.instructions):
         if call.program >= len(keys):
             raise unparsable(f"instruction {number}: its program is not among the account keys of the transaction")
         if call.program == 0:
@@ -204,18 +141,31 @@ def _check(
             raise unparsable(f"instruction {number}: an account index beyond the {total} addresses")
 
 
-def _accounts(
-    header: _MessageHeader,
-    keys: list[str],
-    calls: tuple[_RawInstruction, ...],
-    tables: tuple[LookedUpAccounts, ...],
-) -> list[Account]:
+def _check_v1(raw: RawMessage, config: TransactionConfig) -> None:
+    """Raise InvalidRequest unless the message keeps the limits that SIMD-0385 adds for version 1."""
+    for what, count, limit in (
+        ("required signers", raw.header.signers, V1_SIGNERS_MAX),
+        ("account keys", len(raw.keys), V1_KEYS_MAX),
+        ("instructions", len(raw.instructions), V1_INSTRUCTIONS_MAX),
+    ):
+        if count > limit:
+            raise unparsable(f"{count} {what}; a transaction of version 1 has at most {limit}")
+    heap = config.heap_size
+    if heap is not None and (heap not in _HEAP_BYTES or heap % _HEAP_BYTES_STEP):
+        raise unparsable(
+            f"its config asks for a heap of {heap} bytes; it must be a multiple of {_HEAP_BYTES_STEP} from "
+            f"{_HEAP_BYTES[0]} to {_HEAP_BYTES[-1]}"
+        )
+
+
+def _accounts(raw: RawMessage, keys: list[str], tables: tuple[LookedUpAccounts, ...]) -> list[Account]:
     """The accounts in the order of their indexes: the keys, the writable accounts of tables, the read-only accounts
     of tables."""
+    header = raw.header
     signed_writable = header.signers - header.readonly_signers
     unsigned_writable = len(keys) - header.readonly_others
     # The network makes accounts that are called as programs read-only, unless a loader is among the keys.
-    called = {call.program for call in calls} if _UPGRADEABLE_LOADER not in keys else set()
+    called = {call.program for call in raw.instructions} if _UPGRADEABLE_LOADER not in keys else set()
     accounts = []
     for index, key in enumerate(keys):
         signer = index < header.signers

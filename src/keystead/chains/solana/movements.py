@@ -16,8 +16,9 @@ import msgspec
 
 from keystead.chains.addresses.text import base58
 from keystead.chains.movements import NATIVE, NOBODY, UNLIMITED, Movement, MovementKind
-from keystead.chains.solana.message import KEY_BYTES, Account, Instruction, SolanaMessage
+from keystead.chains.solana.message import Account, Instruction, SolanaMessage
 from keystead.chains.solana.token_program import NATIVE_MINTS, SPL, SPL_2022, is_known_by_hash
+from keystead.chains.solana.wire import KEY_BYTES
 from keystead.chains.transaction import unparsable
 from keystead.primitives.unreadable import Unreadable
 
@@ -56,7 +57,7 @@ _WHOLE: Final = Unreadable("the whole balance, which only the chain knows")
 _RENT: Final = Unreadable("the rent, which depends on what the chain stores")
 
 
-class _Call(msgspec.Struct, frozen=True):
+class _NamedInstruction(msgspec.Struct, frozen=True):
     """An instruction and its name. Its methods raise InvalidRequest for an instruction that is cut short."""
 
     instruction: Instruction
@@ -81,7 +82,7 @@ class _Call(msgspec.Struct, frozen=True):
         return taken
 
     def integer(self, at: int) -> int:
-        """Of 8 bytes, little-endian."""
+        """An integer of 8 bytes, little-endian."""
         return int.from_bytes(self.data(at, 8), "little")
 
     def key(self, at: int) -> str:
@@ -136,14 +137,14 @@ class _Call(msgspec.Struct, frozen=True):
         return self.movement(MovementKind.UNKNOWN, decided, decided, decided, decided)
 
 
-_Movements = Callable[[_Call], Sequence[Movement]]
+_InstructionMovements = Callable[[_NamedInstruction], Sequence[Movement]]
 
 
-def _nothing(_: _Call) -> Sequence[Movement]:
+def _nothing(_: _NamedInstruction) -> Sequence[Movement]:
     return ()
 
 
-def _created(call: _Call, funding: int, account: int, lamports: int, owner: str) -> Sequence[Movement]:
+def _created(call: _NamedInstruction, funding: int, account: int, lamports: int, owner: str) -> Sequence[Movement]:
     """A new account is its owner's, which is a program. The System Program leaves it to the account's key."""
     created = call.account(account)
     moved = [call.movement(MovementKind.TRANSFER, call.account(funding), created, lamports)] if lamports else []
@@ -152,25 +153,25 @@ def _created(call: _Call, funding: int, account: int, lamports: int, owner: str)
     return moved
 
 
-def _created_with_seed(call: _Call) -> Sequence[Movement]:
+def _created_with_seed(call: _NamedInstruction) -> Sequence[Movement]:
     at = call.after_text(4 + KEY_BYTES)
     return _created(call, 0, 1, call.integer(at), call.key(at + 16))
 
 
-def _mint_initialized(call: _Call) -> Sequence[Movement]:
+def _mint_initialized(call: _NamedInstruction) -> Sequence[Movement]:
     return call.authority(call.key(2), *filter(None, [call.optional_key(34)]))
 
 
-def _multisig_initialized(first: int) -> _Movements:
+def _multisig_initialized(first: int) -> _InstructionMovements:
     return lambda call: call.authority(
         *(call.account(position) for position in range(first, len(call.instruction.accounts)))
     )
 
 
-def _token_transfer(amount_at: int, to: int, mint: int | None = None) -> _Movements:
+def _token_transfer(amount_at: int, to: int, mint: int | None = None) -> _InstructionMovements:
     """`to`, `mint`: positions of accounts. A transfer that names the mint of Token-2022 may run its hook."""
 
-    def movements(call: _Call) -> Sequence[Movement]:
+    def movements(call: _NamedInstruction) -> Sequence[Movement]:
         call.account(OWNER_AT[call.name])
         asset = _NO_MINT if mint is None else call.account(mint)
         moved = call.transfer(0, to, call.integer(amount_at), asset)
@@ -191,12 +192,12 @@ def _hook_may_move(instruction: Instruction) -> bool:
     return _may_move([account for account in instruction.accounts[_TRANSFER_ACCOUNTS:] if account.key not in own])
 
 
-def _unwrapped(call: _Call) -> Sequence[Movement]:
+def _unwrapped(call: _NamedInstruction) -> Sequence[Movement]:
     call.account(OWNER_AT[call.name])
     return call.transfer(0, 1, call.integer(2), NATIVE_MINTS[call.instruction.program])
 
 
-def _associated_created(call: _Call) -> Sequence[Movement]:
+def _associated_created(call: _NamedInstruction) -> Sequence[Movement]:
     """The rent goes to the new account, and is its wallet's: the wallet can close the account and take it."""
     program = call.account(5)
     if program not in _TOKEN_ACCOUNT_BYTES:
@@ -205,13 +206,13 @@ def _associated_created(call: _Call) -> Sequence[Movement]:
     return call.transfer(0, 2, rent)
 
 
-def _nested_recovered(call: _Call) -> Sequence[Movement]:
+def _nested_recovered(call: _NamedInstruction) -> Sequence[Movement]:
     return (*call.transfer(0, 2, _WHOLE, call.account(1)), *call.transfer(0, 5, _WHOLE))
 
 
-_Table = Mapping[int, tuple[str, _Movements]]
+_Instructions = Mapping[int, tuple[str, _InstructionMovements]]
 
-_SYSTEM_INSTRUCTIONS: Final[_Table] = {
+_SYSTEM_INSTRUCTIONS: Final[_Instructions] = {
     0: ("CreateAccount", lambda call: _created(call, 0, 1, call.integer(4), call.key(20))),
     1: ("Assign", lambda call: call.authority(call.key(4))),
     2: ("Transfer", lambda call: call.transfer(0, 1, call.integer(4))),
@@ -232,7 +233,7 @@ _SYSTEM_INSTRUCTIONS: Final[_Table] = {
     ),
 }
 
-_TOKEN_INSTRUCTIONS: Final[_Table] = {
+_TOKEN_INSTRUCTIONS: Final[_Instructions] = {
     0: ("InitializeMint", _mint_initialized),
     1: ("InitializeAccount", lambda call: call.authority(call.account(2), asset=call.account(1))),
     2: ("InitializeMultisig", _multisig_initialized(2)),
@@ -267,14 +268,14 @@ _TOKEN_INSTRUCTIONS: Final[_Table] = {
 
 _TRANSFER_CHECKED_WITH_FEE: Final = ("TransferCheckedWithFee", _token_transfer(2, 2, mint=1))
 
-_ASSOCIATED_TOKEN_INSTRUCTIONS: Final[Mapping[bytes, tuple[str, _Movements]]] = {
+_ASSOCIATED_TOKEN_INSTRUCTIONS: Final[Mapping[bytes, tuple[str, _InstructionMovements]]] = {
     b"": ("Create", _associated_created),
     b"\0": ("Create", _associated_created),
     b"\1": ("CreateIdempotent", _associated_created),
     b"\2": ("RecoverNested", _nested_recovered),
 }
 
-_STAKE_INSTRUCTIONS: Final[_Table] = {
+_STAKE_INSTRUCTIONS: Final[_Instructions] = {
     0: ("Initialize", lambda call: call.authority(call.key(4), call.key(4 + KEY_BYTES))),
     1: ("Authorize", lambda call: call.authority(call.key(4))),
     2: ("DelegateStake", lambda call: call.staked(1)),
@@ -292,21 +293,23 @@ _STAKE_INSTRUCTIONS: Final[_Table] = {
     17: ("MoveLamports", lambda call: call.transfer(0, 1, call.integer(4))),
 }
 
-_VOTE_INSTRUCTIONS: Final[_Table] = {
+_VOTE_INSTRUCTIONS: Final[_Instructions] = {
     1: ("Authorize", lambda call: call.authority(call.key(4))),
     3: ("Withdraw", lambda call: call.transfer(0, 1, call.integer(4))),
     7: ("AuthorizeChecked", lambda call: call.authority(call.account(3))),
 }
 
-_LOADER_INSTRUCTIONS: Final[_Table] = {
+_LOADER_INSTRUCTIONS: Final[_Instructions] = {
     4: ("SetAuthority", lambda call: call.authority(call.optional_account(2))),
     5: ("Close", lambda call: call.transfer(0, 1, _WHOLE)),
     7: ("SetAuthorityChecked", lambda call: call.authority(call.account(2))),
 }
 
-_LOOKUP_TABLE_INSTRUCTIONS: Final[_Table] = {4: ("CloseLookupTable", lambda call: call.transfer(0, 2, _WHOLE))}
+_LOOKUP_TABLE_INSTRUCTIONS: Final[_Instructions] = {
+    4: ("CloseLookupTable", lambda call: call.transfer(0, 2, _WHOLE))
+}
 
-_BY_FOUR_BYTES: Final[Mapping[str, _Table]] = {
+_BY_FOUR_BYTES: Final[Mapping[str, _Instructions]] = {
     SYSTEM: _SYSTEM_INSTRUCTIONS,
     STAKE: _STAKE_INSTRUCTIONS,
     VOTE: _VOTE_INSTRUCTIONS,
@@ -316,17 +319,17 @@ _BY_FOUR_BYTES: Final[Mapping[str, _Table]] = {
 """The programs whose instructions begin with their number in four bytes."""
 
 
-def _minted(call: _Call) -> Sequence[Movement]:
+def _minted(call: _NamedInstruction) -> Sequence[Movement]:
     mint, account = call.account(0), call.account(1)
     return (call.movement(MovementKind.MINT, NOBODY, account, call.integer(1), mint),)
 
 
-def _burned(call: _Call) -> Sequence[Movement]:
+def _burned(call: _NamedInstruction) -> Sequence[Movement]:
     account, mint = call.account(0), call.account(1)
     return (call.movement(MovementKind.BURN, account, NOBODY, call.integer(1), mint),)
 
 
-def _known(instruction: Instruction) -> tuple[str, _Movements] | None:
+def _known(instruction: Instruction) -> tuple[str, _InstructionMovements] | None:
     program, data = instruction.program, instruction.data
     if program in _BY_FOUR_BYTES:
         return _BY_FOUR_BYTES[program].get(int.from_bytes(data[:4], "little")) if len(data) >= 4 else None
@@ -352,11 +355,11 @@ def instruction_movements(instruction: Instruction) -> Sequence[Movement]:
     known = _known(instruction)
     if known is not None:
         name, movements = known
-        return movements(_Call(instruction, name))
+        return movements(_NamedInstruction(instruction, name))
     if not _may_move(instruction.accounts):
         return ()
     name = instruction.data[:8].hex()
-    return (_Call(instruction, name).unknown(f"the program {instruction.program} decides"),)
+    return (_NamedInstruction(instruction, name).unknown(f"the program {instruction.program} decides"),)
 
 
 def _may_move(accounts: Sequence[Account]) -> bool:
@@ -364,24 +367,30 @@ def _may_move(accounts: Sequence[Account]) -> bool:
 
 
 def fee_movement(message: SolanaMessage, instructions: Sequence[Instruction]) -> Movement:
-    """The most that the network takes: for each signature, and for the compute units that the transaction may use,
-    at the price that it offers."""
+    """The most that the network takes: for each signature, and the priority fee that the transaction offers."""
     signatures = message.signers + sum(
         instruction.data[0]
         for instruction in instructions
         if instruction.program in _VERIFIERS and instruction.data
     )
-    budget = [instruction.data for instruction in instructions if instruction.program == COMPUTE_BUDGET]
-    limits, prices = (
-        [int.from_bytes(data[1:], "little") for data in budget if data[:1] == tag] for tag in (b"\2", b"\3")
-    )
-    units = max(limits, default=_UNITS_PER_INSTRUCTION * (len(instructions) - len(budget)))
-    priority = max(prices, default=0) * min(units, _UNITS_MAX)
+    config = message.config
+    priority = _priority_fee(instructions) if config is None else config.priority_fee_lamports
     return Movement(
         kind=MovementKind.FEE,
         name="fee",
         asset=NATIVE,
         from_=message.accounts[0].key,
         to=NOBODY,
-        amount=_LAMPORTS_PER_SIGNATURE * signatures - -priority // _MICROLAMPORTS,
+        amount=_LAMPORTS_PER_SIGNATURE * signatures + priority,
     )
+
+
+def _priority_fee(instructions: Sequence[Instruction]) -> int:
+    """In lamports, by the instructions of the Compute Budget program. In transactions of version 1, which have a
+    config instead, these do nothing."""
+    budget = [instruction.data for instruction in instructions if instruction.program == COMPUTE_BUDGET]
+    limits, prices = (
+        [int.from_bytes(data[1:], "little") for data in budget if data[:1] == tag] for tag in (b"\2", b"\3")
+    )
+    units = max(limits, default=_UNITS_PER_INSTRUCTION * (len(instructions) - len(budget)))
+    return -(-max(prices, default=0) * min(units, _UNITS_MAX) // _MICROLAMPORTS)

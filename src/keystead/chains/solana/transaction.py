@@ -1,20 +1,23 @@
-"""Solana transactions: the whole wire form, legacy or version 0, signed over the message bytes as received.
+"""Solana transactions of every version, signed over the message bytes as received.
 
-Here: what policies see of a transaction, the signer's slot. Not here: the wire form (`message`), what instructions
-move (`movements`), the token programs (`token_program`), instruction data by an IDL (`interfaces`).
+Here: what policies see of a transaction, the signer's slot. Not here: the bytes (`wire`), the rules of a message
+(`message`), what instructions move (`movements`), the token programs (`token_program`), instruction data by an IDL
+(`interfaces`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from keystead.api.enums import Curve
-from keystead.chains.contract_interfaces import ParsedInterface
+from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
 from keystead.chains.movements import NATIVE, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.solana.borsh import ValueMeter
 from keystead.chains.solana.facts import (
     AddressTableLookup,
+    ConfigFacts,
     InstructionFacts,
     ParsedInstruction,
     SolanaTransaction,
@@ -22,9 +25,10 @@ from keystead.chains.solana.facts import (
     Transfer,
 )
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.message import SIGNATURE_BYTES, Instruction, SolanaMessage, read_message
+from keystead.chains.solana.message import Instruction, SolanaMessage, read_message
 from keystead.chains.solana.movements import OWNER_AT, fee_movement, instruction_movements
 from keystead.chains.solana.token_program import NATIVE_MINTS, check_token_instruction, expand_batch
+from keystead.chains.solana.wire import SIGNATURE_BYTES, TransactionConfig
 from keystead.chains.transaction import (
     Description,
     Party,
@@ -37,7 +41,7 @@ from keystead.primitives.unreadable import Unreadable
 
 
 def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
-    """Read a transaction: compact array of 64-byte signatures, empty or present, then the message.
+    """Read a whole transaction, with its signature slots, of 64 zero bytes or already signed.
 
     Raises InvalidRequest if it is not well-formed, has a program in a lookup table, does not ask the party to sign,
     or has an instruction of the token programs whose transfer policies could not see.
@@ -46,7 +50,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     message = read_message(unsigned)
     if party.compressed not in message.keys[: message.signers]:
         raise unparsable(f"{party.address or party.compressed.hex()} is not among its required signers")
-    slot = 1 + SIGNATURE_BYTES * message.keys.index(party.compressed)
+    slot = message.slots_begin + SIGNATURE_BYTES * message.keys.index(party.compressed)
     view = _view(message)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
@@ -83,6 +87,8 @@ def _view(message: SolanaMessage) -> TransactionView:
         meter = ValueMeter()
         transfers, spl_transfers = _transfers(moved)
         tx: SolanaTransaction = {
+            "version": message.version.value,
+            **_config_facts(message.config),
             "account_keys": [account.key for account in message.accounts],
             "program_keys": [key for key in called if isinstance(key, str)],
             "recent_blockhash": message.recent_blockhash,
@@ -100,6 +106,29 @@ def _view(message: SolanaMessage) -> TransactionView:
     return TransactionView(movements=movements, contracts=programs, describe=describe)
 
 
+_BEFORE_VERSION_1: Final = Unreadable("only transactions of version 1 have it")
+_NOT_SET: Final = Unreadable("the transaction does not set it")
+
+
+def _config_facts(config: TransactionConfig | None) -> ConfigFacts:
+    def limit(value: int | None) -> int | Unreadable:
+        return _NOT_SET if value is None else value
+
+    if config is None:
+        return {
+            "priority_fee_lamports": _BEFORE_VERSION_1,
+            "compute_unit_limit": _BEFORE_VERSION_1,
+            "loaded_accounts_data_size_limit": _BEFORE_VERSION_1,
+            "heap_size": _BEFORE_VERSION_1,
+        }
+    return {
+        "priority_fee_lamports": config.priority_fee_lamports,
+        "compute_unit_limit": limit(config.compute_unit_limit),
+        "loaded_accounts_data_size_limit": limit(config.loaded_accounts_data_size_limit),
+        "heap_size": limit(config.heap_size),
+    }
+
+
 def _transfers(
     moved: Sequence[tuple[Instruction, Movement]],
 ) -> tuple[list[Transfer] | Unreadable, list[SplTransfer] | Unreadable]:
@@ -111,10 +140,10 @@ def _transfers(
     coins: list[Transfer] = []
     tokens: list[SplTransfer] = []
     for instruction, movement in moved:
-        is_transfer = movement.kind is MovementKind.TRANSFER
+        is_transfer, amount = movement.kind is MovementKind.TRANSFER, movement.amount
         if is_transfer and movement.asset == NATIVE:
-            coins.append({"from": movement.from_, "to": movement.to, "amount": movement.amount})
-        elif is_transfer and instruction.program in NATIVE_MINTS:
+            coins.append({"from": movement.from_, "to": movement.to, "amount": amount})
+        elif is_transfer and instruction.program in NATIVE_MINTS and isinstance(amount, int):
             keys, owner = instruction.keys(), OWNER_AT[movement.name]
             tokens.append(
                 {
@@ -122,7 +151,7 @@ def _transfers(
                     "to": movement.to,
                     "owner": keys[owner],
                     "token_mint": movement.asset,
-                    "amount": movement.amount,
+                    "amount": amount,
                     "signers": keys[owner + 1 :],
                 }
             )
@@ -135,7 +164,8 @@ def _transfers(
 def _why_incomplete(movement: Movement) -> str:
     if movement.kind is MovementKind.UNKNOWN:
         return f"the program {movement.contract} may move more than the transaction says"
-    return f"{movement.name} of the program {movement.contract} moves value, or gives power over it, otherwise"
+    called = f"{movement.name} of the program {movement.contract}"
+    return f"{called} moves value, or gives power over it, in another way than a transfer"
 
 
 def _instruction_facts(
@@ -165,6 +195,8 @@ def _parsed(
     instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
 ) -> ParsedInstruction | Unreadable:
     idl = interfaces.get(instruction.program)
+    if isinstance(idl, RefusedInterface):
+        return Unreadable(f"the interface of its program on record is not understood: {idl.why}")
     if not isinstance(idl, ProgramIdl):
         return Unreadable(f"no interface of the program {instruction.program} is uploaded")
     return idl.parse_instruction(instruction.data, instruction.keys(), meter)

@@ -101,6 +101,7 @@ _FIELDS: Final[Mapping[str, Mapping[int, _MessageField]]] = {
 }
 
 _VARINT, _SIZED = 0, 2
+_NOT_CANONICAL: Final = "not in canonical encoding"
 
 
 def read(name: str, data: bytes) -> MessageFields:
@@ -113,16 +114,17 @@ def read(name: str, data: bytes) -> MessageFields:
         number, wire_type = divmod(reader.varint(), 8)
         field = fields.get(number)
         if field is None:
-            raise reader.refusal(f"field {number} is unknown")
+            signed = ", ".join(map(str, fields))
+            raise reader.refusal(f"field {number} is not among those that are signed: {signed}")
         if number < last or (number == last and not field.repeated):
-            raise reader.refusal(f"field {number} is repeated or out of order")
+            raise reader.refusal(f"{_NOT_CANONICAL}: field {number} is repeated or out of order")
         if wire_type != (_VARINT if field.kind in ("int32", "int64", "bool") else _SIZED):
             raise reader.refusal(f"field {number} has wire type {wire_type}")
         last, value = number, _value(field, reader)
         if field.repeated:
             values[field.name].append(value)
         elif value == field.absent:
-            raise reader.refusal(f"field {number} has its default value and must be left out")
+            raise reader.refusal(f"{_NOT_CANONICAL}: field {number} has its default value and must be left out")
         else:
             values[field.name] = value
     return values
@@ -157,22 +159,25 @@ class _ProtobufReader:
         self.at = 0
 
     def refusal(self, why: str) -> Exception:
-        return unparsable(f"not a Tron {self._message} in its canonical encoding: {why}")
+        return unparsable(f"the Tron message {self._message}: {why}")
 
     def varint(self) -> int:
         """At most 64 bits, seven in each byte, the lowest first, in the fewest bytes."""
-        value = 0
-        for position in range(10):
+        value = position = 0
+        while True:
             if self.at == len(self._data):
                 raise self.refusal("it ends within a number")
             byte = self._data[self.at]
             self.at += 1
             value |= (byte & 0x7F) << 7 * position
+            if value >> 64 or position == 10:
+                raise self.refusal(f"the number before byte {self.at} is beyond 64 bits")
             if byte < 0x80:
-                if (position and not byte) or value >> 64:
-                    break
-                return value
-        raise self.refusal(f"the number before byte {self.at} is not in its shortest form")
+                break
+            position += 1
+        if position and not byte:
+            raise self.refusal(f"{_NOT_CANONICAL}: the number before byte {self.at} is not in its shortest form")
+        return value
 
     def integer(self, bits: int) -> int:
         """A signed integer: a negative one is written as its 64-bit two's complement."""

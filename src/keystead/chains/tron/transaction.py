@@ -27,9 +27,8 @@ from keystead.chains.tron.messages import MessageFields, read, signed_transactio
 from keystead.chains.tron.movements import contract_movements, fee_movement
 from keystead.primitives.unreadable import Unreadable
 
-RAW_DATA_BYTES_MAX: Final = 65_536
-"""The most bytes of `raw_data`. A node accepts 500 KiB, but only deployments of contracts need that, and they are
-not signed here."""
+RAW_DATA_BYTES_MAX: Final = 500 * 1024 - 71
+"""The most bytes of `raw_data`. A node accepts 500 KiB of a transaction with its signature, which adds 71 bytes."""
 
 _CONTRACT_TYPES: Final = {
     1: "TransferContract",

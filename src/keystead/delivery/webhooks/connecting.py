@@ -2,7 +2,7 @@
 
 A name is resolved once. Each of its addresses is checked, and the connection goes to an allowed address, not to the
 name. So a later answer of a name server cannot change the address. Not here: which addresses are allowed
-(`organizations.webhook_addresses`).
+(`organizations.webhooks.addresses`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import httpcore
 
-from keystead.organizations.webhook_addresses import may_connect_to
+from keystead.organizations.webhooks.addresses import may_connect_to
 from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 
 Resolve = Callable[[str, int], Awaitable[Sequence[IpAddress]]]

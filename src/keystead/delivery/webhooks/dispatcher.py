@@ -26,8 +26,8 @@ from keystead.delivery.webhooks.recording import RecordedAttempts, Send
 from keystead.delivery.webhooks.store import WebhookStore
 from keystead.failures.defects import is_defect, log_failure
 from keystead.failures.rounds import Rounds
-from keystead.organizations.webhook_targets import WebhookTarget, target_of
-from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
+from keystead.organizations.webhooks.targets import WebhookTarget, target_of
+from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
 
 logger = logging.getLogger("keystead.delivery")
 
@@ -71,8 +71,8 @@ class WebhookDispatcher:
     ) -> None:
         self._store = store
         self._now_ms = now_ms
-        self._leases = Leases(store, holder, now_ms)
-        self._attempts = RecordedAttempts(store, send, now_ms, random_fraction)
+        self._leases = Leases(store.deliveries, holder, now_ms)
+        self._attempts = RecordedAttempts(store.deliveries, send, now_ms, random_fraction)
         self._paces: dict[str, Pace] = {}
         self._serving: dict[str, asyncio.Task[None]] = {}
         self._slow_serving: set[str] = set()
@@ -154,14 +154,16 @@ class WebhookDispatcher:
         now_ms = self._now_ms()
         elsewhere = {id_ for id_, pace in self._paces.items() if pace.leased_elsewhere_ms > now_ms}
         if elsewhere:
-            for endpoint_id in elsewhere.intersection(await self._store.released_webhook_leases(_RELEASED_MAX)):
+            for endpoint_id in elsewhere.intersection(
+                await self._store.deliveries.released_webhook_leases(_RELEASED_MAX)
+            ):
                 del self._paces[endpoint_id]
 
     async def _waiting_from(self, begin: str) -> AsyncIterator[str]:
         """The endpoints that wait: those above the id `begin`, then the others."""
         after, is_second_part = begin, not begin
         while True:
-            page = await self._store.waiting_endpoints(after, _PAGE)
+            page = await self._store.deliveries.waiting_endpoints(after, _PAGE)
             for endpoint_id in page:
                 if is_second_part and begin and endpoint_id > begin:
                     return
@@ -225,7 +227,7 @@ class WebhookDispatcher:
         Raises the error if the database or the signer does not answer, and if every attempt ended in a defect of
         this server.
         """
-        window = await self._store.waiting_deliveries(endpoint_id, "", WINDOW)
+        window = await self._store.deliveries.waiting_deliveries(endpoint_id, "", WINDOW)
         if not window:
             return False
         until_ms = await self._leases.take_or_renew(endpoint_id, window[0].endpoint_organization_id)
@@ -280,7 +282,7 @@ class WebhookDispatcher:
             if len(window) < WINDOW:
                 break
             activity_before = window[-1].activity_id
-            window = await self._store.waiting_deliveries(endpoint_id, window[-1].id, WINDOW)
+            window = await self._store.deliveries.waiting_deliveries(endpoint_id, window[-1].id, WINDOW)
         return delayed
 
     async def _target(self, delivery: WebhookDelivery) -> WebhookTarget | None:

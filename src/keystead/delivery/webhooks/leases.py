@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from keystead.delivery.webhooks.store import WebhookStore
-from keystead.organizations.webhooks import WebhookLease
+from keystead.delivery.webhooks.store import WebhookRows
+from keystead.organizations.webhooks.webhooks import WebhookLease
 
 LEASE_MS: Final = 30_000
 _RENEWED_BEFORE_MS: Final = 15_000
@@ -23,8 +23,8 @@ _LOST_RACE_MS: Final = 1_000
 class Leases:
     """The leases of one process. `holder`: an id of this process, new at each start."""
 
-    def __init__(self, store: WebhookStore, holder: str, now_ms: Callable[[], int]) -> None:
-        self._store = store
+    def __init__(self, rows: WebhookRows, holder: str, now_ms: Callable[[], int]) -> None:
+        self._rows = rows
         self._holder = holder
         self._now_ms = now_ms
         self._held: dict[str, WebhookLease] = {}
@@ -37,7 +37,7 @@ class Leases:
         if lease is not None and lease.expires_at_ms - now_ms > _RENEWED_BEFORE_MS:
             return 0
         if lease is None:
-            lease = await self._store.webhook_lease(organization_id, endpoint_id)
+            lease = await self._rows.webhook_lease(organization_id, endpoint_id)
         if lease is not None and lease.holder != self._holder and lease.expires_at_ms > now_ms:
             return lease.expires_at_ms
         until_ms = now_ms + LEASE_MS
@@ -50,7 +50,7 @@ class Leases:
             )
         else:
             lease = lease.renewed(self._holder, until_ms)
-        if not await self._store.write_webhook_lease(lease):
+        if not await self._rows.write_webhook_lease(lease):
             self._held.pop(endpoint_id, None)
             return now_ms + _LOST_RACE_MS
         self._held[endpoint_id] = lease
@@ -71,5 +71,5 @@ class Leases:
         """Release all leases, so that other processes can deliver at once."""
         now_ms = self._now_ms()
         held = [lease for lease in self._held.values() if lease.expires_at_ms > now_ms]
-        released = [self._store.write_webhook_lease(lease.released()) for lease in held]
+        released = [self._rows.write_webhook_lease(lease.released()) for lease in held]
         await asyncio.gather(*released, return_exceptions=True)

@@ -14,9 +14,9 @@ from typing import Final, assert_never
 from keystead.api.errors import Unavailable
 from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
-from keystead.delivery.webhooks.store import WebhookStore
-from keystead.organizations.webhook_targets import WebhookTarget
-from keystead.organizations.webhooks import DeliveryResult, WebhookDelivery
+from keystead.delivery.webhooks.store import WebhookRows
+from keystead.organizations.webhooks.targets import WebhookTarget
+from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
 
 logger = logging.getLogger("keystead.delivery")
 
@@ -32,12 +32,12 @@ class RecordedAttempts:
 
     def __init__(
         self,
-        store: WebhookStore,
+        rows: WebhookRows,
         send: Send,
         now_ms: Callable[[], int],
         random_fraction: Callable[[], float],
     ) -> None:
-        self._store = store
+        self._rows = rows
         self._send = send
         self._now_ms = now_ms
         self._random_fraction = random_fraction
@@ -66,12 +66,12 @@ class RecordedAttempts:
                 result.value,
                 attempt.reason,
             )
-        await self._store.record_deliveries([after])
+        await self._rows.record_deliveries([after])
         return attempt
 
     async def _send_event(self, delivery: WebhookDelivery, target: WebhookTarget) -> DeliveryAttempt:
         try:
-            body = await self._store.webhook_event(delivery.organization_id, delivery.id)
+            body = await self._rows.webhook_event(delivery.organization_id, delivery.id)
             if body is None:
                 return DeliveryAttempt(result=AttemptResult.REFUSED, reason="its event has expired")
             return await self._send(delivery, target, body)
@@ -104,7 +104,7 @@ class RecordedAttempts:
         by_organization: dict[str, list[WebhookDelivery]] = defaultdict(list)
         for delivery in deliveries:
             by_organization[delivery.organization_id].append(delivery.done(now_ms))
-        writes = [self._store.record_deliveries(rows) for rows in by_organization.values()]
+        writes = [self._rows.record_deliveries(rows) for rows in by_organization.values()]
         await asyncio.gather(*writes)
         self.results[DeliveryResult.GIVEN_UP] += len(deliveries)
         logger.warning(

@@ -15,9 +15,9 @@ import httpcore
 from keystead.api.errors import InvalidRequest
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, SeenWebhook, result_of_status
 from keystead.delivery.webhooks.connecting import AddressRefused, CheckedNetwork, Resolve, SystemResolver
-from keystead.organizations.webhook_addresses import check_url
-from keystead.organizations.webhook_targets import WebhookTarget
-from keystead.organizations.webhooks import WebhookDelivery
+from keystead.organizations.webhooks.addresses import check_url
+from keystead.organizations.webhooks.targets import WebhookTarget
+from keystead.organizations.webhooks.webhooks import WebhookDelivery
 from keystead.primitives.ip_addresses import IpNetwork
 from keystead.sessions import webhook_signatures
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from keystead.organizations.organization import Organization
-from keystead.organizations.webhooks import WebhookDelivery, WebhookLease
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookLease
 
 
-class WebhookStore(Protocol):
+class WebhookRows(Protocol):
     """Every method raises Unavailable while the database does not answer."""
-
-    async def organization(self, organization_id: str) -> Organization | None: ...
 
     async def waiting_endpoints(self, after: str, limit: int) -> Sequence[str]: ...
 
@@ -27,3 +25,12 @@ class WebhookStore(Protocol):
     async def write_webhook_lease(self, lease: WebhookLease) -> bool: ...
 
     async def record_deliveries(self, after: Sequence[WebhookDelivery]) -> bool: ...
+
+
+class WebhookStore(Protocol):
+    @property
+    def deliveries(self) -> WebhookRows: ...
+
+    async def organization(self, organization_id: str) -> Organization | None:
+        """Raises Unavailable while the database does not answer."""
+        ...

@@ -1,6 +1,6 @@
 """Authentication proxies: what an organization allows browsers that have no key of it.
 
-Here: the record of a proxy and its settings. Not here: its endpoints (`operations.auth_proxy_endpoints`), and what
+Here: the record of a proxy and its settings. Not here: its endpoints (`operations.auth_proxy.endpoints`), and what
 the user of a proxy may do, which a policy decides.
 """
 

@@ -1,7 +1,7 @@
 """When the credentials of users were registered, and what began their sessions: data that the public API does not
 show.
 
-Not here: how it follows from the changes of users (`organizations.credential_registrations`).
+Not here: how it follows from the changes of users (`organizations.credentials.registrations`).
 """
 
 from __future__ import annotations

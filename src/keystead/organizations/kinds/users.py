@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from keystead.api.records import ApiKey, Authenticator, OauthProvider, User
+from keystead.api.records import ApiKey, Authenticator, OauthProvider, User, WalletAuthenticator
 from keystead.organizations.limits import Limit
 from keystead.organizations.lookups import Lookup, user_lookups
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
+from keystead.sessions.wallet_tokens import WalletClaim
 
 USERS = Limit(name="users", default=10_000, description="Most users of an organization.", called="users")
 AUTHENTICATORS = Limit(
@@ -41,6 +42,12 @@ OAUTH_PROVIDERS = Limit(
     description="Most OAuth identities of a user.",
     called="OAuth identities of one user",
 )
+WALLET_AUTHENTICATORS = Limit(
+    name="wallet_authenticators_per_user",
+    default=10,
+    description="Most wallet authenticators of a user.",
+    called="wallet authenticators of one user",
+)
 MFA_POLICIES = Limit(
     name="mfa_policies_per_user",
     default=10,
@@ -70,7 +77,8 @@ class Users(RecordMap[User], frozen=True):
     - `by_public_key`: from the public key of an API key to its user's id and the key;
     - `by_credential_id`: from a passkey's credential id to its user's id and the passkey;
     - `authenticators`: from an authenticator's id to the authenticator;
-    - `by_identity`: from issuer, audience and subject of an OAuth identity to its user's id and its record.
+    - `by_identity`: from issuer, audience and subject of an OAuth identity to its user's id and its record;
+    - `by_wallet`: from a wallet and the domain at which it logs in to its user's id and its record.
 
     There is no index of the contacts in these records, because anybody may write any contact: see
     `account_contacts`.
@@ -86,6 +94,7 @@ class Users(RecordMap[User], frozen=True):
         EXPIRING_API_KEYS,
         SESSION_SECONDS,
         OAUTH_PROVIDERS,
+        WALLET_AUTHENTICATORS,
         MFA_POLICIES,
         MFA_POLICY_CHARACTERS,
         USER_BYTES,
@@ -96,10 +105,12 @@ class Users(RecordMap[User], frozen=True):
     by_credential_id: PersistentMap[str, tuple[str, Authenticator]] = PersistentMap()
     authenticators: PersistentMap[str, Authenticator] = PersistentMap()
     by_identity: PersistentMap[tuple[str, str, str], tuple[str, OauthProvider]] = PersistentMap()
+    by_wallet: PersistentMap[WalletClaim, tuple[str, WalletAuthenticator]] = PersistentMap()
 
     @classmethod
     def _bytes(cls, record: User) -> int:
         credentials = len(record.api_keys) + 2 * len(record.authenticators) + len(record.oauth_providers)
+        credentials += len(record.wallet_authenticators)
         return super()._bytes(record) + _HOLDER_BYTES * credentials
 
     @classmethod
@@ -118,12 +129,17 @@ class Users(RecordMap[User], frozen=True):
             identities = identities.set(
                 (provider.issuer, provider.audience, provider.subject), (record.user_id, provider)
             )
+        wallets = self.by_wallet
+        for wallet in record.wallet_authenticators:
+            claim = WalletClaim(wallet.type, wallet.address, wallet.domain)
+            wallets = wallets.set(claim, (record.user_id, wallet))
         return replace(
             self,
             by_public_key=keys,
             by_credential_id=holders,
             authenticators=authenticators,
             by_identity=identities,
+            by_wallet=wallets,
         )
 
     def _unindex(self, record: User) -> Users:
@@ -136,10 +152,14 @@ class Users(RecordMap[User], frozen=True):
         identities = self.by_identity
         for provider in record.oauth_providers:
             identities = identities.delete((provider.issuer, provider.audience, provider.subject))
+        wallets = self.by_wallet
+        for wallet in record.wallet_authenticators:
+            wallets = wallets.delete(WalletClaim(wallet.type, wallet.address, wallet.domain))
         return replace(
             self,
             by_public_key=keys,
             by_credential_id=holders,
             authenticators=authenticators,
             by_identity=identities,
+            by_wallet=wallets,
         )

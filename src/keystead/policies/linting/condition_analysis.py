@@ -13,7 +13,7 @@ from typing import NamedTuple, assert_never
 
 from keystead.api.catalogue import activity_kind
 from keystead.policies.activity_shapes import ActivityShapes
-from keystead.policies.syntax import (
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     Count,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShapes
 from keystead.policies.linting.condition_analysis import AnalysisResult, ConditionAnalysis
+from keystead.policies.resources import GOVERNED_KINDS
 
 NAMED_MAX = 6
 """How many kinds of activity, or paths, one warning names."""
@@ -18,8 +19,8 @@ NAMED_MAX = 6
 def lacking_activities(analysis: ConditionAnalysis, result: AnalysisResult) -> Iterator[str]:
     """Where the analyzed condition lacks a keyword and is not false, as text that continues "it denies nothing"."""
     shapes = ACTIVITY_SHAPES
-    unsafe = result.lacking & ~result.false
-    if unsafe == shapes.all_shapes:
+    unsafe = result.lacking & ~result.false & shapes.governed
+    if unsafe == shapes.governed:
         yield f", because no activity has all of the keywords that it names: {_join(analysis.absent)}"
         return
     for path, absent in analysis.absent.items():
@@ -36,7 +37,7 @@ def _join(keywords: Iterable[str]) -> str:
 def _kinds_text(shapes: ActivityShapes, unsafe: int) -> str:
     """The kinds of activity in a set of shapes, in few words."""
     whole, partly = shapes.kinds_in(unsafe)
-    spared = frozenset(shape.kind for shape in shapes.shapes) - whole - partly
+    spared = GOVERNED_KINDS.keys() - whole - partly
     some = [f"some forms of {kind}" for kind in sorted(partly)]
     if len(whole) > NAMED_MAX and len(spared) <= NAMED_MAX and len(some) <= NAMED_MAX:
         but = f" but {', '.join(sorted(spared))}" if spared else ""

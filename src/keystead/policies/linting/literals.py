@@ -16,8 +16,8 @@ from keystead.api.identifiers import UUID_PATTERN
 from keystead.api.spelling import did_you_mean
 from keystead.chains.movements import NATIVE, NOBODY
 from keystead.policies.closed_sets import WORDS
-from keystead.policies.field_paths import path_of, scoped_parts
-from keystead.policies.syntax import (
+from keystead.policies.language.field_paths import path_of, scoped_parts
+from keystead.policies.language.syntax import (
     Comparison,
     Contains,
     ListLiteral,
@@ -40,10 +40,10 @@ class KnownIds(msgspec.Struct, frozen=True, kw_only=True):
 
 _UUID: Final = re.compile(UUID_PATTERN)
 _HEX_ADDRESS: Final = re.compile(r"0[xX][0-9a-fA-F]{40}")
-_NO_DESTINATION: Final = ""
-"""The destination of a transaction that creates a contract."""
+_NO_ADDRESS: Final = ""
+"""What the documentation has for the destination of a transaction that creates a contract, and for no fee token."""
 _SOLANA_KEY: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}|ADDRESS_TABLE_LOOKUP")
-_SOLANA_MINT: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}|")
+_INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
 _TRON_ADDRESS: Final = re.compile(r"T[1-9A-HJ-NP-Za-km-z]{33}")
 _SELECTOR: Final = re.compile(r"0[xX][0-9a-fA-F]{8}")
 _HEX: Final = re.compile(r"0[xX](?:[0-9a-fA-F]{2})*")
@@ -76,13 +76,16 @@ _FORMS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
             "eth.eip_712.domain.verifying_contract",
             "eth.eip_7702_authorization.address",
             "tempo.tx.from",
-            "tempo.tx.fee_token",
         ),
         (_HEX_ADDRESS, "0x and 40 hex digits"),
     ),
     **dict.fromkeys(
-        ("eth.tx.to", "tempo.tx.calls[].to"),
-        (re.compile(f"{_HEX_ADDRESS.pattern}|{_NO_DESTINATION}"), "0x and 40 hex digits, or ''"),
+        ("eth.tx.to", "tempo.tx.calls[].to", "tempo.tx.fee_token"),
+        (re.compile(f"{_HEX_ADDRESS.pattern}|{_NO_ADDRESS}"), "0x and 40 hex digits, or ''"),
+    ),
+    **dict.fromkeys(
+        ("eth.eip_7702_authorization.chain_id", "eth.eip_7702_authorization.nonce"),
+        (_INTEGER, "an integer, with quotes or without, and without zeros in front"),
     ),
     "eth.tx.data": (_HEX, "0x and pairs of hex digits"),
     "eth.tx.function_signature": (_SELECTOR, "0x and 8 hex digits"),
@@ -97,10 +100,10 @@ _FORMS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
             "solana.tx.spl_transfers[].from",
             "solana.tx.spl_transfers[].to",
             "solana.tx.spl_transfers[].owner",
+            "solana.tx.spl_transfers[].token_mint",
         ),
         (_SOLANA_KEY, "32 to 44 characters of base58"),
     ),
-    "solana.tx.spl_transfers[].token_mint": (_SOLANA_MINT, "32 to 44 characters of base58, or ''"),
     **dict.fromkeys(
         (
             "tron.tx.contract[].owner_address",

@@ -1,9 +1,8 @@
 """Warnings for the author of a policy or MFA policy: it never applies, denies nothing, allows everything, or can be
 bypassed.
 
-Here: the warnings of a set of policies. Not here: where they are shown (`operations.policy_warnings`, `server`,
-`cli`).
-"""
+Here: the warnings of a set of policies. Not here: where they are shown (`operations.policies.policy_warnings`,
+`server`, `cli`)."""
 
 from __future__ import annotations
 
@@ -17,13 +16,14 @@ from msgspec.structs import replace
 from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES
-from keystead.policies.expression import names_transaction
-from keystead.policies.grammar import parse
+from keystead.policies.language.budget import Budget
+from keystead.policies.language.expression import names_transaction
+from keystead.policies.language.grammar import parse
+from keystead.policies.language.syntax import ExpressionRefused, Field, Name, Node, walk
 from keystead.policies.linting.condition_analysis import AnalysisResult, ConditionAnalysis
 from keystead.policies.linting.denials import lacking_activities
 from keystead.policies.linting.literals import KnownIds, compared_literals, impossible_literals
 from keystead.policies.request import RAW_ENCODINGS, RAW_PAYLOAD_KINDS
-from keystead.policies.syntax import ExpressionRefused, Field, Name, Node, walk
 
 DENY_RAW_PAYLOADS: Final = (
     f"activity.kind in {list(RAW_PAYLOAD_KINDS)} && activity.params.encoding in {list(map(str, RAW_ENCODINGS))}"
@@ -121,12 +121,11 @@ def policy_warnings(
                 yield [_unreadable(policy, refused)]
                 continue
             yield from warnings_of(analyzed, ())
-    characters = 0
+    budget = Budget(MFA_CHARACTERS_MAX)
     for own in mfa_policies:
         if of_policies is not None and not any(policy.mfa_policy_id in of_policies for policy in own):
             continue
-        characters += sum(len(policy.condition) for policy in own)
-        if characters > MFA_CHARACTERS_MAX:
+        if not budget.spend(sum(len(policy.condition) for policy in own)):
             return
         of_user: list[_Analyzed] = []
         for mfa_policy in own:
@@ -178,14 +177,15 @@ def _are_denied(shapes: int, denials: Sequence[_Analyzed]) -> bool:
 
 def _own_warnings(analyzed: _Analyzed, known: KnownIds) -> Iterator[PolicyWarning]:
     policy, result = analyzed.policy, analyzed.result
-    is_allow, all_shapes = policy.effect is Effect.ALLOW, ACTIVITY_SHAPES.all_shapes
+    is_allow = policy.effect is Effect.ALLOW
+    decided = ACTIVITY_SHAPES.all_shapes if analyzed.is_mfa else ACTIVITY_SHAPES.governed
     never = result.false | (result.lacking | result.unknown if is_allow else 0)
-    if never == all_shapes:
+    if not decided & ~never:
         how = "is false or names an absent keyword" if is_allow and result.lacking else "is false"
         yield _warning(
             analyzed, WarningCode.NEVER_APPLIES, f"never applies: its condition {how} for every activity"
         )
-    if is_allow and result.true & ~result.lacking == all_shapes and not policy.consensus:
+    if is_allow and not decided & ~(result.true & ~result.lacking) and not policy.consensus:
         yield _warning(
             analyzed,
             WarningCode.ALLOWS_EVERYTHING,

@@ -18,8 +18,8 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.errors import InvalidRequest
 from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.api.spelling import did_you_mean
-from keystead.policies.authorize import Decision, Verdict, authorize, may_vote
-from keystead.policies.expression import CompiledExpression, compile_stored
+from keystead.policies.authorize import Authorizer, Decision, Verdict
+from keystead.policies.language.expression import CompiledExpression, compile_stored
 from keystead.policies.policy import check_scope, scope_source
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import (
@@ -160,16 +160,18 @@ def run_case(case: PolicyCase) -> CaseResult:
     """The result of the submission and of its approvals, which are cast one after the other while more are needed.
     A vote that would not count is refused, as on a server."""
     request, policies = case.request, case.policies
-    decision = authorize(request, policies)
+    authorizer = Authorizer(request, policies)
+    decision = authorizer.decision()
     uncounted = []
     for called, approval in case.approvals:
         if decision.verdict is not Verdict.NEEDS_CONSENSUS:
             break
-        if not may_vote(request, policies, approval.user_id):
+        if not authorizer.may_vote(approval.user_id):
             uncounted.append(called)
             continue
         request = replace(request, approvals=(*request.approvals, approval))
-        decision = authorize(request, policies)
+        authorizer = authorizer.with_approvals(request.approvals)
+        decision = authorizer.decision()
     return CaseResult(
         case=case.table,
         outcome=EXPECTATIONS[decision.verdict],

@@ -16,7 +16,7 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
 from keystead.api.spelling import did_you_mean
 from keystead.organizations.kinds.profile import RootQuorum
-from keystead.policies.expression import compile_stored
+from keystead.policies.language.expression import compile_stored
 from keystead.policies.policy import check_policy
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.policies.request import Approval, CredentialUsed, credential_values

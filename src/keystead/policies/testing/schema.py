@@ -18,9 +18,9 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.choices import expected_words
 from keystead.api.spelling import did_you_mean
 from keystead.policies.closed_sets import WORDS
-from keystead.policies.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.types import ListOf, MapOf, Scalar, StructOf, Type, type_name
-from keystead.policies.values import is_integer
+from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
+from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type, type_name
+from keystead.policies.language.values import is_integer
 
 _ANY = "a string, an integer, a boolean, a list or a table"
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`\Z")

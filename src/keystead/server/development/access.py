@@ -17,14 +17,14 @@ from collections.abc import Mapping
 
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
-from keystead.server.console_files import is_console
-from keystead.server.http_messages import HttpRequest
-from keystead.server.loopback import (
+from keystead.server.console.files import is_console
+from keystead.server.http.loopback import (
     is_from_this_machine,
     is_of_local_page,
     is_of_own_page,
     names_this_server,
 )
+from keystead.server.http.messages import HttpRequest
 
 PREFIX = "/dev/v1"
 _BELOW = f"{PREFIX}/"

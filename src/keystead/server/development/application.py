@@ -20,17 +20,17 @@ from keystead.api.rendering import Form, error_answer
 from keystead.pipeline.ports import Clock
 from keystead.server.answer_form import form_of
 from keystead.server.application import Application
-from keystead.server.console_link import NEW_LINK_PATH as CONSOLE_NEW_LINK
-from keystead.server.console_link import PATH as CONSOLE_LOGIN
+from keystead.server.console.link import NEW_LINK_PATH as CONSOLE_NEW_LINK
+from keystead.server.console.link import PATH as CONSOLE_LOGIN
 from keystead.server.development.access import PREFIX, check_access, check_may_change, is_control
 from keystead.server.development.control import Control
 from keystead.server.development.faults import ChosenFaults, Fault, fault_body, fault_message
 from keystead.server.development.outbox import PATH as OUTBOX
 from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
-from keystead.server.http_messages import JSON, HttpAnswer, HttpRequest, one_slash
+from keystead.server.http.messages import JSON, HttpAnswer, HttpRequest, one_slash
+from keystead.server.limits.rate_limits import RateLimited
 from keystead.server.logs import RequestLine, logger
-from keystead.server.rate_limits import RateLimited
 
 _APPLICATION_CONTROLS = (OUTBOX, CONSOLE_LOGIN, CONSOLE_NEW_LINK)
 """Controls that the application answers itself, because they need its messages or its console."""

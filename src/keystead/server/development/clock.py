@@ -6,13 +6,13 @@ this clock: they use the time that really passes.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta
 
 from keystead.api.errors import InvalidRequest
-from keystead.pipeline.ports import ServerClock
-from keystead.server.clock import SystemClock
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
 
 YEAR_10000_MS = 253_402_300_800_000
@@ -46,10 +46,11 @@ class ClockUpdate(ControlRequest, frozen=True):
 
 
 class DevelopmentClock:
-    """Implements `pipeline.ports.ServerClock`. `system` is the clock of the machine."""
+    """Implements `pipeline.ports.ServerClock`. `system_ns`: the clock of the machine, in nanoseconds since the
+    epoch."""
 
-    def __init__(self, system: ServerClock | None = None) -> None:
-        self._system = system or SystemClock()
+    def __init__(self, system_ns: Callable[[], int] = time.time_ns) -> None:
+        self._system_ns = system_ns
         self.reset()
 
     def reset(self) -> None:
@@ -58,17 +59,22 @@ class DevelopmentClock:
         self._is_system_time_accepted = True
 
     def now_ms(self) -> int:
-        return self._system.now_ms() + self._ahead_ms if self._frozen_at_ms is None else self._frozen_at_ms
+        if self._frozen_at_ms is not None:
+            return self._frozen_at_ms
+        return self._system_ns() // 1_000_000 + self._ahead_ms
+
+    def _system_ms(self) -> int:
+        return self._system_ns() // 1_000_000
 
     def caller_times_ms(self) -> tuple[int, ...]:
         if not self._is_system_time_accepted:
             return (self.now_ms(),)
-        return self.now_ms(), self._system.now_ms()
+        return self.now_ms(), self._system_ms()
 
     def state(self) -> ClockState:
         return ClockState(
             now_ms=self.now_ms(),
-            system_ms=self._system.now_ms(),
+            system_ms=self._system_ms(),
             frozen=self._frozen_at_ms is not None,
             system_time_accepted=self._is_system_time_accepted,
         )
@@ -77,7 +83,7 @@ class DevelopmentClock:
         """Raises InvalidRequest for a time outside of the years 1970 to 9999."""
         now_ms = change.now_ms
         if now_ms is None:
-            now_ms = self._system.now_ms() if change.system else self.now_ms()
+            now_ms = self._system_ms() if change.system else self.now_ms()
         now_ms += change.advance_ms or 0
         if not 0 <= now_ms < YEAR_10000_MS:
             raise InvalidRequest("field `advanceMs`: the clock would leave the years 1970 to 9999")
@@ -86,7 +92,7 @@ class DevelopmentClock:
             is_frozen = self._frozen_at_ms is not None and not change.system
         self._frozen_at_ms = now_ms if is_frozen else None
         is_moved = change.now_ms is not None or change.advance_ms or not change.system
-        self._ahead_ms = now_ms - self._system.now_ms() if is_moved else 0
+        self._ahead_ms = now_ms - self._system_ms() if is_moved else 0
         if change.system_time_accepted is not None:
             self._is_system_time_accepted = change.system_time_accepted
         return self.state()

@@ -1,13 +1,12 @@
 """A development server: a service whose clock can be moved, and the developer's controls around it.
 
-Here: how the parts are connected. Not here: each control (one module each), the command (`cli.development`).
-"""
+Here: how the parts are connected. Not here: each control (one module each), the command
+(`cli.development.development`)."""
 
 from __future__ import annotations
 
 from keystead.server.application import Application
-from keystead.server.connection import AnswerRequest
-from keystead.server.console_link import ConsoleLink
+from keystead.server.console.link import ConsoleLink
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.clock import DevelopmentClock
 from keystead.server.development.faults import ChosenFaults
@@ -20,11 +19,11 @@ from keystead.server.development.requests_seen import RequestsSeen
 from keystead.server.development.seeding import KeySource, random_source
 from keystead.server.development.snapshots import Snapshots
 from keystead.server.development.webhooks import WebhooksSeen
+from keystead.server.http.connection import AnswerRequest
 from keystead.server.service import Service
-from keystead.server.settings import Settings
+from keystead.server.settings.settings import Settings
 from keystead.server.sources import Sources
 from keystead.signer.local import LocalSigner
-from keystead.storage.sqlite import SqliteStore
 
 
 class Development:
@@ -74,7 +73,6 @@ class Development:
     async def application(self, auth_proxy_id: str = "") -> AnswerRequest:
         """Take the snapshot "start", and return the application. `auth_proxy_id`: see `Application`."""
         service = self.service
-        assert isinstance(service.store, SqliteStore)
         assert isinstance(service.signer, LocalSigner)
         snapshots = Snapshots(service.store, self._forget)
         await snapshots.take_start()

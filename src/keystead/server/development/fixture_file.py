@@ -16,8 +16,8 @@ from keystead.api.decoding import Label
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.parameters import WalletAccountParams
 from keystead.api.validation_text import in_json_words
-from keystead.operations.policies import CreatePolicyIntentV3
-from keystead.operations.smart_contract_interfaces import CreateSmartContractInterfaceIntent
+from keystead.operations.policies.policies import CreatePolicyIntentV3
+from keystead.operations.wallets.smart_contract_interfaces import CreateSmartContractInterfaceIntent
 from keystead.server.development.control import ControlRequest
 
 BYTES_MAX = 10_000_000

@@ -21,12 +21,12 @@ from keystead.api.errors import ServiceError
 from keystead.api.records import Timestamp
 from keystead.api.rendering import encode
 from keystead.operations import CATALOGUE
-from keystead.operations.policies import CreatePolicyIntentV3
+from keystead.operations.policies.policies import CreatePolicyIntentV3
 from keystead.organizations.ip_allowlists import EXEMPT
 from keystead.pipeline.operation import ActivityOperation
-from keystead.pipeline.requests import read_submission
 from keystead.pipeline.signer_values import AccountRequest
-from keystead.server.authentication import API_KEY_STAMP, authenticate
+from keystead.pipeline.submission import read_submission
+from keystead.server.authentication import verify_api_key_stamp
 from keystead.server.callers import submitter
 from keystead.server.development.fixture_file import (
     FixtureApiKey,
@@ -40,7 +40,7 @@ from keystead.server.development.fixture_file import (
     FixtureWallet,
 )
 from keystead.server.development.seeding import KeySource, seeded_source
-from keystead.server.new_organization import OrganizationParams, WalletOfMnemonic, new_organization
+from keystead.server.installation.new_organization import OrganizationParams, WalletOfMnemonic, new_organization
 from keystead.server.service import Service
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import ApiKeyStamper, api_key_of, generate_api_key
@@ -276,11 +276,9 @@ class _Submitter:
         ).encode()
         _, stamp = ApiKeyStamper(root.public_key, root.private_key).stamp(body)
         try:
-            proven = await authenticate({API_KEY_STAMP: stamp.encode()}, body, operation, service.verifiers)
-            submission = read_submission(operation, body)
-            organization, caller = await submitter(service.store, submission, proven, now_ms, EXEMPT)
-            submission = replace(submission, organization_id=organization.id)
-            activity = await service.lifecycle.submit(submission, caller, organization, EXEMPT)
+            proven = verify_api_key_stamp(stamp.encode(), body, operation)
+            submission = await submitter(service.store, read_submission(operation, body), proven, now_ms, EXEMPT)
+            activity = await service.lifecycle.submit(submission)
         except ServiceError as refused:
             raise FixtureError(f"{' / '.join((*self._path, *where))}: {refused.message}") from None
         (result,) = activity.result.values()

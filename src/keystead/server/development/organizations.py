@@ -10,11 +10,11 @@ from keystead.api.decoding import Label
 from keystead.api.errors import Conflict
 from keystead.api.records import Timestamp
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-from keystead.server.new_organization import DEVELOPMENT_WALLET, OrganizationParams, new_organization
+from keystead.server.installation.new_organization import DEVELOPMENT_WALLET, OrganizationParams, new_organization
 from keystead.server.sources import Sources
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
-from keystead.storage.base import DatabaseStore
+from keystead.storage.store import DatabaseStore
 
 
 class NewOrganizationRequest(ControlRequest, frozen=True):

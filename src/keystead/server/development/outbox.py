@@ -9,7 +9,7 @@ import msgspec
 
 from keystead.delivery.kept import KeptMessages
 from keystead.server.development.access import PREFIX, check_may_read
-from keystead.server.http_messages import HttpRequest
+from keystead.server.http.messages import HttpRequest
 
 PATH = f"{PREFIX}/outbox"
 

@@ -1,7 +1,7 @@
 """/dev/v1/outcomes: a developer chooses the status of the next activities of a type. It replaces the decision.
 
 For COMPLETED the activity is executed without approvals. For every other status it is recorded without execution;
-if the status is not final, an approval executes it later. Not here: how this is done (`pipeline.submit`).
+if the status is not final, an approval executes it later. Not here: how this is done (`pipeline.decide`).
 """
 
 from __future__ import annotations

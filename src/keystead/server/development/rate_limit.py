@@ -11,8 +11,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-from keystead.server.rate_limits import RateLimit
-from keystead.server.rate_table import RateTable
+from keystead.server.limits.rate_limits import RateLimit
+from keystead.server.limits.rate_table import RateTable
 
 
 class RateLimitState(ControlAnswer, frozen=True):

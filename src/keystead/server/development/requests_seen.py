@@ -6,6 +6,8 @@ Bodies and answers are kept up to a length and may hold secrets, because a devel
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -15,7 +17,7 @@ from keystead.api.rendering import Form
 from keystead.operations import CATALOGUE
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-from keystead.server.http_messages import HttpAnswer, HttpRequest, one_slash
+from keystead.server.http.messages import Header, HttpAnswer, HttpRequest, one_slash
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
 
@@ -85,10 +87,51 @@ class _ErrorBody(msgspec.Struct):
     message: str = ""
 
 
+class _Kept(msgspec.Struct, frozen=True):
+    """A request as it is kept. It is decoded when a developer asks for it. `body`, `answer`: at most TEXT_MAX
+    bytes. `organization_id`: None if it is in `body`."""
+
+    number: int
+    at_ms: int
+    ms: float
+    request: HttpRequest
+    body: bytes
+    organization_id: str | None
+    status: int
+    answer_headers: Sequence[Header]
+    answer: bytes
+    fault: bool
+    form: Form
+
+    def seen(self) -> SeenRequest:
+        request, status = self.request, self.status
+        operation = CATALOGUE.at(one_slash(request.path))
+        organization_id = self.organization_id
+        if organization_id is None:
+            organization_id = _decoded(self.body, _RequestOrganization()).organization_id
+        return SeenRequest(
+            number=self.number,
+            at_ms=self.at_ms,
+            ms=self.ms,
+            request_id=dict(self.answer_headers).get(b"x-request-id", b"").decode(),
+            method=request.method,
+            path=request.path[:200],
+            operation="" if operation is None else operation.name,
+            organization_id=organization_id,
+            stamps=tuple([_decoded_stamp(name, value) for name, value in request.headers if name in STAMP_HEADERS]),
+            body=_text(self.body),
+            status=status,
+            reason=_decoded(self.answer, _ErrorBody()).message if status >= 400 else "",
+            answer=_text(self.answer),
+            fault=self.fault,
+            form=self.form.value if status == 200 else "",
+        )
+
+
 class RequestsSeen:
     def __init__(self) -> None:
-        self._answered: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
-        self._refused: deque[SeenRequest] = deque(maxlen=REQUESTS_MAX)
+        self._answered: deque[_Kept] = deque(maxlen=REQUESTS_MAX)
+        self._refused: deque[_Kept] = deque(maxlen=REQUESTS_MAX)
         self._count = 0
 
     def clear(self) -> None:
@@ -107,36 +150,28 @@ class RequestsSeen:
     ) -> None:
         """Record a request. `answer` is None if the connection was cut."""
         self._count += 1
-        operation = CATALOGUE.at(one_slash(request.path))
-        body = b"" if answer is None else answer.body
         status = 0 if answer is None else answer.status
-        kept = self._answered if 0 < status < 400 else self._refused
-        kept.append(
-            SeenRequest(
-                number=self._count,
-                at_ms=at_ms,
-                ms=ms,
-                request_id=dict(answer.headers).get(b"x-request-id", b"").decode() if answer is not None else "",
-                method=request.method,
-                path=request.path[:200],
-                operation="" if operation is None else operation.name,
-                organization_id=_decoded(request.body, _RequestOrganization()).organization_id,
-                stamps=tuple(
-                    _decoded_stamp(name, value) for name, value in request.headers if name in STAMP_HEADERS
-                ),
-                body=_text(request.body),
-                status=status,
-                reason=_decoded(body, _ErrorBody()).message if status >= 400 else "",
-                answer=_text(body),
-                fault=fault,
-                form=form.value if status == 200 else "",
-            )
+        organization_id = None
+        if len(request.body) > TEXT_MAX:
+            organization_id = _decoded(request.body, _RequestOrganization()).organization_id
+        kept = _Kept(
+            number=self._count,
+            at_ms=at_ms,
+            ms=ms,
+            request=HttpRequest(method=request.method, path=request.path, headers=request.headers),
+            body=request.body[:TEXT_MAX],
+            organization_id=organization_id,
+            status=status,
+            answer_headers=() if answer is None else answer.headers,
+            answer=b"" if answer is None else answer.body[:TEXT_MAX],
+            fault=fault,
+            form=form,
         )
+        (self._answered if 0 < status < 400 else self._refused).append(kept)
 
     def state(self) -> SeenRequests:
-        return SeenRequests(
-            requests=tuple(sorted((*self._answered, *self._refused), key=lambda request: request.number))
-        )
+        kept = sorted((*self._answered, *self._refused), key=attrgetter("number"))
+        return SeenRequests(requests=tuple([one.seen() for one in kept]))
 
     async def change(self, change: RequestsUpdate) -> SeenRequests:
         if change.clear:

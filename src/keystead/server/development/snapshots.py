@@ -1,7 +1,7 @@
 """/dev/v1/snapshots, /dev/v1/restore, /dev/v1/reset: takes named snapshots of the database, and restores them.
 
 The snapshot "start" is taken when the server starts. Snapshots are in memory, and are lost when the server stops.
-Not here: copying the tables (`storage.sqlite_snapshots`).
+Not here: copying the tables (`storage.sqlite.snapshots`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from msgspec import Meta
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-from keystead.storage.sqlite import SqliteStore
-from keystead.storage.sqlite_snapshots import Snapshot, restore_organization, restore_snapshot, take_snapshot
+from keystead.storage.sqlite.snapshots import Snapshot, restore_organization, restore_snapshot, take_snapshot
+from keystead.storage.store import DatabaseStore
 
 START = "start"
 SNAPSHOTS_MAX = 20
@@ -58,7 +58,7 @@ class Snapshots:
     Changes run one after the other, so that the limits hold and no snapshot is closed while it is restored.
     """
 
-    def __init__(self, store: SqliteStore, forget: Callable[[], None]) -> None:
+    def __init__(self, store: DatabaseStore, forget: Callable[[], None]) -> None:
         self._store = store
         self._forget = forget
         self._taken: dict[str, Snapshot] = {}

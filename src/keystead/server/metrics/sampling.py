@@ -19,12 +19,12 @@ from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.lifecycle import Lifecycle
-from keystead.server.concurrency_limit import ConcurrencyLimit
-from keystead.server.installation_dates import last_backup_ms, master_key_since
+from keystead.server.installation.dates import last_backup_ms, master_key_since
+from keystead.server.limits.concurrency_limit import ConcurrencyLimit
 from keystead.server.metrics.measurements import Measurements
 from keystead.server.metrics.process_facts import resident_bytes
-from keystead.storage.base import DatabaseStore
 from keystead.storage.migrations import newest
+from keystead.storage.store import DatabaseStore
 
 PERIOD_S: Final = 1.0
 _INSTALLATION_EVERY: Final = 15
@@ -88,7 +88,7 @@ class Sampler:
         metrics.queued_requests.set(self._concurrency.waiting)
         metrics.queued_submissions.set(self._lifecycle.waiting)
         metrics.queued_commits.set(store.waiting_commits)
-        for pool, (used, most) in store.connections().items():
+        for pool, (used, most) in store.database.connections().items():
             metrics.connections_used.labels(pool).set(used)
             metrics.connections_max.labels(pool).set(most)
 
@@ -105,11 +105,11 @@ class Sampler:
     async def _sample_installation(self) -> None:
         metrics = self._measurements
         try:
-            metrics.due_messages.set(await self._store.due_message_count())
+            metrics.due_messages.set(await self._store.deliveries.due_message_count())
             metrics.last_backup_seconds.set((await last_backup_ms(self._store) or 0) / 1000)
             since = await master_key_since(self._store)
             metrics.master_key_seconds.set(0 if since is None else since.since_ms / 1000)
-            metrics.waiting_webhooks.set(await self._store.waiting_delivery_count(_COUNTED_MAX))
+            metrics.waiting_webhooks.set(await self._store.deliveries.waiting_delivery_count(_COUNTED_MAX))
         except ServiceError:
             return  # the requests show that the database does not answer; the last numbers stay
 

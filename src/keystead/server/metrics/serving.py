@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol
 
-from keystead.server.listening import AddressInUse
+from keystead.server.http.listening import AddressInUse
 from keystead.server.logs import logger
 from keystead.server.metrics.folder import metrics_folder
 from keystead.server.metrics.process_facts import cpu_seconds, resident_bytes
-from keystead.server.settings import SettingsError
+from keystead.server.settings.settings import SettingsError
 
 if TYPE_CHECKING:
     from prometheus_client import Metric

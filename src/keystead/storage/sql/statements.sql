@@ -30,15 +30,45 @@ WHERE organization.id > :cursor
 ORDER BY organization.id
 LIMIT :limit;
 
+-- name: organizations_above
+SELECT id FROM organization WHERE id > :cursor ORDER BY id LIMIT :limit;
+
 -- name: stored_versions
--- The newest version of any record, deleted ones included. It may be lower than the version of the organization,
--- since a change of attached rows alone writes no record.
+-- The newest version of any record, deleted ones included, and the number of those that are not deleted.
 SELECT
     organization.parent_id,
     organization.version,
-    (SELECT max(record.version) FROM record WHERE record.organization_id = organization.id) AS newest
+    organization.record_count,
+    organization.counted_version,
+    (SELECT max(record.version) FROM record WHERE record.organization_id = organization.id) AS newest,
+    (
+        SELECT count(*) FROM record
+        WHERE record.organization_id = organization.id AND length(record.body) > 0
+    ) AS found
 FROM organization
 WHERE organization.id = :id;
+
+-- name: activities_without_newest_vote
+-- Among the activities after the cursor, those whose newest evaluation names a vote that is not there. An earlier
+-- vote of a user may have been replaced, the newest one not.
+WITH newest AS (
+    SELECT
+        activity.id,
+        (
+            SELECT policy_evaluation.vote_id FROM policy_evaluation
+            WHERE policy_evaluation.organization_id = activity.organization_id
+                AND policy_evaluation.activity_id = activity.id
+            ORDER BY policy_evaluation.created_at_ms DESC, policy_evaluation.id DESC LIMIT 1
+        ) AS vote_id
+    FROM activity
+    WHERE activity.organization_id = :organization_id AND activity.id > :cursor AND activity.id <= :last
+)
+SELECT newest.id FROM newest
+WHERE newest.vote_id <> '' AND NOT EXISTS (
+    SELECT 1 FROM vote
+    WHERE vote.organization_id = :organization_id AND vote.activity_id = newest.id AND vote.id = newest.vote_id
+)
+ORDER BY newest.id;
 
 -- name: lookups_of
 SELECT kind, value, holder_id, parent_id FROM lookup WHERE organization_id = :organization_id;
@@ -185,9 +215,6 @@ SELECT body FROM kept_account
 WHERE organization_id = :organization_id AND wallet_id = :wallet_id AND id > :cursor
 ORDER BY id LIMIT :limit;
 
--- name: sealed_secrets
-SELECT record_id, purpose, key_id, ciphertext FROM sealed_secret WHERE organization_id = :organization_id;
-
 -- Deletions in steps.
 
 -- name: unfinished_deletions
@@ -237,9 +264,6 @@ SELECT body FROM process WHERE expires_at_ms > :now_ms ORDER BY expires_at_ms;
 -- name: organization_count
 SELECT count(*) FROM (SELECT id FROM organization WHERE id > :cursor LIMIT :limit) AS counted;
 
--- name: one_time_codes
-SELECT body FROM one_time_code WHERE organization_id = :organization_id AND id > :cursor ORDER BY id LIMIT :limit;
-
 -- name: used_token
 -- Of any organization: see the table.
 SELECT id FROM used_token WHERE id = :id;
@@ -253,11 +277,6 @@ SELECT count(*) FROM outgoing_message WHERE due_ms IS NOT NULL;
 -- name: oldest_due_message
 -- When it was, or will be, due: later than its first attempt if that failed.
 SELECT min(due_ms) FROM outgoing_message WHERE due_ms IS NOT NULL;
-
--- name: outgoing_messages
-SELECT body FROM outgoing_message
-WHERE organization_id = :organization_id AND id > :cursor
-ORDER BY id LIMIT :limit;
 
 -- name: finished_messages
 -- For development servers. The newest expire last, and expiry has an index.

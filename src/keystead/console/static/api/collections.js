@@ -15,7 +15,7 @@ import { plain } from "./forms.js";
 
 /** Lists whose records have screens, whose items are not records, or whose records belong to one. */
 const SHOWN_ELSEWHERE = new Set([
-  "get_active_policies", "get_api_keys", "get_oauth_providers", "list_activities", "list_policies", "list_policy_keywords",
+  "get_active_policies", "get_api_keys", "get_oauth_providers", "get_wallet_authenticators", "list_activities", "list_policies", "list_policy_keywords",
   "list_policy_warnings", "list_private_key_tags", "list_private_keys", "list_smart_contract_interfaces", "list_user_tags",
   "list_named_suborgs", "list_refused_requests", "list_users", "list_wallet_accounts", "list_wallets",
 ]);

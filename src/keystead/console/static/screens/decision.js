@@ -18,7 +18,7 @@ const OUTCOMES = {
   OUTCOME_REQUIRES_AUTHENTICATORS: ["warn", "warn", "allows it after further proofs"],
   OUTCOME_REJECTED: ["cross", "bad", "could have allowed it, without the rejection"],
   OUTCOME_TIME_INACTIVE: ["info", "", "would apply at another time"],
-  OUTCOME_ERROR: ["warn", "bad", "failed"],
+  OUTCOME_ERROR: ["info", "", "does not apply"],
 };
 
 /** @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
@@ -123,7 +123,7 @@ function PolicyOutcome({ evaluation, policy, decides, since, explained }) {
   const [isOpen, setOpen] = useState(decides);
   const [icon, kind, words] = OUTCOMES[evaluation.outcome] ?? ["info", "", evaluation.outcome];
   const isChanged = policy && msOf(policy.updatedAt) > since;
-  const clause = evaluation.clause && evaluation.outcome === "OUTCOME_DENY_IMPLICIT" ? `: its ${evaluation.clause} is false` : "";
+  const clause = evaluation.clause && evaluation.outcome === "OUTCOME_DENY_IMPLICIT" && !evaluation.reason ? `: its ${evaluation.clause} is false` : "";
   return html`<li><details open=${isOpen} onToggle=${(/** @type {any} */ event) => setOpen(event.currentTarget.open)}>
     <summary><span class=${`mark ${kind}`}><${Icon} name=${icon} /></span>
       <span><b>${policy?.policyName ?? "A policy that was deleted later"}</b> ${words}${clause}${decides ? html` <span class="badge plain accent">decides</span>` : null}

@@ -144,9 +144,9 @@ function ApiKeys({ user }) {
   <//>`;
 }
 
-/** What few users have: identities of other providers, and MFA policies. @param {{user: any}} properties */
+/** What few users have: identities of other providers, wallets, and MFA policies. @param {{user: any}} properties */
 function Others({ user }) {
-  const { userId, oauthProviders, mfaPolicies } = user;
+  const { userId, oauthProviders, walletAuthenticators, mfaPolicies } = user;
   const offered = useLoaded(proxyLogins, []);
   const issuers = userId === current().userId ? offered.value?.issuers ?? [] : [];
   return html`
@@ -157,6 +157,12 @@ function Others({ user }) {
       { title: "Subject", cell: (/** @type {any} */ each) => each.subject },
       { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_oauth_providers" fields=${{ userId, providerIds: each.providerId }} danger>Delete<//>`, tight: true },
     ]} />` : html`<${Empty} title="No identities">With an identity you can log in with an account that you already have.<//>`}<//>` : null}
+    ${walletAuthenticators.length ? html`<${Card} title="Wallets to log in with" flush><${Table} caption="Wallets to log in with" rows=${walletAuthenticators} idOf=${(/** @type {any} */ each) => each.walletAuthenticatorId} columns=${[
+      { title: "Chain", cell: (/** @type {any} */ each) => valueInWords(each.type, "WALLET_AUTHENTICATOR_TYPE_") },
+      { title: "Address", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.address} />` },
+      { title: "Domain", cell: (/** @type {any} */ each) => each.domain },
+      { title: "Delete", cell: (/** @type {any} */ each) => html`<${ActionLink} operation="delete_wallet_authenticators" fields=${{ userId, walletAuthenticatorIds: each.walletAuthenticatorId }} danger>Delete<//>`, tight: true },
+    ]} /><//>` : null}
     <${Card} title="MFA policies" flush actions=${html`<${ActionLink} operation="create_mfa_policy" fields=${{ userId }}>Add an MFA policy<//>`}>
       ${mfaPolicies.length ? html`<${Table} caption="MFA policies" rows=${mfaPolicies} idOf=${(/** @type {any} */ each) => each.mfaPolicyId} columns=${[
         { title: "Name", cell: (/** @type {any} */ each) => each.mfaPolicyName },

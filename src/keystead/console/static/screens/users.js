@@ -44,6 +44,6 @@ function UserList() {
 /** @param {any} user @param {any} [invitation] of the user */
 function credentialsInWords(user, invitation) {
   if (invitation) return html`<${Badge} kind="warn">${invitation.isExpired ? "Invitation expired" : "Invited"}<//>`;
-  const parts = [[user.authenticators.length, "passkey"], [user.apiKeys.length, "API key"], [user.oauthProviders.length, "account elsewhere", "accounts elsewhere"]];
+  const parts = [[user.authenticators.length, "passkey"], [user.apiKeys.length, "API key"], [user.oauthProviders.length, "account elsewhere", "accounts elsewhere"], [user.walletAuthenticators.length, "wallet"]];
   return parts.filter(([count]) => count).map(([count, one, many]) => counted(Number(count), String(one), many && String(many))).join(", ") || "nothing yet";
 }

@@ -1,6 +1,6 @@
 // Who is logged in: the one session of this page, how it begins and ends. Not here: codes and issuers (proxy_logins).
 import { signal } from "../vendor/preact.js";
-import { send } from "../api/request.js";
+import { Refused, send } from "../api/request.js";
 import { importKey, makeKey, stampByKey } from "./keys.js";
 import { stampByPasskey } from "./passkeys.js";
 import { forgetLogin, storeLogin, storedLogin } from "./stored.js";
@@ -40,7 +40,12 @@ export async function resume() {
   try {
     await begin(stored);
   } catch (refused) {
-    await logOut(`Your last session cannot be continued: ${/** @type {Error} */ (refused).message}`);
+    const why = `Your last session cannot be continued: ${/** @type {Error} */ (refused).message}`;
+    if (refused instanceof Refused && refused.status === 401) await logOut(why);
+    else {
+      ending.value = why; // the key stays: the server may answer it again, such as after a restart
+      session.value = null;
+    }
   }
 }
 

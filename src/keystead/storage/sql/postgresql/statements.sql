@@ -124,7 +124,11 @@ WHERE kind = :kind AND value = ANY(:values)
 -- that needs it has lost the race, and does not wait.
 
 -- name: swap_version
-UPDATE organization SET version = :after_number, changed_by = :after_changed_by
+UPDATE organization SET
+    version = :after_number,
+    changed_by = :after_changed_by,
+    record_count = :record_count,
+    counted_version = :after_number
 WHERE id = (
     SELECT id FROM organization
     WHERE id = :organization_id AND version = :before_number AND changed_by = :before_changed_by

@@ -124,7 +124,11 @@ WHERE kind = :kind AND value IN (SELECT value FROM json_each(:values))
 -- Compare-and-swap: changes one row, or none where the organization has another version.
 
 -- name: swap_version
-UPDATE organization SET version = :after_number, changed_by = :after_changed_by
+UPDATE organization SET
+    version = :after_number,
+    changed_by = :after_changed_by,
+    record_count = :record_count,
+    counted_version = :after_number
 WHERE id = :organization_id AND version = :before_number AND changed_by = :before_changed_by;
 
 -- name: purge_tombstones

@@ -1,0 +1,1 @@
+"""`keystead dev`: a development server, its folder, credentials and first contents."""

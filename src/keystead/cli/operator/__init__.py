@@ -1,0 +1,1 @@
+"""The commands of operators, at the machine: serve, init, check, backup, recover, rotate, keys."""

@@ -1,0 +1,1 @@
+"""`keystead policy`: to change, explain, check and test policies."""

@@ -1,0 +1,1 @@
+"""The operations on policies: to change, explain and try them."""

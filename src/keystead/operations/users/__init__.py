@@ -1,0 +1,1 @@
+"""The operations on users, their tags, credentials and MFA policies."""

@@ -1,0 +1,71 @@
+"""Which credentials of a request another sub-organization of the same parent holds.
+
+Here: the look-up before an operation that registers credentials. Not here: the rule about its result
+(`organizations.credentials.credentials.check_not_held_by_siblings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, WalletAuthenticatorParams
+from keystead.organizations.credentials.api_keys import normalized_public_key
+from keystead.organizations.credentials.authenticators import normalized_credential_id
+from keystead.organizations.credentials.wallet_authenticators import claimed_values
+from keystead.organizations.lookups import LookupKind
+from keystead.pipeline.context import ForeignReads, ForeignSource
+
+HeldBySiblings = frozenset[str]
+"""Public keys, credential ids and wallets that another sub-organization of the same parent holds."""
+
+
+async def held_by_siblings(
+    source: ForeignSource,
+    api_keys: Iterable[ApiKeyParamsV2] = (),
+    authenticators: Iterable[AuthenticatorParamsV2] = (),
+    wallets: Iterable[WalletAuthenticatorParams] = (),
+) -> HeldBySiblings:
+    """The keys, credential ids and wallets among these that a sibling holds; none in an organization without a
+    parent."""
+    organization = source.organization
+    parent_id = organization.profile.parent_id
+    if parent_id is None:
+        return frozenset()
+    return await _held(source.store, parent_id, organization.id, api_keys, authenticators, wallets)
+
+
+async def held_by_suborganizations(
+    store: ForeignReads,
+    parent_id: str,
+    api_keys: Iterable[ApiKeyParamsV2],
+    authenticators: Iterable[AuthenticatorParamsV2],
+    wallets: Iterable[WalletAuthenticatorParams],
+) -> HeldBySiblings:
+    """The keys, credential ids and wallets among these that any sub-organization of the parent holds."""
+    return await _held(store, parent_id, parent_id, api_keys, authenticators, wallets)
+
+
+async def _held(
+    store: ForeignReads,
+    parent_id: str,
+    organization_id: str,
+    api_keys: Iterable[ApiKeyParamsV2],
+    authenticators: Iterable[AuthenticatorParamsV2],
+    wallets: Iterable[WalletAuthenticatorParams],
+) -> HeldBySiblings:
+    """The keys, credential ids and wallets among these that sub-organizations of the parent hold, except the one
+    with the id `organization_id`."""
+    values_by_kind = {
+        LookupKind.PUBLIC_KEY: [normalized_public_key(key.public_key) for key in api_keys],
+        LookupKind.CREDENTIAL_ID: [
+            normalized_credential_id(params.attestation.credential_id) for params in authenticators
+        ],
+        LookupKind.WALLET: claimed_values(wallets),
+    }
+    found_values: set[str] = set()
+    for kind, values in values_by_kind.items():
+        if values:
+            found_values.update(
+                await store.suborganizations.held_by_siblings(parent_id, organization_id, kind, values)
+            )
+    return frozenset(found_values)

@@ -1,0 +1,1 @@
+"""The operations on keys: wallets, private keys, import, export, signing, smart contract interfaces."""

@@ -1,0 +1,1 @@
+"""The credentials of an organization's users, and their sessions."""

@@ -1,0 +1,1 @@
+"""Webhook endpoints, the events for them, and the queue of deliveries."""

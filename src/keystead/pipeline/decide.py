@@ -1,0 +1,279 @@
+"""The step that decides on a submission or a vote, on one version of its organization: what to commit.
+
+Here: the versions that it is decided on, whether the caller still has the key, what must be written before, the
+webhook events; a new submission, also of the operator, and in a status that a developer chose. Not here: the order
+of decisions and the write (`organization_writer`), a vote (`vote`), the execution (`execute`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from msgspec.structs import replace
+
+from keystead.api.enums import ActivityStatus, VoteSelection
+from keystead.api.errors import NotFound
+from keystead.api.records import Evaluation, Status, Timestamp
+from keystead.organizations.ip_allowlists import check_source
+from keystead.organizations.organization import Organization
+from keystead.organizations.principals import Principal, principal_in, unknown_key_error
+from keystead.pipeline.activity import Event, RecordedActivity, chosen_by_developer
+from keystead.pipeline.authorization import authorize_activity, evaluation_of, event_of
+from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, basis_of_submission, operation_of
+from keystead.pipeline.environment import Environment
+from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
+from keystead.pipeline.execution import ComputedOutput
+from keystead.pipeline.organization_writer import Decided, MustBeFirst
+from keystead.pipeline.parent_users import (
+    check_chosen_waits_for_nobody,
+    check_rules_of_users,
+    check_user_is_proven,
+    check_waits_for_nobody,
+)
+from keystead.pipeline.proofs import vote_of
+from keystead.pipeline.store import Commit, Store
+from keystead.pipeline.submission import Submission, SubmissionBody
+from keystead.pipeline.vote import decide_vote
+from keystead.pipeline.webhook_events import with_event
+from keystead.policies.authorize import Verdict
+from keystead.policies.denial import denied
+from keystead.primitives.share import Work
+
+
+async def decide(
+    submission: Submission,
+    organization: Organization | None,
+    unwritten: Sequence[Commit],
+    computed: ComputedOutput | None,
+    environment: Environment,
+) -> Decided:
+    """What to commit for this submission, or the activity that the same bytes made or voted on before.
+
+    `organization`: the version to decide on; None if it does not exist. `unwritten`: the commits that led to it and
+    are not written yet. `computed`: the output of an earlier attempt. Raises MustBeFirst, and ServiceError if it is
+    refused with nothing to commit.
+    """
+    store, operation, voted_on = environment.store, submission.body.operation, None
+    if submission.is_vote:
+        fingerprint = submission.activity_fingerprint
+        if fingerprint in [one.activity.fingerprint for one in unwritten if one.activity is not None]:
+            raise MustBeFirst
+        voted_on = await _activity_voted_on(submission, store)
+        if _was_carried_out(submission, voted_on):
+            return voted_on
+        operation = operation_of(voted_on, environment)
+    if operation.context_is_own and unwritten:
+        raise MustBeFirst
+    now_ms, existing = environment.clock.now_ms(), _existing(organization, submission)
+    decided: Decided
+    if voted_on is None:
+        authority = await _authority(submission, existing, environment)
+        caller = _caller_in(authority, submission, now_ms)
+        basis = await basis_of_submission(submission, caller, existing, authority, environment, now_ms, computed)
+        decided = await decide_submission(submission, caller, basis, environment)
+    else:
+        # The clocks of two servers differ. No vote may be older than the activity's last change.
+        now_ms = max(now_ms, voted_on.updated_at_ms)
+        caller = _caller_in(existing, submission, now_ms)
+        decided = await decide_vote(voted_on, submission, caller, existing, environment, now_ms)
+    if isinstance(decided, RecordedActivity):
+        return decided
+    if decided.activity is None:
+        # It is refused, and the reason may be what the same bytes did before.
+        known = await existing_activity(submission, store)
+        return decided if known is None else known
+    parent_id = existing.profile.parent_id
+    parent = None if parent_id is None else await store.organization(parent_id)
+    return with_event(decided, decided.activity, voted_on, (existing, parent), environment, now_ms)
+
+
+async def _authority(submission: Submission, organization: Organization, environment: Environment) -> Organization:
+    """The organization whose policies decide: the caller's, which may be the parent."""
+    if submission.caller.organization_id == organization.id:
+        return organization
+    return _existing(await environment.store.organization(submission.caller.organization_id), submission)
+
+
+def _existing(organization: Organization | None, submission: Submission) -> Organization:
+    if organization is None or organization.profile.deleted:
+        raise NotFound(
+            f"no organization found with the given ID: {submission.organization_id}",
+            machine_code="ORGANIZATION_NOT_FOUND",
+        )
+    return organization
+
+
+def _caller_in(authority: Organization, submission: Submission, now_ms: int) -> Principal:
+    """The caller in this version of the organization, which may have changed since the stamp was verified. Its IP
+    allow-list must have the address of the request."""
+    known = submission.caller
+    if authority is submission.seen and not known.has_expired(now_ms):
+        return known
+    caller = principal_in(authority, known.proven, now_ms)
+    if caller is None or caller.user.user_id != known.user.user_id:
+        raise unknown_key_error(submission.organization_id, known.proven)
+    check_source(authority, known.proven.public_key, submission.source)
+    return caller
+
+
+async def existing_activity(submission: Submission, store: Store) -> RecordedActivity | None:
+    """The activity that the same bytes made or voted on before, in this or another process, if they did."""
+    activity = await store.activities.with_fingerprint(submission.organization_id, submission.activity_fingerprint)
+    return activity if activity is not None and _was_carried_out(submission, activity) else None
+
+
+def _was_carried_out(submission: Submission, activity: RecordedActivity) -> bool:
+    """Whether the activity on record shows that the request was carried out before: it has the request's vote."""
+    return not submission.is_vote or any(
+        proof.user_id == submission.caller.user.user_id and proof.fingerprint == submission.body.fingerprint
+        for proof in activity.proofs
+    )
+
+
+async def _activity_voted_on(vote: Submission, store: Store) -> RecordedActivity:
+    """The activity that this request votes on. Raises NotFound if it is not on record."""
+    activity = await store.activities.with_fingerprint(vote.organization_id, vote.activity_fingerprint)
+    if activity is None:
+        raise NotFound(
+            f"No activity found with fingerprint {vote.activity_fingerprint[:100]!r}. Consensus activities "
+            "must target an existing activity by fingerprint"
+        )
+    return activity
+
+
+async def decide_submission(
+    submission: Submission, caller: Principal, basis: DecisionBasis, environment: Environment
+) -> Commit:
+    """What to commit for a new submission.
+
+    For a denied submission, only its evaluation is committed. Raises ServiceError for a refusal with nothing to
+    commit.
+    """
+    is_by_parent = basis.authorized_by is not None
+    if is_by_parent:
+        check_user_is_proven(basis)
+    activity = _new_activity(submission, caller, basis, environment)
+    decision = await environment.share.run(basis.authority.id, Work.DECISION, partial(authorize_activity, basis))
+    event = event_of(decision, basis.submitter_id)
+    (vote,), now_ms = activity.votes, basis.now_ms
+    evaluation = evaluation_of(decision, event, environment.new_id(), activity, vote, now_ms)
+    if environment.chosen_status and (chosen := environment.chosen_status(activity.type, activity.fingerprint)):
+        return await commit_in_chosen_status(chosen, activity, basis, evaluation, environment)
+    if decision.is_denial:
+        refusal = denied(decision, activity.type, activity.id)
+        return commit_of_refusal(refusal, activity, basis, evaluation)
+    check = None
+    if is_by_parent:
+        check_waits_for_nobody(event, basis)
+        check = partial(check_rules_of_users, basis, environment)
+    if event is not Event.EXECUTED:
+        return commit_of(activity, event, basis, evaluation, new_votes=activity.votes)
+    return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
+
+
+def _new_activity(
+    submission: Submission, caller: Principal, basis: DecisionBasis, environment: Environment
+) -> RecordedActivity:
+    """The activity before its first status. The submitter's stamp is the first approval."""
+    activity_id = environment.new_id()
+    vote = vote_of(VoteSelection.APPROVED, activity_id, submission, caller, environment.new_id(), basis.now_ms)
+    return RecordedActivity(
+        id=activity_id,
+        organization_id=submission.organization_id,
+        type=basis.version.activity_type,
+        status=ActivityStatus.CREATED,
+        fingerprint=submission.body.fingerprint,
+        request=submission.body.request,
+        result={},
+        votes=(vote,),
+        app_proofs=(),
+        failure=None,
+        submitter_id=basis.submitter_id,
+        proofs=basis.proofs,
+        approvals_since_ms=basis.now_ms,
+        revision=0,
+        created_at_ms=basis.now_ms,
+        updated_at_ms=basis.now_ms,
+    )
+
+
+async def commit_in_chosen_status(
+    chosen: ActivityStatus,
+    activity: RecordedActivity,
+    basis: DecisionBasis,
+    evaluation: Evaluation,
+    environment: Environment,
+) -> Commit:
+    """The commit of a new activity in this status, whatever the policies and the submitter's MFA policies ask for.
+    It is executed only if the status is COMPLETED; in another status, an approval may still do that.
+
+    Raises ServiceError if the execution is refused, and for what a user of the parent may not do.
+    """
+    if basis.authorized_by is not None:
+        check_chosen_waits_for_nobody(chosen, basis)
+    if chosen is ActivityStatus.COMPLETED:
+        check = None
+        if basis.authorized_by is not None:
+            check = partial(check_rules_of_users, basis, environment)
+        return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
+    failure = None
+    if chosen is ActivityStatus.FAILED:
+        failure = Status(code=13, message="a developer chose that this activity fails")
+    activity = replace(activity, status=chosen_by_developer(activity.status, chosen), failure=failure)
+    return Commit(
+        organization_id=activity.organization_id,
+        decided_on=basis.organization.version,
+        authorized_by=basis.authorized_by,
+        activity=activity,
+        new_votes=activity.votes,
+        evaluations=(evaluation,),
+    )
+
+
+OPERATOR_RULE: Final = "the operator of this server asks for it"
+"""The rule in the evaluation of such an activity."""
+
+
+async def commit_of_operator(
+    body: SubmissionBody, organization: Organization, parent: Organization | None, environment: Environment
+) -> Commit:
+    """What to commit for this request of the operator, on this version of the organization.
+
+    `parent`: the organization's parent; its webhook endpoints get the event too. Raises ServiceError if the
+    execution is refused.
+    """
+    now_ms = environment.clock.now_ms()
+    activity = RecordedActivity(
+        id=environment.new_id(),
+        organization_id=organization.id,
+        type=body.version.activity_type,
+        status=ActivityStatus.CREATED,
+        fingerprint=body.fingerprint,
+        request=body.request,
+        result={},
+        votes=(),
+        app_proofs=(),
+        failure=None,
+        submitter_id="",
+        proofs=(),
+        approvals_since_ms=now_ms,
+        revision=0,
+        created_at_ms=now_ms,
+        updated_at_ms=now_ms,
+    )
+    evaluation = Evaluation(
+        id=environment.new_id(),
+        activity_id=activity.id,
+        organization_id=organization.id,
+        vote_id="",
+        policy_evaluations=(),
+        created_at=Timestamp.from_ms(now_ms),
+        verdict=Verdict.ALLOW.value,
+        rule=OPERATOR_RULE,
+        policy_ids=(),
+    )
+    basis = await basis_of_activity(activity, organization, environment, now_ms)
+    commit = await execute(activity, basis, evaluation, environment, new_votes=())
+    assert commit.activity is not None
+    return with_event(commit, commit.activity, None, (organization, parent), environment, now_ms)

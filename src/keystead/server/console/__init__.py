@@ -1,0 +1,1 @@
+"""The files of the web console, the link that opens it, and its logins."""

@@ -1,0 +1,1 @@
+"""PostgreSQL. `database` implements `storage.database.Database`, `schema` runs migrations."""
