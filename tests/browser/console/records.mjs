@@ -129,7 +129,7 @@ const cases = {
       await open(page, list);
       await press(page, name, ".row-link");
       await settled(page);
-      await (await page.waitForSelector(`button[aria-label^='QR code of ${address}']`)).click();
+      await (await page.waitForSelector(`button[aria-label^='Fund ${address}']`)).click();
       await page.waitForSelector(`dialog svg[role=img][aria-label^='QR code of ${address}']`);
       await inspect(page);
       await page.keyboard.press("Escape");

@@ -19,6 +19,7 @@ const SCREENS = {
   overview: async () => (await import("./screens/overview.js")).OverviewScreen,
   development: async () => (await import("./screens/development.js")).DevelopmentScreen,
   users: async () => (await import("./screens/users.js")).UsersScreen,
+  sign: async () => (await import("./screens/sign.js")).SignScreen,
   wallets: async () => (await import("./screens/wallets.js")).WalletsScreen,
   "private-keys": async () => (await import("./screens/private_keys.js")).PrivateKeysScreen,
   contracts: async () => (await import("./screens/contracts.js")).ContractsScreen,

@@ -7,6 +7,7 @@ import { describe, descriptionOf, forgetDescription, headlineOf } from "../api/d
 import { markSeen } from "../api/seen.js";
 import { askedBy, credentialOf, intentOf } from "../api/summary.js";
 import { alikeWaiting } from "../api/waiting.js";
+import { ExportedWords } from "../parts/export.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { Card, Copy, Facts, Heading, Status, Time } from "../parts/texts.js";
@@ -50,6 +51,7 @@ function ActivityPage({ activity, names, reload }) {
     <div class="columns activity">
       <div class="stack">
         <${Card} title="What it asks"><${Intent} activity=${activity} names=${names} /><//>
+        <${ExportedWords} activity=${activity} />
         ${Object.keys(activity.result).length ? html`<${Card} title="Result"><${Value} value=${Object.values(activity.result)[0]} names=${names} /><//>` : null}
         <${DecisionCard} activity=${activity} names=${names} />
       </div>
