@@ -29,6 +29,11 @@ export function sentence(name) {
   return words.replace(/\bemail\b/g, "e-mail").replace(/\ballowlist/g, "allow-list").replace(/\boauth2?\b/g, (word) => (word === "oauth2" ? "OAuth 2.0" : "OAuth")).replace(/^./, (first) => first.toUpperCase());
 }
 
+/** A title within a sentence: "Session profiles" is "session profiles", "OAuth 2.0 credentials" stays. @param {string} title */
+export function inSentence(title) {
+  return /^[A-Z][a-z-]+\b/.test(title) && !/^E-mail/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title;
+}
+
 /** walletName is "Wallet name". @param {string} field */
 export function fieldInWords(field) {
   return FIELDS[field] ?? sentence(field.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/_ids?$/i, (end) => (end.endsWith("s") ? "s" : "")).replace(/ys$/, "ies").replace(/_seconds$/i, ""));

@@ -82,7 +82,7 @@ function Approver({ userId }) {
   return html`<${Card} title="Where this user's approvals count"><${Loaded} of=${loaded}>${(/** @type {any} */ { quorum, policies }) => {
     const isRoot = quorum.userIds.includes(userId);
     return html`<ul class="stack tight">
-      <li>${isRoot ? `In the root quorum: ${quorum.threshold} of ${quorum.userIds.length} members together may do everything.` : "Not in the root quorum."}</li>
+      <li>${isRoot ? `In the root quorum: ${quorum.threshold === 1 ? "each member alone" : `${quorum.threshold} of ${quorum.userIds.length} members together`} may do everything.` : "Not in the root quorum."}</li>
       ${policies.length ? policies.map((/** @type {any} */ policy) => html`<li class="prose">In the policy <a href=${to(["policies", policy.policyId])}>${policy.policyName}</a></li>`)
         : html`<li>No policy names this user. Policies that count all approvers, or a tag, may count this user.</li>`}</ul>
       <div class="row">${isRoot ? null : html`<button type="button" class="button" onClick=${() => setOpen(true)}>Add to the root quorum</button>`}

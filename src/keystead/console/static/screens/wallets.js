@@ -91,7 +91,7 @@ function Accounts({ walletId }) {
   return html`<${Card} title="Accounts" flush><${Loaded} of=${first}>${() => (accounts.length ? html`
     <${Table} caption="Accounts" isPage rows=${accounts} idOf=${(/** @type {any} */ account) => account.walletAccountId} columns=${[
       { title: "Address", cell: (/** @type {any} */ account) => html`<${Copy} text=${account.address} label="address" />` },
-      { title: "Name", cell: (/** @type {any} */ account) => html`<span class="row">${account.name ? html`<span class="wrap">${account.name}</span>` : null}<button type="button" class="button plain tiny" aria-label=${`${account.name ? "Rename" : "Name"} ${account.address}`} onClick=${() => setNamed(account)}>${account.name ? "Rename" : "Add a name"}</button></span>` },
+      { title: "Name", cell: (/** @type {any} */ account) => html`<span class="row">${account.name ? html`<span class="wrap">${account.name}</span>` : null}<button type="button" class="button plain tiny" aria-label=${account.name ? `Rename ${account.name}` : `Add a name to ${account.address}`} onClick=${() => setNamed(account)}>${account.name ? "Rename" : "Add a name"}</button></span>` },
       { title: "Chain", cell: (/** @type {any} */ account) => valueInWords(account.addressFormat, "ADDRESS_FORMAT_") },
       { title: "Path", cell: (/** @type {any} */ account) => html`<code>${account.path}</code>`, tight: true },
       { title: "Receive", cell: (/** @type {any} */ account) => html`<${FundButton} address=${account.address} onShow=${() => setFunded(account)} />`, tight: true },
