@@ -184,16 +184,46 @@ const cases = {
     await inspect(page);
     await open(page, "#/activities");
     await press(page, "Refused requests");
+    await page.waitForSelector("td.lead");
     await shows(page, "You don't have sufficient permissions");
     await inspect(page);
-    await press(page, "Create wallet", ".row-link");
-    await shows(page, "Denied: nothing allows it.");
-    await open(page, "#/activities/refused");
-    await fill(page, "Value of “activityId”", id);
-    await press(page, "Show decision");
+    await press(page, "Create wallet", "td button");
+    await shows(page, "HTTP 403");
+    await inspect(page);
+    await press(page, "Outcome of each policy");
     await shows(page, "Denied: nothing allows it.");
     await open(page, `#/activities/${KEYSTEAD_USER_ID}`);
     await shows(page, "There is no such activity");
+  },
+
+  async who_was_refused_and_why_is_found_by_person_and_words(page) {
+    const created = async (walletName) => asking.createWallet({ walletName, accounts: [] }).catch(() => undefined);
+    await created("One");
+    await asking.getWallet({ walletId: KEYSTEAD_USER_ID }).catch(() => undefined);
+    await logIn(page);
+    await open(page, `#/activities/${KEYSTEAD_USER_ID}`); // the console asks for what does not exist
+    await shows(page, "There is no such activity");
+    await open(page, "#/activities/refused");
+    await shows(page, "Get wallet");
+    const shown = () => page.$$eval("tbody tr", (rows) => rows.map((row) => row.innerText));
+    assert.ok(!(await shown()).some((row) => row.includes("Developer"))); // its own requests are not listed
+    await fill(page, "Words", "get wallet");
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+    assert.match((await shown())[0], /Requester[^]*Get wallet[^]*not/);
+    await inspect(page);
+    await page.select("#refused-who", KEYSTEAD_USER_ID);
+    await shows(page, "Nothing found");
+    await inspect(page);
+    await page.reload();
+    await settled(page);
+    await shows(page, "Nothing found"); // the filters are in the address
+    await page.select("#refused-who", "");
+    const day = await page.evaluate(() => new Date(Date.now() + 86_400_000).toISOString().slice(0, 10));
+    await page.$eval("#refused-from", (field, day) => {
+      field.value = day;
+      field.dispatchEvent(new Event("change", { bubbles: true }));
+    }, day);
+    await shows(page, "Nothing found");
   },
 
   async what_people_typed_is_text(page) {
