@@ -103,21 +103,6 @@ const cases = {
     assert.equal(await walletNamed("Wrong"), undefined);
   },
 
-  async a_passkey_exports_where_there_is_one(page) {
-    await logIn(page);
-    await bring(page, "Guarded");
-    await shows(page, "The wallet was imported.");
-    await open(page, `#/users/${KEYSTEAD_USER_ID}`);
-    await press(page, "Add a passkey");
-    await shows(page, "The passkey was added.");
-    await open(page, `#/wallets/${(await walletNamed("Guarded")).walletId}`);
-    await press(page, "Export", "button");
-    await press(page, "Export with a passkey", "button");
-    await page.waitForSelector(".words");
-    const { activities } = await rootClient().getActivities({ filterByType: ["ACTIVITY_TYPE_EXPORT_WALLET"] });
-    assert.equal(activities[0].votes[0].scheme, "SIGNATURE_SCHEME_TK_API_WEBAUTHN");
-  },
-
   async an_export_that_others_approve_is_shown_where_it_was_asked_for(page) {
     const { publicKey, privateKey } = generateP256KeyPair();
     const root = rootClient();
@@ -190,6 +175,21 @@ const cases = {
     const { whole, ...others } = problems;
     assert.equal(whole, "opened");
     for (const [what, problem] of Object.entries(others)) assert.notEqual(problem, "opened", what);
+  },
+
+  async a_passkey_exports_where_there_is_one(page) {
+    await logIn(page);
+    await bring(page, "Guarded");
+    await shows(page, "The wallet was imported.");
+    await open(page, `#/users/${KEYSTEAD_USER_ID}`);
+    await press(page, "Add a passkey");
+    await shows(page, "The passkey was added.");
+    await open(page, `#/wallets/${(await walletNamed("Guarded")).walletId}`);
+    await press(page, "Export", "button");
+    await press(page, "Export with a passkey", "button");
+    await page.waitForSelector(".words");
+    const { activities } = await rootClient().getActivities({ filterByType: ["ACTIVITY_TYPE_EXPORT_WALLET"] });
+    assert.equal(activities[0].votes[0].scheme, "SIGNATURE_SCHEME_TK_WEBAUTHN");
   },
 };
 

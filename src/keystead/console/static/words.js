@@ -23,6 +23,11 @@ export function typeInWords(type) {
   return operationInWords(type.replace(/^ACTIVITY_TYPE_/, "").replace(/_V\d+$/, "").toLowerCase());
 }
 
+/** A sentence of the server, with activity types by their names. @param {string} text */
+export function withTypesInWords(text) {
+  return text.replace(/\bACTIVITY_TYPE_[A-Z0-9_]+/g, (type) => typeInWords(type));
+}
+
 /** SOME_NAME is "Some name". @param {string} name */
 export function sentence(name) {
   const words = name.toLowerCase().replaceAll("_", " ").replace(/\bsub organization/g, "sub-organization").replace(/\b(api|cidr|ip|otp|id|mfa|url|sms|oidc|uuid|eip|abi|idl)\b/g, (word) => word.toUpperCase());

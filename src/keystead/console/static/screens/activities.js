@@ -23,7 +23,7 @@ const EVERY_MS = 3000;
 const COLUMNS = [
   { title: "Activity", cell: (/** @type {any} */ activity) => withShortAddresses(headlineOf(activity)) },
   { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, width: "status-column" },
-  { title: "Submitted by", cell: (/** @type {any} */ activity) => askerName(activity), width: "name who-column" },
+  { title: "Submitted by", cell: (/** @type {any} */ activity) => askerName(activity), width: "who-column" },
   { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, width: "when-column" },
 ];
 const hrefOf = (/** @type {any} */ activity) => to(["activities", activity.id]);

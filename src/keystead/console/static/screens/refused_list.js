@@ -7,7 +7,7 @@ import { Notice, messageOf } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
 import { Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
-import { counted, msOf, operationInWords, withShortAddresses } from "../words.js";
+import { counted, msOf, operationInWords, withShortAddresses, withTypesInWords } from "../words.js";
 
 const AT_ONCE = 50;
 const DAY_MS = 86_400_000;
@@ -79,10 +79,10 @@ function Refusals({ rows }) {
   const [opened, setOpened] = useState("");
   return html`<${Table} caption="Refused requests" isPage rows=${rows} idOf=${(/** @type {Refusal} */ refusal) => refusal.id}
     below=${(/** @type {Refusal} */ refusal) => (opened === refusal.id ? html`<${Details} refusal=${refusal} />` : null)} columns=${[
-      { title: "When", cell: (/** @type {Refusal} */ refusal) => html`<${Time} ms=${msOf(refusal.at)} exact />`, tight: true },
+      { title: "Request", cell: (/** @type {Refusal} */ refusal) => (refusal.userId ? html`<button type="button" class="link" aria-expanded=${opened === refusal.id} onClick=${() => setOpened(opened === refusal.id ? "" : refusal.id)}>${operationInWords(refusal.operation)}</button>` : ""), width: "request-column" },
       { title: "Who", cell: (/** @type {Refusal} */ refusal) => (refusal.userId ? refusal.userName || "a user who was deleted" : html`<span class="muted">several</span>`), isName: true },
-      { title: "Request", cell: (/** @type {Refusal} */ refusal) => (refusal.userId ? html`<button type="button" class="link" aria-expanded=${opened === refusal.id} onClick=${() => setOpened(opened === refusal.id ? "" : refusal.id)}>${operationInWords(refusal.operation)}</button>` : ""), leads: true },
-      { title: "Why", cell: (/** @type {Refusal} */ refusal) => withShortAddresses(refusal.reason) },
+      { title: "Why", cell: (/** @type {Refusal} */ refusal) => withShortAddresses(withTypesInWords(refusal.reason)) },
+      { title: "When", cell: (/** @type {Refusal} */ refusal) => html`<${Time} ms=${msOf(refusal.at)} exact />`, tight: true },
     ]} />`;
 }
 
