@@ -138,9 +138,11 @@ const cases = {
     assert.equal(verifyMessage(text, await sign(page, "Signs", "", text)), ITS_ADDRESS);
     const types = { Mail: [{ name: "to", type: "string" }] };
     const typed = { domain: { name: "Test", chainId: 1 }, types: { EIP712Domain: [{ name: "name", type: "string" }, { name: "chainId", type: "uint256" }], ...types }, primaryType: "Mail", message: { to: "Ann" } };
-    assert.equal(verifyTypedData(typed.domain, types, typed.message, await sign(page, "Signs", "1", JSON.stringify(typed))), ITS_ADDRESS);
+    const last = await sign(page, "Signs", "1", JSON.stringify(typed));
+    assert.equal(verifyTypedData(typed.domain, types, typed.message, last), ITS_ADDRESS);
     await press(page, "The activity on record");
     await shows(page, "Result");
+    await shows(page, last); // the whole signature is on record, too
     await inspect(page);
   },
 

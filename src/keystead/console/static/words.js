@@ -10,7 +10,7 @@ const CALLED = {
   set_ip_allowlist: "Set the IP allow-list", remove_ip_allowlist: "Remove the IP allow-list", update_root_quorum: "Set the root quorum", enable_auth_proxy: "Turn on an authentication proxy",
   update_auth_proxy_config: "Change an authentication proxy", disable_auth_proxy: "Turn off an authentication proxy", create_authenticators: "Add passkeys", delete_authenticators: "Delete passkeys",
   create_oauth_providers: "Add accounts elsewhere", delete_oauth_providers: "Delete accounts elsewhere", create_api_only_users: "Create users with API keys alone", sign_raw_payload: "Sign a payload", sign_raw_payloads: "Sign payloads",
-  create_read_write_session: "Start a session", create_read_only_session: "Start a session that only reads", auth_proxy_configs: "Authentication proxies", oauth2_credentials: "OAuth 2.0 credentials",
+  create_read_write_session: "Start a session", create_read_only_session: "Start a session that only reads", auth_proxy_configs: "Authentication proxies", auth_proxies: "Authentication proxies", authenticators: "Passkeys", exporting: "Exports", importing: "Imports", signing: "Signatures", oauth2_credentials: "OAuth 2.0 credentials",
 };
 
 /** An operation, or the last part of a path: create_wallet is "Create wallet". @param {string} name */
@@ -41,7 +41,7 @@ export function inSentence(title) {
 
 /** walletName is "Wallet name". @param {string} field */
 export function fieldInWords(field) {
-  return FIELDS[field] ?? sentence(field.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/_ids?$/i, (end) => (end.endsWith("s") ? "s" : "")).replace(/ys$/, "ies").replace(/_seconds$/i, ""));
+  return FIELDS[field] ?? sentence(field.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/([^aeiou])y_ids$/i, "$1ies").replace(/_ids?$/i, (end) => (end.endsWith("s") ? "s" : "")).replace(/_seconds$/i, ""));
 }
 
 /** @type {Record<string, string>} */

@@ -34,6 +34,11 @@ function prefixed(chain, text) {
   return plain(`\x19${chain} Signed Message:\n${new TextEncoder().encode(text).length}${text}`, "HASH_FUNCTION_KECCAK256");
 }
 
+/** The parts of a signature, and the whole as those who verify it usually want it. @param {Signed} signed @param {string} signWith */
+export function withSignature(signed, signWith) {
+  return { signature: /^0x[0-9a-f]{40}$/i.test(signWith) ? recoverable(signed) : joined(signed), ...signed };
+}
+
 /** r, s, and 27 or 28. @param {Signed} signed */
 function recoverable({ r, s, v }) {
   return `0x${r}${s}${(27 + parseInt(v, 16)).toString(16)}`;

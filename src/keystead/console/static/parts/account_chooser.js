@@ -10,6 +10,16 @@ const TYPED_MS = 300;
 
 /** @typedef {import("../api/accounts.js").Signing} Signing */
 
+/** The same as a part of a form, whose value is the address or the id. @param {{value: string | undefined, onChange: (signWith: string) => void}} properties */
+export function AccountField({ value, onChange }) {
+  const [chosen, setChosen] = useState(/** @type {Signing | null} */ (null));
+  const choose = (/** @type {Signing | null} */ account) => {
+    setChosen(account);
+    onChange(account?.signWith ?? "");
+  };
+  return html`<${AccountChooser} chosen=${value ? (chosen?.signWith === value ? chosen : ofAddress(value)) : null} onChoose=${choose} />`;
+}
+
 /** @param {{chosen: Signing | null, onChoose: (account: Signing | null) => void}} properties */
 export function AccountChooser({ chosen, onChoose }) {
   const first = useLoaded(firstAccounts, []);

@@ -5,6 +5,7 @@ import { Loaded, useLoaded } from "./loaded.js";
 import { Notice, messageOf } from "./notice.js";
 
 const SEARCHED_FROM = 12;
+const SHOWN_MAX = 50;
 
 /** @typedef {{ids: string[], count: number}} Approvers */
 
@@ -43,11 +44,14 @@ export function ApproversDialog({ title, chosen, action, sentence, caution = () 
     <${Loaded} of=${loaded}>${(/** @type {import("../api/people.js").Person[]} */ all) => {
       const kept = new Set(all.map(({ id }) => id));
       const named = all.filter(({ id }) => ids.includes(id)).map(({ name }) => name);
-      const shown = all.filter(({ id, name }) => ids.includes(id) || name.toLowerCase().includes(sought.toLowerCase()));
+      const chosen = all.filter(({ id }) => ids.includes(id));
+      const found = all.filter(({ id, name }) => !ids.includes(id) && name.toLowerCase().includes(sought.toLowerCase()));
+      const shown = [...chosen, ...found.slice(0, SHOWN_MAX)];
       return html`
         ${all.length > SEARCHED_FROM ? html`<input class="input" type="search" placeholder="Find a person" aria-label="Find a person" value=${sought} onInput=${(/** @type {any} */ event) => setSought(event.target.value)} />` : null}
         <fieldset class="group-box choices"><legend>Approvers</legend>${shown.map(({ id, name, hasJoined }) => html`<label class="check" key=${id}><input type="checkbox" checked=${ids.includes(id)} disabled=${!hasJoined && !ids.includes(id)}
           onChange=${(/** @type {any} */ event) => choose(id, event.target.checked)} /><span class="wrap">${name}${hasJoined ? null : html` <span class="muted small">invited, has not joined yet</span>`}</span></label>`)}</fieldset>
+        ${found.length > SHOWN_MAX ? html`<p class="small muted">There are ${(found.length - SHOWN_MAX).toLocaleString("en")} more: type a part of the name.</p>` : null}
         <p class="small muted">Somebody else? <a href="#/users/new">Add a person</a> first.</p>
         <div class="field"><label for=${number}>How many of them must approve</label><select id=${number} class="input narrow" value=${String(count)} disabled=${!ids.length}
           onChange=${(/** @type {any} */ event) => setApprovers({ ids, count: Number(event.target.value) })}>

@@ -10,7 +10,7 @@ import { useLockoutQuestion } from "../parts/lockout.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
 import { Card, Empty, Heading } from "../parts/texts.js";
 import { go, place, to } from "../router.js";
-import { operationInWords, sentence, statusInWords } from "../words.js";
+import { operationInWords, statusInWords } from "../words.js";
 
 export function ActionsScreen() {
   const [, name] = place.value.parts;
@@ -29,7 +29,7 @@ function ActionList({ operations }) {
   return html`<${Heading} title="All actions" note="Every operation of this server that changes something. Policies and the root quorum decide whether it is executed." />
     <input class="input" type="search" placeholder="Search" aria-label="Search actions" value=${sought} onInput=${(/** @type {any} */ event) => setSought(event.target.value)} />
     ${found.length ? null : html`<${Empty} title="Nothing found">No action contains “${sought}”.<//>`}
-    <div class="subjects">${subjects.map((subject) => html`<${Card} key=${subject} title=${sentence(subject)}>
+    <div class="subjects">${subjects.map((subject) => html`<${Card} key=${subject} title=${operationInWords(subject)}>
       <ul class="stack tight">${found.filter((each) => each.subject === subject).map((each) => html`<li key=${each.name}>
         <a href=${to(["actions", each.name])}>${operationInWords(each.name)}</a><div class="small muted">${each.summary}</div></li>`)}</ul><//>`)}</div>`;
 }

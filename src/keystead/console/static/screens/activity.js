@@ -5,6 +5,7 @@ import { Refused } from "../api/request.js";
 import { names } from "../api/directory.js";
 import { describe, descriptionOf, forgetDescription, headlineOf } from "../api/descriptions.js";
 import { markSeen } from "../api/seen.js";
+import { withSignature } from "../api/signed_messages.js";
 import { askedBy, credentialOf, intentOf } from "../api/summary.js";
 import { alikeWaiting } from "../api/waiting.js";
 import { ExportedWords } from "../parts/export.js";
@@ -52,7 +53,7 @@ function ActivityPage({ activity, names, reload }) {
       <div class="stack">
         <${Card} title="What it asks"><${Intent} activity=${activity} names=${names} /><//>
         <${ExportedWords} activity=${activity} />
-        ${Object.keys(activity.result).length ? html`<${Card} title="Result"><${Value} value=${Object.values(activity.result)[0]} names=${names} /><//>` : null}
+        ${Object.keys(activity.result).length ? html`<${Card} title="Result"><${Value} value=${resultOf(activity)} names=${names} /><//>` : null}
         <${DecisionCard} activity=${activity} names=${names} />
       </div>
       <div class="stack">
@@ -67,6 +68,14 @@ function ActivityPage({ activity, names, reload }) {
         ]} /><//>
       </div>
     </div>`;
+}
+
+/** Signatures as one text, besides their parts. @param {any} activity */
+function resultOf(activity) {
+  const [result] = Object.values(activity.result);
+  const signWith = String(intentOf(activity).signWith ?? "");
+  if (!activity.type.includes("_SIGN_RAW_PAYLOAD")) return result;
+  return result.signatures ? { signatures: result.signatures.map((/** @type {any} */ each) => withSignature(each, signWith)) } : withSignature(result, signWith);
 }
 
 /** In the server's words, where it has them; the parameters as they were sent are beneath. */

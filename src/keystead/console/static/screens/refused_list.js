@@ -1,12 +1,12 @@
 // Requests that were refused, from what the server has on record: who, what, when and why; by person, time and words.
 import { html, useEffect, useState } from "../vendor/preact.js";
-import { people } from "../api/people.js";
 import { NO_REFUSALS, lookAtRefusals } from "../api/refusals.js";
-import { useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
+import { PersonFilter } from "../parts/person_filter.js";
 import { Table } from "../parts/table.js";
 import { Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
+import { current } from "../session/session.js";
 import { counted, msOf, operationInWords, withShortAddresses, withTypesInWords } from "../words.js";
 
 const AT_ONCE = 50;
@@ -58,7 +58,6 @@ export function RefusedList() {
 
 /** @param {{asked: Asked}} properties */
 function Filters({ asked }) {
-  const everybody = useLoaded(people, []);
   const [typed, setTyped] = useState(asked.sought);
   useEffect(() => {
     const timer = setTimeout(() => typed !== asked.sought && refine({ search: typed }), LOOK_AFTER_MS);
@@ -66,8 +65,7 @@ function Filters({ asked }) {
   }, [typed]);
   const changed = (/** @type {string} */ name) => (/** @type {any} */ event) => refine({ [name]: event.target.value });
   return html`<section class="card"><div class="body refusal-filters">
-    <div class="field"><label for="refused-who">Person</label><select id="refused-who" class="input" value=${asked.userId} onChange=${changed("user")}>
-      <option value="">Anybody</option>${(everybody.value ?? []).map(({ id, name }) => html`<option value=${id}>${name}</option>`)}</select></div>
+    <${PersonFilter} id="refused-who" userId=${asked.userId} onChoose=${(/** @type {string} */ user) => refine({ user })} />
     <div class="field"><label for="refused-from">From</label><input id="refused-from" class="input" type="date" value=${asked.from} onChange=${changed("from")} /></div>
     <div class="field"><label for="refused-until">Until</label><input id="refused-until" class="input" type="date" value=${asked.until} onChange=${changed("until")} /></div>
     <div class="field"><label for="refused-words">Words</label><input id="refused-words" class="input" type="search" placeholder="Request, reason, address, id" value=${typed} onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></div>
@@ -81,9 +79,14 @@ function Refusals({ rows }) {
     below=${(/** @type {Refusal} */ refusal) => (opened === refusal.id ? html`<${Details} refusal=${refusal} />` : null)} columns=${[
       { title: "Request", cell: (/** @type {Refusal} */ refusal) => (refusal.userId ? html`<button type="button" class="link" aria-expanded=${opened === refusal.id} onClick=${() => setOpened(opened === refusal.id ? "" : refusal.id)}>${operationInWords(refusal.operation)}</button>` : ""), width: "request-column" },
       { title: "Who", cell: (/** @type {Refusal} */ refusal) => (refusal.userId ? refusal.userName || "a user who was deleted" : html`<span class="muted">several</span>`), isName: true },
-      { title: "Why", cell: (/** @type {Refusal} */ refusal) => withShortAddresses(withTypesInWords(refusal.reason)) },
+      { title: "Why", cell: (/** @type {Refusal} */ refusal) => reasonInWords(refusal.reason) },
       { title: "When", cell: (/** @type {Refusal} */ refusal) => html`<${Time} ms=${msOf(refusal.at)} exact />`, tight: true },
     ]} />`;
+}
+
+/** Without the organization, which is this one. @param {string} reason */
+function reasonInWords(reason) {
+  return withShortAddresses(withTypesInWords(reason).replace(` in organization ${current().organizationId}`, ""));
 }
 
 /** @param {{refusal: Refusal}} properties */
