@@ -133,7 +133,7 @@ function KeyFile({ attempt }) {
   return html`<label class=${`drop ${isOver ? "over" : ""}`} onDrop=${drop} onDragLeave=${() => setOver(false)}
       onDragOver=${(/** @type {Event} */ event) => (event.preventDefault(), setOver(true))}>
       <${Icon} name="file" /><b>Drop an API key file here</b>
-      <span class="small">or choose it: such as <code>.keystead/credentials.json</code></span>
+      <span class="small">or choose it${IS_DEVELOPMENT ? html`, such as <code>.keystead/credentials.json</code>` : ""}</span>
       <input ref=${input} class="visually-hidden" type="file" accept=".json,application/json" onChange=${() => read(input.current?.files?.[0])} />
     </label>
     <p class="small muted">The file is read in this browser and not uploaded. Its key is kept so that it can sign and cannot be read.</p>`;
