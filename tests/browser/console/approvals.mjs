@@ -387,9 +387,9 @@ async function nothingWaits() {
   for (const { fingerprint } of activities) await rootClient().rejectActivity({ fingerprint });
 }
 
-/** Waits for a heading. */
+/** Waits for an activity that can be voted on. */
 async function headed(page, title) {
-  await page.waitForFunction((title) => document.querySelector("h1")?.textContent === title, {}, title);
+  await page.waitForFunction((title) => document.querySelector("h1")?.textContent === title && document.querySelector("[aria-keyshortcuts=r]:not(:disabled)"), {}, title);
 }
 
 await run(cases);

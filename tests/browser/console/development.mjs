@@ -141,7 +141,7 @@ const cases = {
     await shows(page, "Everything was reset to the state at the start.");
     await open(page, "#/overview");
     await settled(page);
-    await shows(page, "Nothing has happened yet");
+    await shows(page, "Nothing in this period");
     await inspect(page);
   },
 };

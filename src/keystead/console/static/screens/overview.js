@@ -54,6 +54,9 @@ function Pictures({ periods }) {
         ["Rejected or failed", sum(outcomes, "Rejected") + sum(outcomes, "Failed")], ["Refused requests", sum(refused, "Refused")]]),
     };
   }, [periods]);
+  if (figures.every(([, number]) => !number)) {
+    return html`<section class="card"><${Empty} title="Nothing in this period">Activities appear here once somebody asks for one. A longer period looks further back.<//></section>`;
+  }
   return html`<dl class="figures">${figures.map(([name, number]) => html`<div class="card"><dt>${name}</dt><dd>${number.toLocaleString("en")}</dd></div>`)}</dl>
     ${plots.map((plot) => html`<${Card} key=${plot.title} title=${plot.title}><${Plot} ...${plot} /><//>`)}
     ${types.length ? html`<${Card} title="By type"><${Bars} caption="Activities by type" rows=${types.slice(0, 12)} /><//>` : null}`;
