@@ -49,7 +49,7 @@ export function AccountChooser({ chosen, onChoose }) {
     const offered = !fitting.length && !isAll && isLikeAddress(address) ? [ofAddress(address)] : fitting;
     return html`<fieldset class="choosing"><legend class="label">Sign with</legend>
       ${all.length > SHOWN_MAX || !isAll ? html`<input class="input" type="search" placeholder="Find by name or address" aria-label="Find by name or address" value=${sought} onInput=${(/** @type {any} */ event) => setSought(event.target.value)} />` : null}
-      <ul class="options">${offered.slice(0, SHOWN_MAX).map((account) => html`<li key=${account.signWith}><button type="button" class="option" onClick=${() => onChoose(account)}>
+      <ul class="options">${offered.slice(0, SHOWN_MAX).map((account) => html`<li key=${account.signWith}><button type="button" class="option" onClick=${() => (setSought(""), onChoose(account))}>
         <b class="wrap">${account.name}</b><span class="small muted">${account.what}</span></button></li>`)}</ul>
       ${offered.length ? null : html`<p class="muted small" role="status">Nothing has these words in its name or address.</p>`}
       ${offered.length > SHOWN_MAX || (!isAll && !words.length) ? html`<p class="muted small">There are more: type a part of the name or the whole address.</p>` : null}</fieldset>`;

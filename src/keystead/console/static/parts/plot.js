@@ -35,7 +35,7 @@ export function Plot({ title, over, words, isOutcome = false }) {
           <text x=${left - 6} y=${HEAD + 4 + index * (TALL / 2)} text-anchor="end">${number.toLocaleString("en")}</text>`)}
         <text x=${left - 6} y=${HEIGHT - FOOT} text-anchor="end">0</text><line class="axis" x1=${left} x2=${width} y1=${HEIGHT - FOOT} y2=${HEIGHT - FOOT} />
         ${over.map((bucket, index) => html`<${Column} key=${bucket.startMs} bucket=${bucket} words=${words} most=${most} left=${left + index * step} step=${step} />`)}
-        ${labelled(over.length, width - left).map((index) => html`<text key=${index} x=${left + (index + 0.5) * step} y=${HEIGHT - 4} text-anchor=${index ? "middle" : "start"}>${over[index].label}</text>`)}
+        ${labelled(over.length, width - left).map((index) => html`<text key=${index} x=${left + index * step} y=${HEIGHT - 4}>${over[index].label}</text>`)}
       </svg>
       <input class="probe" type="range" min="0" max=${over.length - 1} value=${at < 0 ? over.length - 1 : at} aria-label=${`${title}: columns from the oldest to the newest`}
         aria-valuetext=${inWords(over[at < 0 ? over.length - 1 : at], present)} onFocus=${(/** @type {any} */ event) => event.target.matches(":focus-visible") && setAt(Number(event.target.value))}
@@ -57,7 +57,7 @@ function rounded(most) {
 /** The columns that have a label. @param {number} number @param {number} width */
 function labelled(number, width) {
   const every = Math.max(1, Math.ceil((number * LABEL) / width));
-  return Array.from({ length: number }, (_, index) => index).filter((index) => index % every === 0 && (index + 0.5) * (width / number) < width - LABEL / 2);
+  return Array.from({ length: number }, (_, index) => index).filter((index) => index % every === 0 && index * (width / number) <= width - LABEL);
 }
 
 /** @param {Bucket} bucket @param {string[]} words */

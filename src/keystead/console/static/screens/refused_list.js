@@ -92,7 +92,7 @@ function reasonInWords(reason) {
 /** @param {{refusal: Refusal}} properties */
 function Details({ refusal }) {
   return html`<${Facts} facts=${[
-    ["Reason", html`<span class="wrap">${refusal.reason}</span>`],
+    ["Reason", html`<span class="wrap">${withTypesInWords(refusal.reason)}</span>`],
     ["Decision", refusal.activityId ? html`<a href=${to(["activities", refusal.activityId])}>Outcome of each policy</a>` : null],
     ["Answer", `HTTP ${refusal.status}${refusal.code ? `, ${refusal.code}` : ""}`],
     ["Came from", refusal.address],
