@@ -1,5 +1,5 @@
 // The person's vote on an activity, stamped by a passkey or by the key of the session.
-import { html, useState } from "../vendor/preact.js";
+import { html, useEffect, useState } from "../vendor/preact.js";
 import { submit } from "../api/calls.js";
 import { headlineOf } from "../api/descriptions.js";
 import { loadWaiting, nextWaiting } from "../api/waiting.js";
@@ -21,6 +21,7 @@ export function VoteCard({ activity, reload }) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const [asked, setAsked] = useState(/** @type {Choice | null} */ (null));
+  const [isWanted, setWanted] = useState(false); // by the key, before it is known which passkeys there are
   const lockout = useLockoutQuestion();
   const { userId } = current();
   const passkeys = useMyPasskeys();
@@ -31,11 +32,16 @@ export function VoteCard({ activity, reload }) {
   };
   const approve = () => (passkeys.ids.length ? vote("approve", passkeys.ids) : setAsked("approve"));
   useShortcuts({
-    a: () => may.approve && !isBusy && !passkeys.isLoading && approve(),
+    a: () => may.approve && !isBusy && setWanted(true),
     r: () => may.reject && !isBusy && setAsked("reject"),
     j: () => step(1),
     k: () => step(-1),
   });
+  useEffect(() => {
+    if (!isWanted || passkeys.isLoading) return;
+    setWanted(false);
+    approve();
+  }, [isWanted, passkeys.isLoading]);
   if (!isWaiting(activity)) return null;
   if (!may.approve && !may.reject) {
     return html`<${Notice}>${hasApproved(activity, userId) ? "You have approved. It waits for other people." : "It waits for other people: your vote would not count."}<//>`;
@@ -68,7 +74,7 @@ export function VoteCard({ activity, reload }) {
     ${may.approve ? html`<div class="stack tight">
       ${passkeys.ids.length ? html`<button type="button" class="button primary wide" aria-keyshortcuts="a" disabled=${isBusy} onClick=${approve}>
         <${Icon} name="passkey" />Approve with a passkey</button>` : null}
-      <button type="button" class=${`button wide ${passkeys.ids.length ? "" : "primary"}`} disabled=${isBusy || passkeys.isLoading} onClick=${() => setAsked("approve")}>
+      <button type="button" class=${`button wide ${passkeys.ids.length ? "" : "primary"}`} aria-keyshortcuts=${passkeys.ids.length ? undefined : "a"} disabled=${isBusy || passkeys.isLoading} onClick=${() => setAsked("approve")}>
         <${Icon} name="done" />${passkeys.ids.length ? "Approve with this browser’s key" : "Approve"}</button>
       ${passkeys.canHave ? html`<p class="small muted">You can vote with a passkey once you have one:
         ${" "}<a href=${to(["users", userId])}>add a passkey</a>.</p>` : null}
