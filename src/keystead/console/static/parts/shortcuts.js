@@ -1,5 +1,5 @@
 // Keys that do something on the screen that is shown, while nothing is typed; and the list of them.
-import { html, signal, useEffect } from "../vendor/preact.js";
+import { html, signal, useEffect, useRef } from "../vendor/preact.js";
 import { Dialog } from "./dialog.js";
 
 /** The keys that are always there, and those of activities, for the list. @type {[string, string][]} */
@@ -12,15 +12,17 @@ const NAME = "singleKeys";
 /** Keys without Ctrl can be turned off: speech input and some assistive tools type single letters. */
 const areSingleKeysOn = signal(localStorage.getItem(NAME) !== "off");
 
-/** The keys of the parts that are shown; the newest comes first. @type {Record<string, () => void>[]} */
+/** The keys of the parts that are shown; the part that was shown last comes first. @type {{current: Record<string, () => void>}[]} */
 const shown = [];
 
 /** @param {Record<string, () => void>} keys by the character that is typed; the same ones each time */
 export function useShortcuts(keys) {
+  const newest = useRef(keys);
+  newest.current = keys;
   useEffect(() => {
-    shown.unshift(keys);
-    return () => void shown.splice(shown.indexOf(keys), 1);
-  });
+    shown.unshift(newest);
+    return () => void shown.splice(shown.indexOf(newest), 1);
+  }, []);
 }
 
 /** @param {EventTarget | null} target */
@@ -30,7 +32,7 @@ function isTyping(target) {
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || !areSingleKeysOn.value || isTyping(event.target) || document.querySelector("dialog[open]")) return;
-  const act = shown.find((keys) => event.key in keys)?.[event.key];
+  const act = shown.find(({ current }) => event.key in current)?.current[event.key];
   if (!act) return;
   event.preventDefault();
   act();

@@ -1,6 +1,7 @@
 // Requests that were refused, from what the server has on record: who, what, when and why; by person, time and words.
-import { html, useEffect, useState } from "../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { NO_REFUSALS, lookAtRefusals } from "../api/refusals.js";
+import { useRepeated } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
 import { PersonFilter } from "../parts/person_filter.js";
 import { Table } from "../parts/table.js";
@@ -12,6 +13,10 @@ import { counted, msOf, operationInWords, withShortAddresses, withTypesInWords }
 const AT_ONCE = 50;
 const DAY_MS = 86_400_000;
 const LOOK_AFTER_MS = 250;
+const EVERY_MS = 3000;
+
+/** Where more than this was looked at, the list stays as it is. */
+const PAGE = 100;
 
 /** @typedef {import("../api/refusals.js").Refusal} Refusal */
 /** @typedef {{userId: string, from: string, until: string, sought: string}} Asked */
@@ -26,9 +31,7 @@ export function RefusedList() {
     setBusy(true);
     setProblem("");
     try {
-      const words = asked.sought.toLowerCase().split(/\s+/).filter(Boolean);
-      const [fromMs, untilMs] = [asked.from ? Date.parse(`${asked.from}T00:00`) : 0, asked.until ? Date.parse(`${asked.until}T00:00`) + DAY_MS : Infinity];
-      const found = await lookAtRefusals({ userId: asked.userId, words, fromMs, untilMs }, before, AT_ONCE);
+      const found = await lookAtRefusals(filterOf(asked), before, AT_ONCE);
       if (isWanted()) setSearch(found);
     } catch (error) {
       if (isWanted()) setProblem(messageOf(error));
@@ -36,15 +39,22 @@ export function RefusedList() {
       if (isWanted()) setBusy(false);
     }
   };
+  const key = Object.values(asked).join("\n");
+  const shownKey = useRef(key);
+  shownKey.current = key;
   useEffect(() => {
     let isWanted = true;
     setSearch(NO_REFUSALS);
     look(NO_REFUSALS, () => isWanted);
     return () => void (isWanted = false);
-  }, [Object.values(asked).join("\n")]);
+  }, [key]);
+  const refresh = async () => {
+    const newest = await lookAtRefusals(filterOf(asked), NO_REFUSALS, AT_ONCE).catch(() => null); // the next look may succeed
+    if (newest && shownKey.current === key) setSearch(newest);
+  };
+  useRepeated(() => void (!isBusy && search.looked <= PAGE && refresh()), EVERY_MS, [key, isBusy, search]);
   const isFiltered = Object.values(asked).some(Boolean);
-  return html`<${Heading} title="Refused requests" crumbs=${html`<a href="#/activities">Activities</a>`} note="Requests of this organization's users that the server refused, with the reason that their sender got.">
-      <button type="button" class="button" disabled=${isBusy} onClick=${() => look(NO_REFUSALS)}>Look again</button><//>
+  return html`<${Heading} title="Refused requests" crumbs=${html`<a href="#/activities">Activities</a>`} note="Requests of this organization's users that the server refused, with the reason that their sender got." />
     <${Filters} asked=${asked} />
     <section class="card">
       ${problem ? html`<div class="body"><${Notice} kind="bad">${problem}<//></div>` : null}
@@ -54,6 +64,14 @@ export function RefusedList() {
       ${search.looked ? html`<div class="more row spread"><span class="muted small" role="status">${counted(search.found.length, "request")}${isFiltered ? ` of ${search.looked.toLocaleString("en")} searched` : ""}${search.last && !search.isOver ? html`, back to <${Time} ms=${msOf(search.last.at)} exact />` : ""}</span>
         ${search.isOver ? null : html`<button type="button" class="button" disabled=${isBusy} onClick=${() => look(search)}>${isBusy ? "Searching…" : isFiltered ? "Search older ones" : "Show older ones"}</button>`}</div>` : null}
     </section>`;
+}
+
+/** @param {Asked} asked @returns {import("../api/refusals.js").Filter} */
+function filterOf({ userId, from, until, sought }) {
+  return {
+    userId, words: sought.toLowerCase().split(/\s+/).filter(Boolean),
+    fromMs: from ? Date.parse(`${from}T00:00`) : 0, untilMs: until ? Date.parse(`${until}T00:00`) + DAY_MS : Infinity,
+  };
 }
 
 /** @param {{asked: Asked}} properties */
