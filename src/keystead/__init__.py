@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         Unavailable,
         UsageError,
         VoteSelection,
+        WalletAuthenticatorType,
         generate_api_key,
     )
 else:
@@ -130,5 +131,6 @@ __all__ = [
     "Unavailable",
     "UsageError",
     "VoteSelection",
+    "WalletAuthenticatorType",
     "generate_api_key",
 ]

@@ -49,7 +49,19 @@ def console_server(data: Path, *options: str) -> Iterator[ConsoleServer]:
 
 @pytest.mark.parametrize(
     "subject",
-    ["logins", "people", "wallets", "approvals", "records", "forms", "policies", "development", "large", "markup", "lockout"],
+    [
+        "logins",
+        "people",
+        "wallets",
+        "approvals",
+        "records",
+        "forms",
+        "policies",
+        "development",
+        "large",
+        "markup",
+        "lockout",
+    ],
 )
 def test_in_a_browser(subject: str, server: ConsoleServer, subtests: pytest.Subtests) -> None:
     script = str(HERE / "console" / f"{subject}.mjs")

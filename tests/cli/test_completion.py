@@ -34,7 +34,11 @@ def test_the_first_tab_completes(shell: str, tmp_path: Path) -> None:
     ("typed", "word", "expected"),
     [
         ("keystead request list_wal", 2, {"list_wallets", "list_wallet_accounts"}),
-        ("keystead request submit/create_wallet", 2, {"submit/create_wallet", "submit/create_wallet_accounts"}),
+        (
+            "keystead request submit/create_wallet",
+            2,
+            {"submit/create_wallet", "submit/create_wallet_accounts", "submit/create_wallet_authenticators"},
+        ),
         ("keystead request list_policy_w", 2, {"list_policy_warnings"}),
         ("keystead activities --status re", 3, {"rejected"}),
         ("keystead activities --status CONS", 3, {"CONSENSUS_NEEDED"}),

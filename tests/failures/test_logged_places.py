@@ -171,7 +171,7 @@ async def a_control(error: Exception) -> None:
     unused: Any = None
     inner = Application(Service(AllSettings(database_url="sqlite:///none.db", log_requests=False)))
     application = DevelopmentApplication(
-        inner, {"broken": Control(name="broken", read=read)}, unused, unused, unused, unused, "sdk"
+        inner, {"broken": Control(name="broken", read=read)}, unused, unused, unused, unused
     )
     request = HttpRequest(
         method="GET",

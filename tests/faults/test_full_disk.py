@@ -20,7 +20,7 @@ from tests.support.servers import Installation, Server, bootstrap_installation
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux")
 PATH = "/public/v1/submit/create_smart_contract_interface"
-LARGE = json.dumps([{"type": "function", "name": secrets.token_hex(150_000)}])
+LARGE = json.dumps([{"type": "function", "name": secrets.token_hex(125)} for _ in range(1_100)])
 """At random, so that it takes as much room in the database."""
 
 

@@ -271,9 +271,14 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "contract_call_args.wad: expected a string, an integer, a",
     ),
     (
+        "a number in quotes for a number",
+        {"resources": {"eth": {"eip_7702_authorization": {"nonce": "1"}}}},
+        "nonce: expected an integer",
+    ),
+    (
         "a fraction for a numeral",
         {"resources": {"eth": {"eip_7702_authorization": {"nonce": 0.5}}}},
-        "nonce: expected an integer, which a",
+        "nonce: expected an integer",
     ),
     (
         "a time without a zone",
@@ -295,7 +300,7 @@ FILLED = {
     "eth": {
         "tx": {"value": 1, "contract_call_args": {"a": [1, {"b": "c"}], "d": True}},
         "eip_712": {"domain": {"chain_id": 2**200}, "message": {"list": [1]}},
-        "eip_7702_authorization": {"chain_id": "1", "nonce": 2},
+        "eip_7702_authorization": {"chain_id": 1, "nonce": 2},
     },
     "solana": {"tx": {"instructions": [{"parsed_instruction_data": {"named_accounts": {"from": "x"}}}]}},
     "secret": {"static_properties": {"kind": "card"}},

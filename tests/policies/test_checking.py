@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from keystead.policies.language.namespaces import KEYWORDS, Clause
@@ -68,7 +70,7 @@ REFUSED = [
     (CONDITION, "eth.tx.foo == 1", 8, "field does not exist: eth.tx.foo"),
     (CONDITION, "activity.params.foo == 1", 17, "field does not exist: activity.params.foo"),
     (CONDITION, "wallets[0].foo == 1", 12, "field does not exist: wallets[0].foo"),
-    (CONDITION, "wallets.any(w, w.foo)", 18, "field does not exist: w.foo"),
+    (CONDITION, "wallets.any(w, w.foo)", 18, "field does not exist: wallets[…].foo"),
     (CONDITION, "wallets.id == 'a'", 9, "field does not exist: wallets.id"),
     (CONDITION, "activity.kind.length == 1", 15, "field does not exist: activity.kind.length"),
     (CONDITION, "wallets.any(w, true) && w.id == 'a'", 25, "field does not exist: w"),
@@ -157,6 +159,56 @@ def paths(path: str, kind: Type) -> list[str]:
             return [text for name, field in fields.items() for text in paths(f"{path}.{name}", field)]
         case _:
             return [SCALARS[kind].replace("{}", path)]
+
+
+NUMBERS = (Scalar.INT, Scalar.NUMERAL, Scalar.TIMESTAMP)
+
+
+def leaves(path: str, kind: Type) -> Iterator[tuple[str, Type]]:
+    """Every scalar that can be reached from here."""
+    match kind:
+        case ListOf(item=item):
+            yield f"{path}.count()", Scalar.INT
+            yield from leaves(f"{path}[0]", item)
+        case MapOf(value=value):
+            yield from leaves(f"{path}['a']", value)
+        case StructOf(fields=fields):
+            for name, field in fields.items():
+                yield from leaves(f"{path}.{name}", field)
+        case _:
+            yield path, kind
+
+
+LEAVES = [
+    (clause, path, kind)
+    for clause, keywords in KEYWORDS.items()
+    for keyword, declared in keywords.items()
+    for path, kind in leaves(keyword, declared)
+    if kind is not Scalar.DYNAMIC
+]
+
+
+def compared(path: str, literal: str) -> Iterator[str]:
+    """A fact and a literal in every place where the language compares two values."""
+    for one, other in ((path, literal), (literal, path)):
+        yield from (f"{one} {operator} {other}" for operator in ("==", "!=", "<", "<=", ">", ">="))
+        yield from (f"{one} in [{other}]", f"[{one}].contains({other})", f"!({one} in [{other}, {other}])")
+        yield f"[{one}, {other}].count() == 2"
+        for function in ("any(x, x == {})", "all(x, {} != x)", "filter(x, x in [{}]).count() == 0"):
+            yield f"[{one}].{function.format(other)}"
+        yield from (f"(true || {one} == {other})", f"[true].any(y, [{one}].any(x, y && x == {other}))")
+
+
+@pytest.mark.parametrize(("clause", "path", "kind"), LEAVES)
+def test_no_operator_compares_a_number_with_a_string(clause: Clause, path: str, kind: Type) -> None:
+    for literal in ("'x'", "''", "'03'", "'-1'", "'1.0'") if kind in NUMBERS else ("3", "0"):
+        for text in compared(path, literal):
+            with pytest.raises(ExpressionRefused):
+                compiled(text, clause)
+    if kind is Scalar.INT:
+        for text in compared(path, "'3'"):
+            with pytest.raises(ExpressionRefused):
+                compiled(text, clause)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,6 @@ def test_a_test_file_may_name_records_by_words() -> None:
     [
         ("eth.eip_7702_authorization.chain_id == '1'", True),
         ("eth.eip_7702_authorization.chain_id in ['0', '8453']", True),
-        ("eth.eip_7702_authorization.nonce == '03'", False),
-        ("eth.eip_7702_authorization.nonce == 'three'", False),
         ("solana.tx.spl_transfers.all(t, t.token_mint == 'ADDRESS_TABLE_LOOKUP')", True),
         ("solana.tx.spl_transfers.all(t, t.token_mint == '')", False),
         ("tempo.tx.fee_token == ''", True),

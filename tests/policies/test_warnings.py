@@ -1,10 +1,6 @@
-"""Warnings about policies: their text, and the analysis against evaluation itself, for every shape."""
+"""Warnings about policies: their text, and where they are left out."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from random import Random
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,13 +10,6 @@ from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation, alternatives
-from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
-from keystead.policies.language.grammar import parse
-from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
-from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import (
     DENY_RAW_PAYLOADS,
@@ -29,8 +18,7 @@ from keystead.policies.linting.warnings import (
     WarningCode,
     policy_warnings,
 )
-from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY
-from tests.support.policy_fixtures import compiled
+from keystead.policies.resources import GOVERNED_KINDS
 
 
 def policy(condition: str, effect: Effect = Effect.DENY, policy_id: str = "id") -> Policy:
@@ -143,116 +131,6 @@ def test_only_of_deny_policies_and_without_an_id_by_name_alone() -> None:
     assert unsafe_denials(policy("eth.tx.value > 5", Effect.ALLOW)) == []
     (warning,) = unsafe_denials(policy("eth.tx.value > 5", policy_id="Big"))
     assert warning.startswith("DENY policy 'Big': it denies nothing")
-
-
-def filled(kind: Type) -> Any:
-    """A value of a type, with nothing left out."""
-    match kind:
-        case StructOf(fields=fields):
-            return {name: filled(member) for name, member in fields.items()}
-        case ListOf(item=item):
-            return [filled(item)]
-        case MapOf(value=value):
-            return {"key": filled(value)}
-        case _:
-            values: dict[Scalar, Any] = {Scalar.BOOL: True, Scalar.INT: 7, Scalar.NUMERAL: "7"}
-            return values.get(kind, "0xab")
-
-
-def request_in(shape: ActivityShape) -> dict[str, Any]:
-    """A request of this shape: every keyword that it fills, filled."""
-    activity_type = shape.known["activity.type"]
-    values: dict[str, Any] = {}
-    put(values, shape.known)
-    params = PARAMS.get(activity_kind(activity_type), {})
-    values["activity"]["params"] = {name: filled(kind) for name, kind in params.items()} | values["activity"].get(
-        "params", {}
-    )
-    for path in shape.present:
-        if not path.startswith("activity."):
-            keyword, _, member = path.partition(".")
-            kind = KEYWORDS[Clause.CONDITION][keyword]
-            if member:
-                assert isinstance(kind, StructOf)
-                values.setdefault(keyword, {})[member] = filled(kind.fields[member])
-            else:
-                values[keyword] = filled(kind)
-    return values
-
-
-def put(values: dict[str, Any], known: Mapping[str, str]) -> None:
-    for path, value in known.items():
-        *names, last = path.split(".")
-        holder = values
-        for name in names:
-            holder = holder.setdefault(name, {})
-        holder[last] = value
-
-
-ATOMS = [
-    "activity.kind == 'SIGN_TRANSACTION'",
-    "activity.kind != 'SIGN_RAW_PAYLOAD'",
-    "activity.action in ['SIGN', 'EXPORT']",
-    "activity.resource == 'WALLET'",
-    "activity.type == 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2'",
-    "activity.type != 'ACTIVITY_TYPE_SIGN_TRANSACTION_V2'",
-    "!(activity.type in ['ACTIVITY_TYPE_SIGN_TRANSACTION', 'ACTIVITY_TYPE_CREATE_USERS_V4'])",
-    "['ACTIVITY_TYPE_SIGN_TRANSACTION'].contains(activity.type)",
-    "activity.params.type == 'TRANSACTION_TYPE_ETHEREUM'",
-    "activity.params.encoding in ['PAYLOAD_ENCODING_EIP712', 'PAYLOAD_ENCODING_TEXT_UTF8']",
-    "activity.params.user_ids.contains('A')",
-    "activity.kind == activity.action",
-    "eth.tx.value > 5",
-    "eth.tx.to == '0xAB'",
-    "eth.eip_712.primary_type == 'Permit'",
-    "eth.eip_7702_authorization.nonce == '7'",
-    "solana.tx.transfers.all(t, t.amount > 5)",
-    "solana.tx.transfers.filter(t, activity.action == 'SIGN').count() > 0",
-    "bitcoin.tx.fee > 5 ",
-    "tron.tx.fee_limit != 7",
-    "tempo.tx.calls.count() == 1",
-    "wallet.exported",
-    "wallets.any(wallet, wallet.exported)",
-    "wallet_account.path_indexes.any(i, i > 5 && private_key.imported)",
-    "private_key.tags.contains('0xab')",
-    "['SIGN', 'EXPORT'].any(action, activity.action == action)",
-    "secret.static_properties['key'] == 'x'",
-    "true",
-    "false",
-]
-
-
-def written(chance: Random, depth: int) -> str:
-    if depth == 0 or chance.random() < 0.2:
-        return chance.choice(ATOMS)
-    if chance.random() < 0.2:
-        return f"!({written(chance, depth - 1)})"
-    operands = [written(chance, depth - 1) for _ in range(chance.randint(2, 3))]
-    return "(" + chance.choice([" && ", " || "]).join(operands) + ")"
-
-
-REQUESTS = [(1 << bit, request_in(situation)) for bit, situation in enumerate(ACTIVITY_SHAPES.shapes)]
-
-
-@pytest.mark.parametrize("condition", [*ATOMS, *(written(Random(seed), 3) for seed in range(60))])
-def test_the_analysis_agrees_with_evaluation(condition: str) -> None:
-    result = ConditionAnalysis(ACTIVITY_SHAPES).of(parse(condition))
-    expression = compiled(condition)
-    for bit, request in REQUESTS:
-        value = expression.evaluate(EvaluationContext(request), Budget(STEPS_MAX))
-        assert isinstance(value, NotApplicable) == bool(result.lacking & bit), request
-        assert not result.true & ~result.lacking & bit or value is True, request
-        assert not result.false & ~result.lacking & bit or value is False, request
-        assert not result.unknown & ~result.lacking & bit or isinstance(value, Unknown), request
-
-
-def test_shapes_are_of_every_kind() -> None:
-    assert {shape.kind for shape in ACTIVITY_SHAPES.shapes} == GOVERNED_KINDS.keys() | ROOT_ONLY
-
-
-def test_shapes_know_every_keyword() -> None:
-    paths = {path.split(".")[0] for path in ACTIVITY_SHAPES.present}
-    assert paths == set(KEYWORDS[Clause.CONDITION])
 
 
 def with_consensus(consensus: str, effect: Effect = Effect.ALLOW) -> Policy:

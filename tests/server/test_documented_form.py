@@ -45,6 +45,13 @@ AUTHENTICATOR = {
 }
 API_KEY = {"apiKeyId": UUID, "apiKeyName": str, "credential": CREDENTIAL, "expirationSeconds": str, **TIMES}
 OAUTH_PROVIDER = {"providerId": UUID, "providerName": str, "issuer": str, "audience": str, "subject": str, **TIMES}
+WALLET_AUTHENTICATOR = {
+    "walletAuthenticatorId": UUID,
+    "type": re.compile("WALLET_AUTHENTICATOR_TYPE_[A-Z]+"),
+    "address": str,
+    "domain": str,
+    **TIMES,
+}
 METHOD = {"type": re.compile("AUTHENTICATION_TYPE_[A-Z_]+"), "id": str}
 MFA_POLICY = {
     "mfaPolicyId": UUID,
@@ -65,6 +72,7 @@ USER = {
     "userTags": [UUID],
     "oauthProviders": [OAUTH_PROVIDER],
     "mfaPolicies": [MFA_POLICY],
+    "walletAuthenticators": [WALLET_AUTHENTICATOR],
     **TIMES,
 }
 VOTE = {
@@ -131,6 +139,8 @@ def full_user(caller: Caller, record_ids: RecordIds) -> Any:
     any_passkey = [{"any": [{"type": "AUTHENTICATION_TYPE_PASSKEY"}]}]
     for params in (policy, without_notes | {"order": 1, "requiredAuthenticationMethods": any_passkey}):
         caller.submitted("create_mfa_policy", params | {"userId": user_id})
+    wallets = SUBMISSIONS["ACTIVITY_TYPE_CREATE_WALLET_AUTHENTICATORS"](record_ids)
+    caller.submitted("create_wallet_authenticators", wallets | {"userId": user_id})
     return listed_user(caller, user_id)
 
 

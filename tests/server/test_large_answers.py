@@ -11,7 +11,7 @@ from keystead.api.records import User, Wire
 from keystead.api.rendering import Form, answer
 from keystead.operations.users.users import GetUserResponse, ListUsersResponse
 from keystead.primitives.share import Share
-from keystead.server.large_answers import LARGE, is_large, large_answer
+from keystead.server.answers import LARGE, is_large, large_answer
 from keystead.stamps.signing import generate_api_key
 from tests.support.servers import user_with_key
 

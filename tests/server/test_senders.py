@@ -9,6 +9,7 @@ import pytest
 
 from keystead.delivery.hook import HookSender
 from keystead.delivery.kept import KeepingSender
+from keystead.delivery.log_line import LogSender
 from keystead.delivery.smtp import SmtpSender
 from keystead.server.clock import SystemClock
 from keystead.server.senders import senders_of
@@ -45,7 +46,8 @@ def secret_file(tmp_path: Path) -> str:
 def test_senders(case: Case, secret_file: str) -> None:
     settings = Settings(database_url="", message_hook_secret_file=secret_file, **case.settings)
     senders = senders_of(settings, SystemClock())
-    assert {channel: type(sender) for channel, sender in senders.by_channel.items()} == case.senders
+    by_channel = {channel: type(sender) for channel, sender in senders.by_channel.items()}
+    assert by_channel == {"log": LogSender, **case.senders}
 
 
 REFUSED = [

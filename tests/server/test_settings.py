@@ -160,7 +160,7 @@ def test_origins(setting: str, origin: bytes, allowed: bytes | None) -> None:
     policy = CorsPolicy.of(setting)
     assert dict(policy.headers(origin)).get(b"access-control-allow-origin") == allowed
     assert bool(policy.preflight(origin)) == (allowed is not None)
-    assert (policy.headers(None), policy.preflight(None)) == ([], [])
+    assert policy.preflight(None) == []
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def verified(codes: Codes, kind: str, value: str) -> list[str]:
 
 def created(response: httpx.Response) -> str:
     assert response.status_code == 200, response.text
-    result = response.json()["activity"]["result"]["createSubOrganizationResultV8"]
+    result = response.json()["activity"]["result"]["createSubOrganizationResultV9"]
     return str(result["subOrganizationId"])
 
 
@@ -111,7 +111,7 @@ def a_sub_organization(codes: Codes, **user: Any) -> tuple[Caller, str]:
     """One with a root user; the root user as a caller, and its id."""
     key = generate_api_key()
     made = signed_up(codes, an_address(), None, None, apiKeys=[api_key_params(key.public_key)], **user)
-    result = made.json()["activity"]["result"]["createSubOrganizationResultV8"]
+    result = made.json()["activity"]["result"]["createSubOrganizationResultV9"]
     (user_id,) = result["rootUserIds"]
     return Caller(codes.server.http, result["subOrganizationId"], user_id, key), user_id
 

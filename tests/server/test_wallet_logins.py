@@ -68,7 +68,9 @@ def test_a_message_is_used_once_also_by_many_at_the_same_instant(kit: WalletKit)
     del login["publicKey"]
     with ThreadPoolExecutor(5) as threads:
         answers = list(threads.map(lambda _: kit.ask("verify_wallet_authenticator", **login), range(5)))
-    assert sorted(answer.status_code for answer in answers) == [200, *[400] * 4], [one.text for one in answers]
+    # Equal requests of one millisecond are one activity, and have its answer.
+    tokens = {answer.json()["verificationToken"] for answer in answers if answer.status_code == 200}
+    assert len(tokens) == 1, [one.text for one in answers]
 
 
 SMALL_ORDER = "11111111111111111111111111111111"

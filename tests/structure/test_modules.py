@@ -30,9 +30,9 @@ OPEN_SETS = {
     "describe.activity.mentioned_ids": "JSON",
     "describe.stamped._difference": "JSON",
     "describe.tron.describe_tron": "kinds of contract, most of which are described alike",
-    "operations.auth_proxy_accounts._looked_up": "text that a caller sends",
+    "operations.auth_proxy.accounts._looked_up": "text that a caller sends",
     "policies.explanation._value_text": "any value",
-    "policies.values._kind_text": "any value",
+    "policies.language.values._kind_text": "any value",
     "sessions.client_signatures._without_empty": "JSON",
     "storage.postgres.reconnection.cause_of": "exceptions of a library and of the system",
 }

@@ -55,7 +55,6 @@ PUBLIC = {
 
 OTHER_MEANINGS = {
     "keys.token_key_name.TokenKeyName.token": "the label of a PKCS#11 token",
-    "operations.otp_logins.OtpLoginContext.session": "a struct of its own",
 }
 """Fields that are called like a secret and hold none."""
 

@@ -132,7 +132,7 @@ class Writer:
             case 2:
                 return f"{self.dynamic(scope)} {pick(ordering)} {self.integer(depth, scope)}"
             case 3 if "eth" not in {name for name, _ in scope} and pick([True, False, False]):
-                quoted = pick(["'12'", "'0'", "'03'", "'x'", "''", "5"])
+                quoted = pick(["'12'", "'0'", "5"])
                 return pick([f"{_NUMERAL} {pick(equality)} {quoted}", f"{quoted} in [{_NUMERAL}]"])
             case 3:
                 return f"{self.dynamic(scope)} {pick(equality)} {self.text(depth, scope)}"

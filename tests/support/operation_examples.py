@@ -473,6 +473,9 @@ def submitter(activity_type: str, root: Caller) -> Caller:
     """Who submits the example in the root user's place: a sub-organization is deleted by its own root user, and a
     user is recovered by a recovery key of that user."""
     if activity_type == "ACTIVITY_TYPE_RECOVER_USER":
+        # The messages to one address are limited.
+        address = {"userId": root.user_id, "userEmail": f"{unique('recovered').replace(' ', '-')}@example.com"}
+        root.submitted("update_user_email", address)
         return recovering(root, root)
     if activity_type != "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION":
         return root

@@ -78,7 +78,8 @@ class Decoder(msgspec.Struct, frozen=True):
         Types are checked first, because that refuses most invalid bodies at their beginning.
         """
         value = self.decode(body)
-        refuse_ambiguous(body)
+        if decode_canonical(body) is None:
+            refuse_repeated_members(body)
         return value
 
 

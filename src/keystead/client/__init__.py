@@ -40,6 +40,7 @@ from keystead.api.enums import (
     TransactionType,
     TransportEncryptionSuite,
     VoteSelection,
+    WalletAuthenticatorType,
 )
 from keystead.client.errors import (
     ActivityFailed,
@@ -150,6 +151,7 @@ __all__ = [
     "Unavailable",
     "UsageError",
     "VoteSelection",
+    "WalletAuthenticatorType",
     "generate_api_key",
     "shapes",
 ]

@@ -1,115 +1,56 @@
 """Every operation, one module per subject. Importing this package fills the catalogue."""
 
-from keystead.operations import activities, activity_counts, activity_descriptions, refused_requests, votes
-from keystead.operations.auth_proxy import auth_proxies
+# ruff: noqa: F401 - the modules declare operations when they are imported
+import keystead.operations.activities
+import keystead.operations.activity_counts
+import keystead.operations.activity_descriptions
+import keystead.operations.auth_proxy.auth_proxies
+import keystead.operations.logins.email_auth
+import keystead.operations.logins.email_events
+import keystead.operations.logins.email_recovery
+import keystead.operations.logins.logins
+import keystead.operations.logins.oauth2_credentials
+import keystead.operations.logins.otp_logins
+import keystead.operations.logins.read_only_sessions
+import keystead.operations.logins.read_write_sessions
+import keystead.operations.logins.session_profiles
+import keystead.operations.logins.starting_codes
+import keystead.operations.logins.verifying_codes
+import keystead.operations.logins.wallet_logins
+import keystead.operations.organizations.ip_allowlists
+import keystead.operations.organizations.operator_recovery
+import keystead.operations.organizations.organization_data
+import keystead.operations.organizations.organization_settings
+import keystead.operations.organizations.organizations
+import keystead.operations.organizations.sub_organization_names
+import keystead.operations.organizations.sub_organizations
+import keystead.operations.organizations.webhook_endpoints
+import keystead.operations.policies.active_policies
+import keystead.operations.policies.policies
+import keystead.operations.policies.policy_checking
+import keystead.operations.policies.policy_explanations
+import keystead.operations.policies.policy_trials
+import keystead.operations.policies.policy_warnings
+import keystead.operations.refused_requests
+import keystead.operations.users.api_keys
+import keystead.operations.users.authenticators
+import keystead.operations.users.invitations
+import keystead.operations.users.mfa_policies
+import keystead.operations.users.oauth_providers
+import keystead.operations.users.user_changes
+import keystead.operations.users.user_tags
+import keystead.operations.users.users
+import keystead.operations.users.wallet_authenticators
+import keystead.operations.votes
+import keystead.operations.wallets.exporting
+import keystead.operations.wallets.importing
+import keystead.operations.wallets.private_key_tags
+import keystead.operations.wallets.private_keys
+import keystead.operations.wallets.secrets
+import keystead.operations.wallets.signing
+import keystead.operations.wallets.smart_contract_interfaces
+import keystead.operations.wallets.wallet_accounts
+import keystead.operations.wallets.wallets
 from keystead.operations.declare import CATALOGUE, QueryOperation, Reading
-from keystead.operations.logins import (
-    email_auth,
-    email_events,
-    email_recovery,
-    logins,
-    oauth2_credentials,
-    otp_logins,
-    read_only_sessions,
-    read_write_sessions,
-    session_profiles,
-    starting_codes,
-    verifying_codes,
-    wallet_logins,
-)
-from keystead.operations.organizations import (
-    ip_allowlists,
-    operator_recovery,
-    organization_data,
-    organization_settings,
-    organizations,
-    sub_organization_names,
-    sub_organizations,
-    webhook_endpoints,
-)
-from keystead.operations.policies import (
-    active_policies,
-    policies,
-    policy_checking,
-    policy_explanations,
-    policy_trials,
-    policy_warnings,
-)
-from keystead.operations.users import (
-    api_keys,
-    authenticators,
-    invitations,
-    mfa_policies,
-    oauth_providers,
-    user_changes,
-    user_tags,
-    users,
-    wallet_authenticators,
-)
-from keystead.operations.wallets import (
-    exporting,
-    importing,
-    private_key_tags,
-    private_keys,
-    secrets,
-    signing,
-    smart_contract_interfaces,
-    wallet_accounts,
-    wallets,
-)
 
-__all__ = [
-    "CATALOGUE",
-    "QueryOperation",
-    "Reading",
-    "active_policies",
-    "activities",
-    "activity_counts",
-    "activity_descriptions",
-    "api_keys",
-    "auth_proxies",
-    "authenticators",
-    "email_auth",
-    "email_events",
-    "email_recovery",
-    "exporting",
-    "importing",
-    "invitations",
-    "ip_allowlists",
-    "logins",
-    "mfa_policies",
-    "oauth2_credentials",
-    "oauth_providers",
-    "operator_recovery",
-    "organization_data",
-    "organization_settings",
-    "organizations",
-    "otp_logins",
-    "policies",
-    "policy_checking",
-    "policy_explanations",
-    "policy_trials",
-    "policy_warnings",
-    "private_key_tags",
-    "private_keys",
-    "read_only_sessions",
-    "read_write_sessions",
-    "refused_requests",
-    "secrets",
-    "session_profiles",
-    "signing",
-    "smart_contract_interfaces",
-    "starting_codes",
-    "sub_organization_names",
-    "sub_organizations",
-    "user_changes",
-    "user_tags",
-    "users",
-    "verifying_codes",
-    "votes",
-    "wallet_accounts",
-    "wallet_authenticators",
-    "wallet_logins",
-    "wallets",
-    "webhook_endpoints",
-]
+__all__ = ["CATALOGUE", "QueryOperation", "Reading"]

@@ -1,7 +1,7 @@
 """What finds sub-organizations: from `filterType` and `filterValue` of a request to a value in the index.
 
 Here: the filters whose value needs no proof. Not here: tokens, which a query verifies first, and which filters it
-takes (`organizations`, `auth_proxy_accounts`).
+takes (`organizations`, `auth_proxy.accounts`).
 """
 
 from __future__ import annotations

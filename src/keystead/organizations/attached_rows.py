@@ -1,7 +1,7 @@
 """Rows beside an organization's value: the parts that all kinds of them share.
 
-Here: the classes that a kind extends. Not here: the kinds (`attachments`, `one_time_codes`, `sending_windows`,
-`outgoing_messages`).
+Here: the classes that a kind extends. Not here: the kinds (`attachments`, `contacts.one_time_codes`,
+`contacts.sending_windows`, `contacts.outgoing_messages`).
 """
 
 from __future__ import annotations

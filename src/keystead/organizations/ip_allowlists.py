@@ -14,7 +14,6 @@ import msgspec
 
 from keystead.api.enums import OnEvaluationError
 from keystead.api.errors import InvalidRequest, PermissionDenied
-from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.organization import Organization
 from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 
@@ -94,6 +93,8 @@ def check_source(organization: Organization, public_key: str, source: SourceAddr
     the organization, unless it has no rules. Nothing is refused while the organization's list is absent or not
     enabled.
     """
+    if not organization.ip_allowlists.by_id.size:
+        return
     if (refusal := refusal_of(organization, public_key, source)) is not None:
         raise PermissionDenied(f"request not authorized: {refusal}. {_WHAT_HELPS}")
 
@@ -102,8 +103,8 @@ def refusal_of(organization: Organization, public_key: str, source: SourceAddres
     """Why `check_source` refuses this request, without what helps; None if it does not."""
     if source.is_exempt or organization.profile.parent_id is not None:
         return None
-    lists = organization.of(IpAllowlists)
-    of_organization = lists.get("")
+    lists = organization.ip_allowlists
+    of_organization = lists.by_id.get("")
     if of_organization is None or not of_organization.enabled:
         return None
     allowlist, holder = of_organization, "organization"

@@ -21,6 +21,7 @@ from keystead.organizations.kinds.contract_interfaces import ContractInterfaces
 from keystead.organizations.kinds.data_key import DataKeys, SealedDataKey
 from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
+from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
 from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
@@ -31,6 +32,7 @@ from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.kinds.wallets import Wallets
+from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
 
@@ -132,6 +134,14 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def contract_interfaces(self) -> ContractInterfaces:
         return self.of(ContractInterfaces)
+
+    @cached_property
+    def ip_allowlists(self) -> IpAllowlists:
+        return self.of(IpAllowlists)
+
+    @cached_property
+    def webhook_endpoints(self) -> WebhookEndpoints:
+        return self.of(WebhookEndpoints)
 
     @cached_property
     def tags(self) -> Tags:

@@ -75,6 +75,13 @@ class PersistentMap(Mapping[K, V]):
     def items(self) -> ItemsView[K, V]:
         return _Items(self)
 
+    def in_order(self) -> list[V]:
+        """The values in the order of their keys."""
+        entries: dict[Any, V] = {}
+        for bucket in self._buckets:
+            entries |= bucket
+        return list(map(entries.__getitem__, sorted(entries)))
+
     def __repr__(self) -> str:
         return f"PersistentMap({dict(self.items())!r})"
 

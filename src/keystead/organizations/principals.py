@@ -143,7 +143,7 @@ def _principal_of_passkey(organization: Organization, proven: ProvenKey, credent
     user_id, authenticator = holder
     return Principal(
         organization_id=organization.id,
-        user=organization.users[user_id],
+        user=organization.users.by_id[user_id],
         record_id=authenticator.authenticator_id,
         credential_type=authenticator.credential.type,
         proven=proven,
@@ -170,7 +170,7 @@ def _principal_of_api_key(organization: Organization, proven: ProvenKey, now_ms:
         raise expired_key_error(proven, expires_at_ms)
     return Principal(
         organization_id=organization.id,
-        user=organization.users[user_id],
+        user=organization.users.by_id[user_id],
         record_id=api_key.api_key_id,
         credential_type=api_key.credential.type,
         proven=proven,

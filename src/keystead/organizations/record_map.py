@@ -102,7 +102,7 @@ class RecordMap(msgspec.Struct, Generic[RecordT], frozen=True):
 
     def in_order(self) -> list[RecordT]:
         """The records in order of creation, because ids sort by time of creation."""
-        return [self.by_id[id_] for id_ in sorted(self.by_id)]
+        return self.by_id.in_order()
 
     # Changes.
 

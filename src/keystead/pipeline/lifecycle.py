@@ -43,7 +43,7 @@ class Lifecycle:
     async def submit(self, submission: Submission) -> RecordedActivity:
         """The activity that these bytes create, or created when they arrived before. For a vote, the activity voted
         on. Raises ServiceError if the request is refused."""
-        writer = self._writers.writer(submission.organization_id)
+        writer = self._writers.writer(submission.seen.id)
         return await writer.once(
             submission.body.fingerprint, submission.caller.record_id, lambda: self._carry_out(submission, writer)
         )
@@ -51,7 +51,7 @@ class Lifecycle:
     async def _carry_out(self, submission: Submission, writer: OrganizationWriter) -> RecordedActivity:
         store = self._environment.store
         try:
-            if tokens := submission.body.id_tokens():
+            if submission.body.operation.oidc_tokens is not None and (tokens := submission.body.id_tokens()):
                 # An issuer may be slow, so its tokens are verified before the request queues. They are verified
                 # once, because they may have expired when the activity is executed or its bytes are sent again.
                 if (known := await existing_activity(submission, store)) is not None:

@@ -44,6 +44,9 @@ class CompiledPolicies(msgspec.Struct, frozen=True):
 def evaluated_conditions(users: Iterable[User]) -> list[str]:
     """The texts of the MFA conditions of these users, in their order, that are compiled and evaluated for a
     decision."""
+    users = [user for user in users if user.mfa_policies]
+    if not users:
+        return []
     budget = Budget(MFA_CHARACTERS_MAX)
     conditions = dict.fromkeys(policy.condition for user in users for policy in user.mfa_policies)
     return [text for text in conditions if text and budget.spend(len(text))]

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from keystead.api.catalogue import Catalogue
 from keystead.api.rendering import Form, rendered_activity
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.organization import Organization
 from keystead.organizations.webhooks.filters import filters_of
 from keystead.organizations.webhooks.webhooks import (
@@ -50,12 +49,10 @@ def with_event(
     has one. An event is written only if an endpoint of them wants it, with a delivery for each endpoint."""
     if on_record is not None and on_record.status is activity.status:
         return commit
-    wanted = [
-        (endpoint_id, holder.id)
-        for holder in holders
-        if holder is not None
-        for endpoint_id in _endpoints(activity, holder)
-    ]
+    wanted: list[tuple[str, str]] = []
+    for holder in holders:
+        if holder is not None and (holder.webhook_endpoints.by_id.size or holder.profile.features.get(FEATURE)):
+            wanted += [(endpoint_id, holder.id) for endpoint_id in _endpoints(activity, holder)]
     if not wanted:
         return commit
     return replace(commit, rows=(*commit.rows, *_rows(activity, wanted, environment, now_ms)))
@@ -88,7 +85,7 @@ def _rows(
 
 def _endpoints(activity: RecordedActivity, holder: Organization) -> Iterator[str]:
     """The ids of the endpoints of one organization that want this event."""
-    for endpoint in holder.of(WebhookEndpoints).values():
+    for endpoint in holder.webhook_endpoints.values():
         if endpoint.is_active and any(
             subscription.event_type == ACTIVITY_UPDATES
             and subscription.is_active is not False

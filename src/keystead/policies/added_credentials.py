@@ -2,7 +2,7 @@
 
 A credential that the consensus of a policy would count is added only with an approval by a credential that it
 counts too. Otherwise one stolen API key would be enough to register a passkey, and to approve with that. Not here:
-what a consensus counts (`credential_predicates`), the order of the rules (`authorize`).
+what a consensus counts (`language.credential_predicates`), the order of the rules (`authorize`).
 """
 
 from __future__ import annotations

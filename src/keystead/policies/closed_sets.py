@@ -1,6 +1,6 @@
 """The fields whose values are words of a closed set. Data only.
 
-Not here: the type of a field (`namespaces`).
+Not here: the type of a field (`language.namespaces`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Why an expression is true, false or unknown: the value of each part of it, with what the part read.
 
-Here: the parts that `&&`, `||` and `!` join, evaluated one by one. Not here: the value that decides (`expression`),
-the words for people (the console).
+Here: the parts that `&&`, `||` and `!` join, evaluated one by one. Not here: the value that decides
+(`language.expression`), the words for people (the console).
 """
 
 from __future__ import annotations

@@ -106,7 +106,8 @@ class Share:
     async def run(self, owner: str, kind: Work, work: Callable[[], T], size: int = 1) -> T:
         """Call `work`, and return its value. `size`: how much work of its kind it is."""
         key = (kind, owner if kind in _OF_OWNER else "")
-        if self._is_short(owner, key, size):
+        expected_s = self._expected_s.get(key) if self._expected_s.size else None
+        if (expected_s is None or expected_s * size <= SLICE_S) and self._has_no_debt(owner):
             return self._measure(owner, key, size, work)
         async with self._turn(owner):
             return self._measure(owner, key, size, work)
@@ -128,10 +129,6 @@ class Share:
                 async with self._turn(owner):
                     is_over = self._slice(owner, work, left, results)
         return results
-
-    def _is_short(self, owner: str, key: tuple[Work, str], size: int) -> bool:
-        expected_s = self._expected_s.get(key) if self._expected_s.size else None
-        return (expected_s is None or expected_s * size <= SLICE_S) and self._has_no_debt(owner)
 
     def _has_no_debt(self, owner: str) -> bool:
         until_s = self._debts_until_s.get(owner)

@@ -7,14 +7,13 @@ Here: the order of decoding, authentication, limits and the operation. Not here:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from keystead.api.catalogue import Operation
-from keystead.api.errors import InvalidRequest
 from keystead.api.records import ActivityResponse
-from keystead.api.rendering import Form, answer
+from keystead.api.rendering import answer
 from keystead.operations import QueryOperation
 from keystead.operations.activities import shown_activity
 from keystead.organizations.ip_allowlists import EXEMPT, SourceAddress
@@ -25,19 +24,16 @@ from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.submission import Submission, SubmissionBody, read_submission
 from keystead.primitives.share import Work
 from keystead.server.activity_warnings import log_activity_warnings
-from keystead.server.answer_form import form_of
+from keystead.server.answers import form_of, is_large, large_answer
 from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import (
     API_KEY_STAMP,
-    ATTESTED_STAMP,
-    STAMP_HEADERS,
     authenticate,
-    the_stamp,
+    stamp_of,
     verify_api_key_stamp,
 )
 from keystead.server.callers import reader, submitter
 from keystead.server.http.messages import HttpRequest
-from keystead.server.large_answers import is_large, large_answer
 from keystead.server.limits.concurrency_limit import RequestGroup
 from keystead.server.limits.rate_limits import CallerLimits
 from keystead.server.limits.rate_table import RateTable
@@ -60,9 +56,10 @@ class ApiEndpoints:
 
     async def answer_query(self, operation: QueryOperation, request: HttpRequest, line: RequestLine) -> bytes:
         """The encoded answer to a query. Sets fields of the log line. Raises ServiceError."""
-        service, form, source = self._service, self._form(request), self._source(request)
+        service, source = self._service, self._source(request)
+        form, stamp = form_of(request, service.settings.answer_form), stamp_of(request.headers)
         proven, query = await self._opened(
-            operation, _stamps(request), request.body, request.client.limit_key, operation.decoder.decode_request
+            operation, stamp, request.body, request.client.limit_key, operation.decoder.decode_request
         )
         line.organization_id = query.organization_id
 
@@ -79,7 +76,7 @@ class ApiEndpoints:
 
         organization, caller = await find_caller()
         line.user_id = caller.user.user_id
-        self._limits.spend(organization.id, _credential(caller), time.monotonic())
+        self._limits.spend(organization.id, caller, time.monotonic())
         cached_answers = service.store.cached_answers(organization) if operation.of_version else None
         key = (operation.name, form)
         answer_body = cached_answers.get(key) if cached_answers is not None else None
@@ -93,7 +90,8 @@ class ApiEndpoints:
                 answer_body = cached_answers.get(key) if cached_answers is not None else None
             if answer_body is None:
                 reading = service.reading(organization, caller, source)
-                response = await _await_if_needed(operation.answer(reading, query))
+                answered = operation.answer(reading, query)
+                response = await answered if hasattr(answered, "__await__") else answered
                 if is_large(response):
                     answer_body = await large_answer(organization.id, response, form, service.share)
                 else:
@@ -109,23 +107,23 @@ class ApiEndpoints:
         Raises ServiceError."""
         source, limit_key = self._source(request), request.client.limit_key
         activity, submission = await self._submit(
-            operation, _stamps(request), request.body, line, source, limit_key
+            operation, stamp_of(request.headers), request.body, line, source, limit_key
         )
         reading = self._service.reading(submission.seen, submission.caller, source)
         shown = await shown_activity(reading, activity, submission.body)
-        return answer(ActivityResponse(activity=shown), self._form(request))
+        return answer(ActivityResponse(activity=shown), form_of(request, self._service.settings.answer_form))
 
     async def _opened(
         self,
         operation: Operation,
-        stamps: Mapping[bytes, bytes],
+        stamp: tuple[bytes, bytes],
         body: bytes,
         limit_key: str,
         read: Callable[[bytes], T],
     ) -> tuple[ProvenKey, T]:
         """Verify the stamp, then read the body. `limit_key`: of the sender's address, whose share is used."""
         service = self._service
-        header, value = the_stamp(stamps)
+        header, value = stamp
         if header == API_KEY_STAMP:
 
             def verified_and_read() -> tuple[ProvenKey, T]:
@@ -138,7 +136,7 @@ class ApiEndpoints:
     async def _submit(
         self,
         operation: ActivityOperation,
-        stamps: Mapping[bytes, bytes],
+        stamp: tuple[bytes, bytes],
         body: bytes,
         line: RequestLine,
         source: SourceAddress,
@@ -149,12 +147,10 @@ class ApiEndpoints:
         """Carry out a submission. Returns the activity that the body made or voted on, and the submission.
         `limit_key`: of the sender's address."""
         service = self._service
-        proven, decoded = await self._opened(
-            operation, stamps, body, limit_key, partial(read_submission, operation)
-        )
+        proven, decoded = await self._opened(operation, stamp, body, limit_key, partial(read_submission, operation))
         organization_id = line.organization_id = decoded.envelope.organization_id
         if proven.identity is not None and operation.name == "stamp_login":
-            token = read_attested_stamp(stamps[ATTESTED_STAMP]).public_key_attestation
+            token = read_attested_stamp(stamp[1]).public_key_attestation
             await self.auth_proxy.link_google(proven.identity, token, organization_id, line)
         submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
         caller, organization_id = submission.caller, submission.organization_id
@@ -164,7 +160,7 @@ class ApiEndpoints:
         if of_proxy:
             self._limits.spend_for_proxy(organization_id, time.monotonic())
         else:
-            self._limits.spend(organization_id, _credential(caller), time.monotonic())
+            self._limits.spend(organization_id, caller, time.monotonic())
         async with service.concurrency.slot(organization_id, _group(decoded, of_proxy=of_proxy)) as has_waited:
             if has_waited:  # others have changed the organization meanwhile, or removed its caller
                 submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
@@ -176,40 +172,18 @@ class ApiEndpoints:
         return activity, submission
 
     async def _submit_for_proxy(
-        self, operation: ActivityOperation, stamps: Mapping[bytes, bytes], body: bytes, line: RequestLine
+        self, operation: ActivityOperation, stamp: tuple[bytes, bytes], body: bytes, line: RequestLine
     ) -> RecordedActivity:
-        activity, _ = await self._submit(operation, stamps, body, line, EXEMPT, line.client, of_proxy=True)
+        activity, _ = await self._submit(operation, stamp, body, line, EXEMPT, line.client, of_proxy=True)
         return activity
 
     def _source(self, request: HttpRequest) -> SourceAddress:
         return SourceAddress(request.client.address) if self._service.settings.ip_allowlists else EXEMPT
 
-    def _form(self, request: HttpRequest) -> Form:
-        return form_of(request, self._service.settings.answer_form)
-
 
 def _group(body: SubmissionBody, *, of_proxy: bool) -> RequestGroup:
     if of_proxy:
         return RequestGroup.PROXY
-    waits_for_issuer = body.operation.asks_provider or body.id_tokens()
+    operation = body.operation
+    waits_for_issuer = operation.asks_provider or (operation.oidc_tokens is not None and body.id_tokens())
     return RequestGroup.ISSUER if waits_for_issuer else RequestGroup.DIRECT
-
-
-def _credential(caller: Principal) -> str:
-    """The key of the rate limit of this caller's credential."""
-    return f"{caller.organization_id} {caller.record_id}"
-
-
-def _stamps(request: HttpRequest) -> dict[bytes, bytes]:
-    """The stamp headers. Raises InvalidRequest if one is repeated."""
-    stamps: dict[bytes, bytes] = {}
-    for name, value in request.headers:
-        if name in STAMP_HEADERS:
-            if name in stamps:
-                raise InvalidRequest(f"a request has exactly one stamp header; this one repeats {name.decode()}")
-            stamps[name] = value
-    return stamps
-
-
-async def _await_if_needed(value: Any) -> Any:
-    return await value if hasattr(value, "__await__") else value

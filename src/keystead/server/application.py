@@ -1,8 +1,8 @@
 """From a request to its answer and its log line.
 
 Here: routing, one answer and one log line for every outcome of every request. Not here: bytes of HTTP
-(`connection`, `request_parser`), queries and submissions (`api_endpoints`), the console's files
-(`console_files`), the developer's controls (`development.application`), opening and closing the parts
+(`http.connection`, `http.request_parser`), queries and submissions (`api_endpoints`), the console's files
+(`console.files`), the developer's controls (`development.application`), opening and closing the parts
 (`service`).
 """
 
@@ -43,7 +43,7 @@ from keystead.server.development.access import is_control
 from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
 from keystead.server.http.cors import CorsPolicy
-from keystead.server.http.messages import JSON, Header, HttpAnswer, HttpRequest, one_slash
+from keystead.server.http.messages import JSON, Header, HttpAnswer, HttpRequest
 from keystead.server.limits.once_per_second import OncePerSecond
 from keystead.server.limits.rate_limits import FailureLimit, RateLimited
 from keystead.server.limits.rate_table import RateTable
@@ -111,7 +111,7 @@ class Application:
     async def answer(self, request: HttpRequest, respond: Respond | None = None) -> HttpAnswer:
         """Answer a request and write its log line, for every outcome. `respond` replaces the method of this name.
         Raises only CancelledError."""
-        path = without_secret(one_slash(request.path))
+        path = request.path if request.path.startswith(_PUBLIC) else without_secret(request.path)
         started_s = time.perf_counter()
         line = RequestLine(
             time=rfc3339(self._service.clock.now_ms()),
@@ -129,7 +129,7 @@ class Application:
             else:
                 line.status, body = 200, found
             is_logged = True
-            if line.user_id or path == "/readyz":
+            if self._database.has_failed and (line.user_id or path == "/readyz"):
                 self._database.answered()
         except ServiceError as refused:
             line.status, body, line.error = refused.http_status, error_answer(refused), refused.message[:500]
@@ -177,17 +177,9 @@ class Application:
         """See `Respond`."""
         if request.refusal is not None:
             raise request.refusal
-        if self._console is not None and is_console(path):
-            return self._console.answer(path, request)
-        if request.method == "OPTIONS" and not is_control(path):
-            return self._answer_preflight(path, request)
-        if path.startswith(AUTH_PROXY):
-            return self._answer_auth_proxy(path, request, line)
-        operation = CATALOGUE.at(path)
+        operation = CATALOGUE.at(path) if request.method == "POST" else None
         if operation is None:
-            return self._answer_other_path(path, request)
-        if request.method != "POST":
-            raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
+            return self._answer_other_path(path, request, line)
         self._failures.check(request.client.limit_key, time.monotonic())
         if isinstance(operation, QueryOperation):
             return self._api.answer_query(operation, request, line)
@@ -195,15 +187,29 @@ class Application:
         return self._api.answer_submission(operation, request, line)
 
     async def _answer_preflight(self, path: str, request: HttpRequest) -> HttpAnswer:
-        return HttpAnswer(204, [JSON, *self._cors_at(path).preflight(_origin(request))], b"")
+        return HttpAnswer(204, [JSON, *self._cors_at(path).preflight(dict(request.headers).get(b"origin"))], b"")
 
     async def _answer_auth_proxy(self, path: str, request: HttpRequest, line: RequestLine) -> bytes:
         self._failures.check(request.client.limit_key, time.monotonic())
         return answer(await self._api.auth_proxy.answer(path, request, line), Form.SDK)
 
-    async def _answer_other_path(self, path: str, request: HttpRequest) -> bytes | HttpAnswer:
+    def _answer_other_path(
+        self, path: str, request: HttpRequest, line: RequestLine
+    ) -> Awaitable[bytes | HttpAnswer]:
+        """The answer to a request that calls no operation."""
+        if self._console is not None and is_console(path):
+            return self._console.answer(path, request)
+        if request.method == "OPTIONS" and not is_control(path):
+            return self._answer_preflight(path, request)
+        if path.startswith(AUTH_PROXY):
+            return self._answer_auth_proxy(path, request, line)
+        return self._answer_page(path, request)
+
+    async def _answer_page(self, path: str, request: HttpRequest) -> bytes | HttpAnswer:
         if path == "/" and self._console is not None and wants_page(request):
             return HttpAnswer(303, [(b"location", CONSOLE_PATH.encode()), (b"vary", b"accept")], b"")
+        if CATALOGUE.at(path) is not None:
+            raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
         if path in PATHS:
             raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
         if path in (CONSOLE_LOGIN, CONSOLE_NEW_LINK) and self._console_link is not None:
@@ -235,20 +241,18 @@ class Application:
     def _headers_at(self, path: str, request: HttpRequest) -> Sequence[Header]:
         """The headers of every answer at a path, also of refusals. No page of another origin may read the console's
         files or the developer's controls."""
-        if is_console(path):
-            return SECURITY_HEADERS
-        if is_control(path):
-            return _NOT_STORED
-        return self._cors_at(path).headers(_origin(request))
+        if not path.startswith(_PUBLIC):
+            if is_console(path):
+                return SECURITY_HEADERS
+            if is_control(path):
+                return _NOT_STORED
+        origin = dict(request.headers).get(b"origin")
+        return () if origin is None else self._cors_at(path).headers(origin)
 
     def _cors_at(self, path: str) -> CorsPolicy:
         # The configuration of an authentication proxy names its origins, but a preflight does not name the
         # configuration.
         return CorsPolicy.any_origin() if path.startswith(AUTH_PROXY) else self._cors
-
-
-def _origin(request: HttpRequest) -> bytes | None:
-    return dict(request.headers).get(b"origin")
 
 
 def _measured_as(path: str) -> str:

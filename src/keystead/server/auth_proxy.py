@@ -44,7 +44,7 @@ CONFIG_HEADER: Final = b"x-auth-proxy-config-id"
 
 _UUID = re.compile(UUID_PATTERN)
 
-Submit = Callable[[ActivityOperation, Mapping[bytes, bytes], bytes, RequestLine], Awaitable[RecordedActivity]]
+Submit = Callable[[ActivityOperation, tuple[bytes, bytes], bytes, RequestLine], Awaitable[RecordedActivity]]
 """Carries out a stamped submission: its operation, its stamp header, its body, its log line."""
 
 
@@ -109,7 +109,7 @@ class AuthProxyEndpoints:
         )
         stamp = Stamp(public_key=proxy.public_key, scheme=StampScheme.API_P256, signature=signature.hex())
         header = encode_base64url(msgspec.json.encode(stamp)).encode()
-        return await self._submit(operation, {API_KEY_STAMP: header}, body, line)
+        return await self._submit(operation, (API_KEY_STAMP, header), body, line)
 
     async def link_google(
         self, identity: ProvenIdentity, token: str, organization_id: str, line: RequestLine

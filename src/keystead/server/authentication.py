@@ -7,7 +7,7 @@ Here: the headers of stamps, the order of the checks. Not here: signatures (`sta
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -26,6 +26,7 @@ from keystead.organizations.principals import ProvenContact, ProvenKey, ProvenWa
 from keystead.pipeline.ports import Clock, Identities
 from keystead.pipeline.store import Store
 from keystead.server.callers import existing_organization
+from keystead.server.http.messages import Header
 from keystead.sessions.key_binding import is_bound
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
 from keystead.sessions.wallet_tokens import read_wallet_token
@@ -76,24 +77,30 @@ class Verifiers(msgspec.Struct, frozen=True):
     clock: Clock
 
 
-def the_stamp(stamps: Mapping[bytes, bytes]) -> tuple[bytes, bytes]:
-    """The request's one stamp: its header and its value. `stamps`: the request's headers among STAMP_HEADERS. A
-    read-only session beside a stamp is ignored.
+def stamp_of(headers: Iterable[Header]) -> tuple[bytes, bytes]:
+    """The request's one stamp: its header and its value. A read-only session beside a stamp is ignored.
 
     Raises Unauthenticated without a stamp, InvalidRequest for more than one.
     """
-    if len(stamps) > 1:
-        stamps = {name: value for name, value in stamps.items() if name != SESSION}
+    stamps = [header for header in headers if header[0] in STAMP_HEADERS]
+    if len(stamps) == 1:
+        return stamps[0]
     if not stamps:
         raise Unauthenticated(
             "no valid authentication signature found for request: cannot authenticate public API activity request "
             "without a stamp (X-Stamp/X-Stamp-Webauthn header)",
             machine_code="SIGNATURE_MISSING",
         )
+    names = [name for name, _ in stamps]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidRequest(f"a request has exactly one stamp header; this one repeats {name.decode()}")
+    stamps = [header for header in stamps if header[0] != SESSION]
     if len(stamps) > 1:
-        names = ", ".join(sorted(name.decode() for name in stamps))
-        raise InvalidRequest(f"a request has exactly one stamp header; this one has {names}")
-    return next(iter(stamps.items()))
+        raise InvalidRequest(
+            f"a request has exactly one stamp header; this one has {', '.join(sorted(map(bytes.decode, names)))}"
+        )
+    return stamps[0]
 
 
 def verify_api_key_stamp(value: bytes, body: bytes, operation: Operation) -> ProvenKey:

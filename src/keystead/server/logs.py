@@ -81,21 +81,21 @@ def json_line(line: RequestLine) -> bytes:
 
 
 class DatabaseLog:
-    """One line when the database fails a request, one when it works again."""
+    """One line when the database fails a request, one when it works again. `has_failed`: it does not work since."""
 
     def __init__(self) -> None:
-        self._has_failed = False
+        self.has_failed = False
 
     def failed(self, message: str) -> None:
         """A request failed because of the database."""
-        if not self._has_failed:
-            self._has_failed = True
+        if not self.has_failed:
+            self.has_failed = True
             logger.error("the database failed a request: %s", message)
 
     def answered(self) -> None:
         """A request was answered from the database."""
-        if self._has_failed:
-            self._has_failed = False
+        if self.has_failed:
+            self.has_failed = False
             logger.warning("the database works again")
 
 

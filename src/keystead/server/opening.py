@@ -1,7 +1,7 @@
 """Opens an installation: its database and its signer, if these settings may run it.
 
 Here: the conditions for the start of a server. Not here: the running server (`service`), the first organization
-(`bootstrap`).
+(`installation.bootstrap`).
 """
 
 from __future__ import annotations

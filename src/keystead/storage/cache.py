@@ -113,7 +113,11 @@ class OrganizationCache:
 
     async def newest(self, organization_id: str) -> Organization | None:
         """The newest committed version. It includes every commit that was reported before the call."""
-        return await self.at(organization_id, await self._source.version(organization_id))
+        version = await self._source.version(organization_id)
+        entry = self.entries.get(organization_id)
+        if entry is not None and entry.organization.version == version:
+            return entry.organization
+        return await self._catch_up(organization_id, version)
 
     async def at(self, organization_id: str, version: Version | None) -> Organization | None:
         """This version, which was just read as the newest, or a newer one; None if the organization does not

@@ -134,14 +134,14 @@ class GroupCommit:
         count, overtaken, versions = 0, set[str](), dict[str, Version]()
         while self._queue and len(batch) < BATCH_MAX:
             waiting = self._queue.popleft()
-            rows, size = waiting.rows, waiting.rows.size
+            rows, size, needed = waiting.rows, waiting.rows.size, waiting.rows.versions_before()
             is_overtaken = waiting.organization_id in overtaken
-            if not is_overtaken and self._has_lost(rows):
+            if not is_overtaken and self._has_lost(needed):
                 lost.append(waiting)
             elif (
                 is_overtaken
                 or (batch and size > SMALL_ROWS and count + size > ROWS_MAX)
-                or _differs(rows, versions)
+                or _differs(needed, versions)
             ):
                 overtaken.add(waiting.organization_id)
                 left.append(waiting)
@@ -149,14 +149,15 @@ class GroupCommit:
                 batch.append(waiting)
                 count += size
                 versions.update(rows.version_checks)
-                versions.update([(swap.organization_id, swap.after) for swap in rows.version_swaps])
+                for swap in rows.version_swaps:
+                    versions[swap.organization_id] = swap.after
         self._queue.extendleft(reversed(left))
         return batch, lost
 
-    def _has_lost(self, rows: Rows) -> bool:
-        """Whether another commit has changed an organization since this one was decided on. It would end in a
-        conflict, and all commits of its transaction would be written again."""
-        for organization_id, version in rows.versions_before():
+    def _has_lost(self, needed: Sequence[tuple[str, Version]]) -> bool:
+        """Whether another commit has changed an organization since a commit was decided on these versions. It would
+        end in a conflict, and all commits of its transaction would be written again."""
+        for organization_id, version in needed:
             newest = self._newest(organization_id)
             if newest is not None and newest != version and newest.number >= version.number:
                 return True
@@ -191,9 +192,9 @@ class GroupCommit:
         return outcome
 
 
-def _differs(rows: Rows, versions: Mapping[str, Version]) -> bool:
-    """Whether the commit was decided on other versions than those after the commits of the batch."""
-    return any(versions.get(id_, version) != version for id_, version in rows.versions_before())
+def _differs(needed: Sequence[tuple[str, Version]], versions: Mapping[str, Version]) -> bool:
+    """Whether a commit was decided on other versions than those after the commits of the batch."""
+    return any(versions.get(organization_id, version) != version for organization_id, version in needed)
 
 
 def _halves(batch: Sequence[Waiting]) -> tuple[Sequence[Waiting], Sequence[Waiting]]:

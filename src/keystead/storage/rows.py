@@ -220,7 +220,8 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
 
     def versions_before(self) -> list[tuple[str, Version]]:
         """The organizations whose version must be the newest, with that version."""
-        return [*self.version_checks, *[(swap.organization_id, swap.before) for swap in self.version_swaps]]
+        swapped = [(swap.organization_id, swap.before) for swap in self.version_swaps] if self.version_swaps else []
+        return [*self.version_checks, *swapped]
 
     def swaps(self) -> Iterable[tuple[str, Sequence[Swap]]]:
         """Its compare-and-swaps by table, those of organizations first. Each is in the order in which every process
@@ -266,7 +267,7 @@ def merge(commits: Sequence[Rows], key_lengths: Mapping[str, int]) -> Rows | Non
     checks, swaps = versions
     merged = Rows(
         version_checks=sorted(checks.items()),
-        version_swaps=[swaps[organization_id] for organization_id in sorted(swaps)],
+        version_swaps=list(map(swaps.__getitem__, sorted(swaps))),
     )
     for commit in commits:
         merged.activity_swaps.extend(commit.activity_swaps)
@@ -274,10 +275,11 @@ def merge(commits: Sequence[Rows], key_lengths: Mapping[str, int]) -> Rows | Non
         merged.instance_value_swaps.extend(commit.instance_value_swaps)
         merged.deleted_organizations.extend(commit.deleted_organizations)
         merged.purges.extend(commit.purges)
-    if not (
-        _sort_unless_repeated(merged.activity_swaps, ActivitySwap.key)
-        and _sort_unless_repeated(merged.row_swaps, RowSwap.place)
-        and _sort_unless_repeated(merged.instance_value_swaps, InstanceValueSwap.key)
+    activity_swaps, row_swaps, value_swaps = merged.activity_swaps, merged.row_swaps, merged.instance_value_swaps
+    if (
+        (len(activity_swaps) > 1 and not _sort_unless_repeated(activity_swaps, ActivitySwap.key))
+        or (len(row_swaps) > 1 and not _sort_unless_repeated(row_swaps, RowSwap.place))
+        or (len(value_swaps) > 1 and not _sort_unless_repeated(value_swaps, InstanceValueSwap.key))
     ):
         return None
     _merge_rows(commits, merged, key_lengths)
@@ -308,10 +310,8 @@ def _merged_versions(commits: Sequence[Rows]) -> tuple[dict[str, Version], dict[
 
 def _sort_unless_repeated(swaps: list[SwapT], key_of: Callable[[SwapT], Row]) -> bool:
     """Sort the swaps. Returns False if two have one key."""
-    if len(swaps) > 1:
-        swaps.sort(key=key_of)
-        return all(key_of(one) != key_of(next_) for one, next_ in itertools.pairwise(swaps))
-    return True
+    swaps.sort(key=key_of)
+    return all(key_of(one) != key_of(next_) for one, next_ in itertools.pairwise(swaps))
 
 
 def _merge_rows(commits: Sequence[Rows], merged: Rows, key_lengths: Mapping[str, int]) -> None:
@@ -334,4 +334,4 @@ def _merge_rows(commits: Sequence[Rows], merged: Rows, key_lengths: Mapping[str,
     for table, rows in tables.items():
         if table in SORTED_BY:
             rows.sort(key=SORTED_BY[table])
-        merged.inserted.extend([(table, row) for row in rows])
+        merged.inserted.extend(zip(itertools.repeat(table), rows))

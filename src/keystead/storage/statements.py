@@ -64,7 +64,7 @@ class Statement(msgspec.Struct, frozen=True):
 
     def arguments(self, values: Mapping[str, Any]) -> list[Any]:
         """The parameters in the driver's order."""
-        return [values[name] for name in self.names]
+        return list(map(values.__getitem__, self.names))
 
 
 class Pages(msgspec.Struct, frozen=True):

@@ -181,6 +181,10 @@ BAD_ABIS: list[tuple[str, str, str]] = [
         ),
         "entry 1 (gasprice_bit_ether): its selector 0x23b872dd is that of 'transferFrom'",
     ),
+    *(
+        (f"the name {name!r}", json.dumps([function(name=name)]), f"entry 0 ({name}): `name` is not an identifier")
+        for name in ("transfer(address,uint256)", "f,", " f", "f\n", "1f", "f.g", "é")
+    ),
     ("a wrong selector", json.dumps([function(signature="0x00000000")]), "`signature` is '0x00000000', but"),
     ("too many entries", json.dumps([function()] * 5_001), "5001 entries; at most 5000 are allowed"),
     (

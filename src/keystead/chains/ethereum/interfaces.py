@@ -6,6 +6,7 @@ Here: every member that an ABI may have, selectors, the keywords of a call. Not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -35,6 +36,7 @@ SELECTOR_BYTES: Final = 4
 """The first four bytes of calldata name the function: keccak-256 of its signature."""
 
 _WHAT = "an Ethereum ABI"
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 class AbiParameter(msgspec.Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
@@ -165,7 +167,12 @@ def unreadable_call(reason: str) -> ContractCall:
 
 
 def _add_function(functions: dict[bytes, ContractFunction], entry: AbiEntry, arguments: Tuple, where: str) -> None:
-    """Add a function. Raises InvalidRequest if a call of it could be read in two ways."""
+    """Add a function. Raises InvalidRequest if a call of it could be read in two ways.
+
+    Old versions of web3.js also read a name with the types in it, such as "transfer(address,uint256)".
+    """
+    if not _IDENTIFIER.fullmatch(entry.name):
+        raise invalid_interface(_WHAT, f"{where}: `name` is not an identifier; write its types in `inputs`")
     names = tuple(parameter.name for parameter in entry.inputs)
     twice = first_repeated(name for name in names if name)
     if twice is not None:

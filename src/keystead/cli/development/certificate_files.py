@@ -1,4 +1,4 @@
-"""The files of the certificate of `keystead dev --tls`. Not here: making them (`development_certificate`)."""
+"""The files of the certificate of `keystead dev --tls`. Not here: making them (`certificate`)."""
 
 from __future__ import annotations
 

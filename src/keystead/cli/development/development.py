@@ -1,6 +1,6 @@
 """`keystead dev`: a development server in one process, with its data in one folder.
 
-Here: the command. Not here: the folder and the first start (`development_folder`), what is printed (`banner`), what
+Here: the command. Not here: the folder and the first start (`folder`), what is printed (`banner`), what
 is served (`server`).
 """
 

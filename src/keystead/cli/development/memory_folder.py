@@ -1,6 +1,6 @@
 """The folder of `keystead dev --memory`: in memory if the system has a file system there, and removed at the end.
 
-Not here: what is in the folder (`development_folder`).
+Not here: what is in the folder (`folder`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The look-up of accounts by an authentication proxy: which sub-organization a person already has.
 
 Contacts are personal data. Unless the configuration allows more, a caller must prove a contact to learn whether it
-has an account. Not here: the endpoint (`auth_proxy_endpoints`).
+has an account. Not here: the endpoint (`endpoints`).
 """
 
 from __future__ import annotations

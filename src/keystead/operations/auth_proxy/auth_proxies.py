@@ -1,8 +1,8 @@
 """Authentication proxies: making one, setting what it does, ending and reading it.
 
 A proxy acts as a user. The signer holds the user's API key, and a policy allows the user what the proxy does.
-`list_users` and `list_policies` show the user and the policy. Not here: the settings (`auth_proxy_settings`), the
-endpoints that browsers call (`auth_proxy_endpoints`).
+`list_users` and `list_policies` show the user and the policy. Not here: the settings (`settings`), the
+endpoints that browsers call (`endpoints`).
 """
 
 from __future__ import annotations

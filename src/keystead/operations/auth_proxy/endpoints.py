@@ -1,7 +1,7 @@
 """The table of the endpoints of an authentication proxy, with the endpoints for its configuration and accounts.
 
-Not here: HTTP and stamping (`server.auth_proxy`), codes, logins and sign-ups (`auth_proxy_logins`,
-`auth_proxy_signups`), the record of the configuration (`auth_proxies`).
+Not here: HTTP and stamping (`server.auth_proxy`), codes, logins and sign-ups (`logins`,
+`signups`), the record of the configuration (`auth_proxies`).
 """
 
 from __future__ import annotations

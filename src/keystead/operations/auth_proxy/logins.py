@@ -1,6 +1,6 @@
 """Codes, wallets' messages and logins through an authentication proxy. Each request becomes a submission.
 
-Not here: the operations of these submissions, the table of endpoints (`auth_proxy_endpoints`).
+Not here: the operations of these submissions, the table of endpoints (`endpoints`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sign-ups through an authentication proxy: each becomes the creation of a sub-organization.
 
-Not here: creating one (`sub_organizations`), the table of endpoints (`auth_proxy_endpoints`).
+Not here: creating one (`organizations.sub_organizations`), the table of endpoints (`endpoints`).
 """
 
 from __future__ import annotations

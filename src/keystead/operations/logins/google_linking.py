@@ -1,8 +1,8 @@
 """Google linking: a user with a verified Gmail address logs in with Google; the identity is attached to the user.
 
 An authentication proxy attaches it, if its configuration names the client id of the token
-(`socialLinkingClientIds`). Not here: what the attachment checks (`oauth_providers`), the look-up of accounts
-(`auth_proxy_accounts`).
+(`socialLinkingClientIds`). Not here: what the attachment checks (`users.oauth_providers`), the look-up of accounts
+(`auth_proxy.accounts`).
 """
 
 from __future__ import annotations

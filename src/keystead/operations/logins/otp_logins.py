@@ -121,9 +121,10 @@ def _from_v1(intent: OtpLoginIntent) -> OtpLoginIntentV2:
 
 
 class OtpLoginContext(msgspec.Struct, frozen=True):
-    """`is_used_up`: the verification token is good for one use, and was used; or the signed message was."""
+    """`begins`: what the new session needs. `is_used_up`: the verification token is good for one use, and was used;
+    or the signed message was."""
 
-    session: SessionContext
+    begins: SessionContext
     is_used_up: bool
 
 
@@ -158,7 +159,7 @@ async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginI
     check_logins_by_code(organization, token.otp_type)
     session = await begin_login_session(
         execution,
-        execution.context.session,
+        execution.context.begins,
         user,
         public_key=intent.public_key,
         expiration_seconds=intent.expiration_seconds,

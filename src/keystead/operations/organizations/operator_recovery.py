@@ -1,7 +1,7 @@
 """Recovery of an organization whose root users are locked out: an activity of the operator (`keystead recover`).
 
 Here: what it may change, and the line for the log. Not here: who may call it (`server.installation.recovery`),
-recovery by a user's own e-mail (`email_recovery`)."""
+recovery by a user's own e-mail (`logins.email_recovery`)."""
 
 from __future__ import annotations
 

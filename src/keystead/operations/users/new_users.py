@@ -1,6 +1,7 @@
 """The records of users that a request adds, to an organization or to a new sub-organization.
 
-Not here: the operations (`users`, `sub_organizations`), the rules of each credential (`organizations`).
+Not here: the operations (`users`, `organizations.sub_organizations`), the rules of each credential
+(`organizations`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The shared part of activities on user tags and on private key tags: giving tags to records and taking them.
 
 Here: the changes that creating, updating and deleting tags make. Not here: the endpoints (`user_tags`,
-`private_key_tags`), the rules of tags (`organizations.tags`).
+`wallets.private_key_tags`), the rules of tags (`organizations.tags`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Wallet authenticators: wallets with which a user logs in. Attaching them to a user, removing and reading them.
 
-Not here: the proof that a user has a wallet (`wallet_logins`, `wallet_tokens`).
+Not here: the proof that a user has a wallet (`logins.wallet_logins`, `logins.wallet_tokens`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What an ID token of Google proves besides an identity: that the person has an e-mail address. Pure.
 
 Here: whose address it proves, and for which client ids the proof is accepted. Not here: verifying tokens
-(`identities`), the evidence for a contact (`contact_evidence`), the operations that use it
+(`identities`), the evidence for a contact (`contacts.contact_evidence`), the operations that use it
 (`operations.users.oauth_providers`, `operations.logins.google_linking`).
 """
 

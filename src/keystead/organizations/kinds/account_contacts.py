@@ -1,6 +1,6 @@
 """Account contacts: the contacts by which the account of a user is found.
 
-Not here: what entitles a contact to find an account (`contact_evidence`), the change of these records
+Not here: what entitles a contact to find an account (`contacts.contact_evidence`), the change of these records
 (`account_contacts`).
 """
 

@@ -1,6 +1,6 @@
 """Webhook endpoints: addresses that get the events of an organization and of its sub-organizations.
 
-Not here: which addresses are allowed (`webhook_addresses`), events that wait to be delivered (`webhooks`).
+Not here: which addresses are allowed (`webhooks.addresses`), events that wait to be delivered (`webhooks`).
 """
 
 from __future__ import annotations

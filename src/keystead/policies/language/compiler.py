@@ -54,7 +54,7 @@ from keystead.policies.language.three_valued import (
 )
 from keystead.policies.language.type_checker import NodeTypes
 from keystead.policies.language.types import TEXTS, ComparisonKind, ListOf, Scalar, StructOf, Type, comparison
-from keystead.policies.language.values import FORMS, OPERATORS, fits, is_list, unquoted
+from keystead.policies.language.values import FORMS, OPERATORS, fits, is_list
 from keystead.primitives.unreadable import Unreadable
 
 
@@ -272,8 +272,7 @@ class Compiler:
         if node.operator in ("==", "!="):
             for read, literal in ((left, right), (right, left)):
                 if isinstance(literal, Literal):
-                    literals = (_literal_beside(how, literal),)
-                    return _or_literal(compared, read, literals, if_equal=node.operator == "==")
+                    return _or_literal(compared, read, (literal.value,), if_equal=node.operator == "==")
         return compared
 
     def _compared(self, node: Comparison, how: ComparisonKind, scope: Mapping[str, int]) -> Run:
@@ -295,7 +294,7 @@ class Compiler:
         how = _comparison(self._node_types.of(sought), item_type)
         sought_of, items_of = self._run(sought, scope), self.items(among, scope)
         items = among.items if isinstance(among, ListLiteral) else ()
-        literals = [_literal_beside(how, item) for item in items if isinstance(item, Literal)]
+        literals = [item.value for item in items if isinstance(item, Literal)]
         if how in FORMS and literals and len(literals) == len(items):
             contained = _among_literals(sought_of, literals, FORMS[how], at)
         else:
@@ -323,7 +322,7 @@ class Compiler:
 
         equals_item: Run = equals
         if isinstance(sought, Literal):
-            equals_item = _or_literal(equals, item_node, [_literal_beside(how, sought)])
+            equals_item = _or_literal(equals, item_node, [sought.value])
 
         def contains(context: EvaluationContext, value: Any, items: Sequence[Any]) -> bool:
             context.charge(len(items), at)
@@ -378,11 +377,6 @@ def _comparison(left: Type, right: Type) -> ComparisonKind:
 def _is_filtered(node: Node) -> bool:
     """Whether a list may have items as Perhaps."""
     return isinstance(node, ListFunction) and node.function == "filter"
-
-
-def _literal_beside(how: ComparisonKind, literal: Literal) -> bool | int | str:
-    """The value of a literal that is compared in this way."""
-    return unquoted(literal.value) if how is ComparisonKind.NUMERAL else literal.value
 
 
 def _or_literal(compared: Run, read: Node, literals: Sequence[Any], *, if_equal: bool = True) -> Run:

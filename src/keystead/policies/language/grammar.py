@@ -35,6 +35,7 @@ from keystead.policies.language.syntax import (
     TimeFunction,
     UnknownFunction,
     parts,
+    spelled,
 )
 from keystead.policies.language.tokens import WITH_PREDICATE, Token, arguments_of, tokens_of
 
@@ -42,6 +43,8 @@ LENGTH_MAX = 10_000
 DEPTH_MAX = 64
 INT_MAX = 2**256 - 1
 _INT_DIGITS_MAX = 1_000
+LIST_CHARACTERS_MAX = 200
+"""The most characters of a list in the spelling of its items."""
 """A literal of more digits is refused without a conversion, because Python refuses to convert very long ones."""
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
@@ -70,6 +73,19 @@ def _check_depth(tree: Node) -> None:
         waiting.extend((part, depth + 1) for part in parts(node))
 
 
+def _list_text(of: Node) -> str:
+    """A list as messages spell it, cut in front if it is long; "" for a list without a path."""
+    node, steps = of, 0
+    while isinstance(node, Field | Index | Slice | ListFunction):
+        node, steps = node.of, steps + 1
+        if steps > DEPTH_MAX:
+            raise _too_deep(of.at)
+    text = spelled(of)
+    if text.startswith("("):
+        return ""
+    return text if len(text) <= LIST_CHARACTERS_MAX else f"…{text[-LIST_CHARACTERS_MAX:]}"
+
+
 def _too_deep(at: Place) -> ExpressionRefused:
     return ExpressionRefused(f"the expression is nested more than {DEPTH_MAX} levels deep", at)
 
@@ -85,6 +101,7 @@ class _Parser:
         self._before: tuple[Token | None, Token | None] = (None, None)
         self._depth = 0
         self._scope: list[tuple[str, Node]] = []
+        self._item_of: dict[str, str] = {}
 
     def whole(self) -> Node:
         tree = self._expression()
@@ -184,9 +201,11 @@ class _Parser:
             variable = self._take().text
             if not self._accept(","):
                 raise self._unexpected("`,`", takes)
+            outer, self._item_of = self._item_of, {**self._item_of, variable: _list_text(of)}
             self._scope.append((variable, of))
             predicate = self._expression()
             self._scope.pop()
+            self._item_of = outer
             self._require(")")
             return ListFunction(name.at, of, name.text, variable, predicate)
         if name.text == "contains":
@@ -225,7 +244,11 @@ class _Parser:
             return ListLiteral(token.at, self._items())
         if token.kind == "name":
             self._take()
-            return self._function(token) if self._accept("(") else Name(token.at, token.text)
+            return (
+                self._function(token)
+                if self._accept("(")
+                else Name(token.at, token.text, self._item_of.get(token.text, ""))
+            )
         raise self._unexpected("an expression")
 
     def _integer(self) -> int:

@@ -23,7 +23,6 @@ from keystead.policies.language.values import (
     fits,
     is_integer,
     is_list,
-    numeral_pair,
 )
 from keystead.primitives.unreadable import Unreadable
 
@@ -160,8 +159,6 @@ def comparer(
     if how is ComparisonKind.DYNAMIC:
         ordered = operator not in ("==", "!=")
         return _pair_comparer(compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named)
-    if how is ComparisonKind.NUMERAL:
-        return _pair_comparer(compare, numeral_pair, at, named)
     if how is ComparisonKind.ACTIVITY_TYPE:
         return _type_comparer(compare, at)
     form = FORMS[how]

@@ -56,9 +56,12 @@ class ListLiteral(_NodeBase, frozen=True):
 
 
 class Name(_NodeBase, frozen=True):
-    """A keyword, or the variable of an enclosing list function."""
+    """A keyword, or the variable of an enclosing list function.
+
+    `item_of`: of a variable, the list whose item it is, as messages spell it; "" for a keyword."""
 
     name: str
+    item_of: str = ""
 
 
 class Field(_NodeBase, frozen=True):
@@ -178,10 +181,11 @@ def keyword_path(node: Node, variables: Container[str]) -> tuple[Name | Field, .
 
 
 def spelled(node: Node) -> str:
-    """A path as its author would write it, for messages: eth.tx.to, approvers[0].id, wallets[…].id."""
+    """A path for messages, such as eth.tx.to or approvers[0].id. A variable is spelled as the item that it is:
+    wallets[…].id."""
     match node:
-        case Name(name=name):
-            return name
+        case Name(name=name, item_of=item_of):
+            return f"{item_of}[…]" if item_of else name
         case Field(of=of, name=name):
             return f"{spelled(of)}.{name}"
         case Index(of=of, index=Literal(value=value)):

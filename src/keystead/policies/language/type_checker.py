@@ -12,6 +12,7 @@ from typing import NoReturn, assert_never
 from keystead.api.spelling import did_you_mean
 from keystead.policies.language.hints import quotes_hint
 from keystead.policies.language.namespaces import KEYWORDS, Clause
+from keystead.policies.language.source_text import text_of
 from keystead.policies.language.syntax import (
     Comparison,
     Contains,
@@ -46,6 +47,7 @@ from keystead.policies.language.types import (
     ordering,
     type_name,
 )
+from keystead.policies.language.values import quotes_number
 
 _CONDITIONS = (Scalar.BOOL, Scalar.DYNAMIC)
 _POSITIONS = (Scalar.INT, Scalar.NUMERAL, Scalar.DYNAMIC)
@@ -88,7 +90,7 @@ def unknown_function_error(unknown: UnknownFunction, clause: Clause) -> Expressi
         return refused
     if isinstance(kind, ListOf) or kind is Scalar.DYNAMIC:
         return unknown
-    of = spelled(unknown.of)
+    of = text_of(unknown.of)
     part = f"; a part of it is written `{of}[0..4]`" if kind in TEXTS else ""
     return ExpressionRefused(
         f"function does not exist: {unknown.name}: only lists have functions, and {of} is {type_name(kind)}{part}",
@@ -103,8 +105,14 @@ def _refuse(reason: str, at: Place) -> NoReturn:
 def _compare(how: ComparisonKind | None, left: Node, right: Node) -> bool:
     """Whether two operands compare in this way. A number compares with a quoted number, but with no other text."""
     if how is ComparisonKind.NUMERAL:
-        return isinstance(left, Literal | ListLiteral) or isinstance(right, Literal | ListLiteral)
+        return _quotes_numbers(left) or _quotes_numbers(right)
     return how is not None
+
+
+def _quotes_numbers(node: Node) -> bool:
+    """Whether a node is a literal that quotes a number, or a list of such literals."""
+    items = node.items if isinstance(node, ListLiteral) else (node,)
+    return all(isinstance(item, Literal) and quotes_number(item.value) for item in items)
 
 
 class _Checker:

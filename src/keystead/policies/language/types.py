@@ -23,7 +23,7 @@ class Scalar(Enum):
     """Compared without regard to letter case."""
     ADDRESS = "an address"
     """Compared by the destination that it names (`chains.addresses.comparison`)."""
-    NUMERAL = "an integer, which a literal may quote"
+    NUMERAL = "an integer (a literal may quote it, as '1')"
     TIMESTAMP = "a timestamp"
     DYNAMIC = "a value known at evaluation only"
     """An argument of a contract call or a member of typed data: string, number, boolean, list or struct."""
@@ -59,7 +59,7 @@ class ComparisonKind(Enum):
     HEX = "as hexadecimal digits in either case"
     ADDRESS = "as addresses: by the destination that they name"
     ACTIVITY_TYPE = "as activity types: whether two versions of one kind are equal is unknown"
-    NUMERAL = "as integers, of which one may be the decimal digits of a literal"
+    NUMERAL = "as integers, which literals on one side quote"
     DYNAMIC = "by what they turn out to be"
 
 

@@ -100,6 +100,7 @@ FORMS: dict[ComparisonKind, Callable[[Any], Any]] = {
     ComparisonKind.EXACT: _same,
     ComparisonKind.HEX: _hex_digits,
     ComparisonKind.ADDRESS: address_key,
+    ComparisonKind.NUMERAL: int,
 }
 """The form in which two values are equal if and only if they compare as equal."""
 
@@ -119,21 +120,9 @@ def dynamic_pair(left: Any, right: Any, *, ordered: bool = False) -> tuple[Any, 
     raise Incomparable(f"{_kind_text(left)} does not compare with {_kind_text(right)}")
 
 
-def numeral_pair(left: Any, right: Any) -> tuple[int, int]:
-    """Two integers, of which one may be quoted. Raises Incomparable for a string that is not the decimal digits of
-    an integer."""
-    return _numeral(left), _numeral(right)
-
-
-def unquoted(literal: bool | int | str) -> bool | int | str:
-    """A literal beside a number: the number that it quotes, or itself."""
-    return int(literal) if isinstance(literal, str) and _DECIMAL.fullmatch(literal) else literal
-
-
-def _numeral(value: int | str) -> int:
-    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
-        raise Incomparable(f"a number does not compare with the string '{value[:80]}'")
-    return int(value)
+def quotes_number(literal: bool | int | str) -> bool:
+    """Whether a literal is an integer in quotes, as `str` writes it."""
+    return isinstance(literal, str) and _DECIMAL.fullmatch(literal) is not None
 
 
 def _kind_text(value: Any) -> str:

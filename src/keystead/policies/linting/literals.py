@@ -43,7 +43,6 @@ _HEX_ADDRESS: Final = re.compile(r"0[xX][0-9a-fA-F]{40}")
 _NO_ADDRESS: Final = ""
 """What the documentation has for the destination of a transaction that creates a contract, and for no fee token."""
 _SOLANA_KEY: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}|ADDRESS_TABLE_LOOKUP")
-_INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
 _TRON_ADDRESS: Final = re.compile(r"T[1-9A-HJ-NP-Za-km-z]{33}")
 _SELECTOR: Final = re.compile(r"0[xX][0-9a-fA-F]{8}")
 _HEX: Final = re.compile(r"0[xX](?:[0-9a-fA-F]{2})*")
@@ -82,10 +81,6 @@ _FORMS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     **dict.fromkeys(
         ("eth.tx.to", "tempo.tx.calls[].to", "tempo.tx.fee_token"),
         (re.compile(f"{_HEX_ADDRESS.pattern}|{_NO_ADDRESS}"), "0x and 40 hex digits, or ''"),
-    ),
-    **dict.fromkeys(
-        ("eth.eip_7702_authorization.chain_id", "eth.eip_7702_authorization.nonce"),
-        (_INTEGER, "an integer, with quotes or without, and without zeros in front"),
     ),
     "eth.tx.data": (_HEX, "0x and pairs of hex digits"),
     "eth.tx.function_signature": (_SELECTOR, "0x and 8 hex digits"),

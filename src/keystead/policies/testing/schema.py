@@ -155,10 +155,8 @@ def _is_scalar(value: Any, kind: Scalar) -> bool:
             return isinstance(value, str)
         case Scalar.BOOL:
             return isinstance(value, bool)
-        case Scalar.INT | Scalar.TIMESTAMP:
+        case Scalar.INT | Scalar.NUMERAL | Scalar.TIMESTAMP:
             return is_integer(value)
-        case Scalar.NUMERAL:
-            return isinstance(value, str) or is_integer(value)
         case Scalar.NOTHING:
             return False  # the items of an empty list literal, which no field has
         case Scalar.DYNAMIC:

@@ -1,7 +1,7 @@
 """GET /console/…: the console's files over HTTP.
 
-Not here: the files and their headers (`keystead.console`), the link that logs in (`console_link`), which other
-logins there are (`console_logins`), the log line (`application`).
+Not here: the files and their headers (`keystead.console`), the link that logs in (`link`), which other
+logins there are (`logins`), the log line (`application`).
 """
 
 from __future__ import annotations

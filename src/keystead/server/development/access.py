@@ -8,7 +8,6 @@
   sends these only after a preflight, and this server answers no preflight for the controls.
 - The console: programs, and pages that this server itself serves.
 - The authentication proxy, which does what pages without a key ask for: programs, and pages of this machine.
-- The API follows its CORS setting, as on any server, because its requests are signed.
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ from keystead.server.http.loopback import (
 from keystead.server.http.messages import HttpRequest
 
 PREFIX = "/dev/v1"
+API = "/public/"
+"""The API follows its CORS setting, as on any server, because its requests are signed."""
 _BELOW = f"{PREFIX}/"
 
 CHANGE_HEADER = b"x-keystead-dev"
@@ -44,6 +45,8 @@ def check_access(path: str, request: HttpRequest) -> None:
             "header Host: a development server answers only at its own address, such as http://localhost:PORT; "
             "another name may be that of a foreign page"
         )
+    if path.startswith(API):
+        return
     if is_control(path):
         check_may_read(request)
     elif is_console(path) and not is_of_own_page(request):

@@ -16,9 +16,8 @@ import msgspec
 
 from keystead.api.decoding import decoder
 from keystead.api.errors import MethodNotAllowed, NotFound, PermissionDenied
-from keystead.api.rendering import Form, error_answer
+from keystead.api.rendering import error_answer
 from keystead.pipeline.ports import Clock
-from keystead.server.answer_form import form_of
 from keystead.server.application import Application
 from keystead.server.console.link import NEW_LINK_PATH as CONSOLE_NEW_LINK
 from keystead.server.console.link import PATH as CONSOLE_LOGIN
@@ -28,7 +27,7 @@ from keystead.server.development.faults import ChosenFaults, Fault, fault_body, 
 from keystead.server.development.outbox import PATH as OUTBOX
 from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
-from keystead.server.http.messages import JSON, HttpAnswer, HttpRequest, one_slash
+from keystead.server.http.messages import JSON, HttpAnswer, HttpRequest
 from keystead.server.limits.rate_limits import RateLimited
 from keystead.server.logs import RequestLine, logger
 
@@ -37,9 +36,6 @@ _APPLICATION_CONTROLS = (OUTBOX, CONSOLE_LOGIN, CONSOLE_NEW_LINK)
 
 _RECORDED_PATHS = ("/public/", "/auth-proxy/")
 """Paths whose requests are recorded, and fail if a developer chose a fault."""
-
-_OPERATION_PATHS = "/public/"
-"""Paths whose answers have the documented form or the SDK form. The authentication proxy has only the SDK form."""
 
 
 class DevelopmentApplication:
@@ -53,7 +49,6 @@ class DevelopmentApplication:
         rate_limit: ChosenRateLimit,
         seen: RequestsSeen,
         clock: Clock,
-        answer_form: str,
     ) -> None:
         self._application = application
         self._controls = {f"{PREFIX}/{name}": control for name, control in controls.items()}
@@ -64,21 +59,19 @@ class DevelopmentApplication:
         self._rate_limit = rate_limit
         self._seen = seen
         self._clock = clock
-        self._answer_form = answer_form
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """The answer to a request. Raises only CancelledError, which resets the connection."""
-        path = one_slash(request.path)
+        path = request.path
         if request.refusal is not None:
             return await self._application.answer(request)
         try:
             check_access(path, request)
         except PermissionDenied as refused:
             return await self._application.answer(request, functools.partial(_refuse, refused))
-        if is_control(path) and path not in _APPLICATION_CONTROLS:
-            return await self._application.answer(request, self._answer_control)
         if request.method == "OPTIONS" or not path.startswith(_RECORDED_PATHS):
-            return await self._application.answer(request)
+            is_own = is_control(path) and path not in _APPLICATION_CONTROLS
+            return await self._application.answer(request, self._answer_control if is_own else None)
         at_ms, started_s = self._clock.now_ms(), time.perf_counter()
         chosen = self._chosen_for(path)
         respond = None if chosen is None else functools.partial(self._answer_chosen, chosen)
@@ -88,23 +81,17 @@ class DevelopmentApplication:
             answer = await self._application.answer(request, respond)
             return answer
         finally:
-            form = form_of(request, self._answer_form) if path.startswith(_OPERATION_PATHS) else Form.SDK
-            self._seen.add(
-                request,
-                answer,
-                at_ms,
-                _ms_since(started_s),
-                fault=chosen is not None and not is_only_slow,
-                form=form,
-            )
+            ms = int((time.perf_counter() - started_s) * 1_000_000) / 1000
+            self._seen.add(request, answer, at_ms, ms, fault=chosen is not None and not is_only_slow)
 
     def _chosen_for(self, path: str) -> RateLimited | Fault | None:
         """What a developer chose for the next request at this path."""
-        try:
-            self._rate_limit.spend()
-        except RateLimited as refused:
-            return refused
-        return self._faults.next_for(path)
+        if self._rate_limit.per_second:
+            try:
+                self._rate_limit.spend()
+            except RateLimited as refused:
+                return refused
+        return self._faults.next_for(path) if self._faults.waiting else None
 
     async def _answer_chosen(
         self, chosen: RateLimited | Fault, path: str, request: HttpRequest, line: RequestLine
@@ -149,10 +136,6 @@ class DevelopmentApplication:
 async def _refuse(refused: PermissionDenied, _: str, __: HttpRequest, ___: RequestLine) -> bytes:
     """See `Respond`."""
     raise refused
-
-
-def _ms_since(started_s: float) -> float:
-    return int((time.perf_counter() - started_s) * 1_000_000) / 1000
 
 
 def _refusal(status: int, body: bytes, retry_after_s: int | None) -> HttpAnswer:

@@ -43,7 +43,7 @@ class Development:
         self._outcomes = ChosenOutcomes()
         self._faults = ChosenFaults()
         self._rate_limit = ChosenRateLimit()
-        self._seen = RequestsSeen()
+        self._seen = RequestsSeen(settings.answer_form)
         self._webhooks = WebhooksSeen()
         self._source = source or random_source()
         self._sources = Sources(
@@ -93,7 +93,6 @@ class Development:
             self._rate_limit,
             self._seen,
             self.clock,
-            service.settings.answer_form,
         ).answer
 
     def _forget(self) -> None:

@@ -54,22 +54,22 @@ class FaultUpdate(ControlRequest, frozen=True):
 
 class ChosenFaults:
     def __init__(self) -> None:
-        self._waiting: list[Fault] = []
+        self.waiting: list[Fault] = []
 
     def clear(self) -> None:
-        self._waiting.clear()
+        self.waiting.clear()
 
     def next_for(self, path: str) -> Fault | None:
         """The fault of a request at this path; it counts as used."""
-        for index, fault in enumerate(self._waiting):
+        for index, fault in enumerate(self.waiting):
             if fault.path in path:
                 remaining = replace(fault, count=fault.count - 1)
-                self._waiting[index : index + 1] = [remaining] if remaining.count else []
+                self.waiting[index : index + 1] = [remaining] if remaining.count else []
                 return fault
         return None
 
     def state(self) -> Faults:
-        return Faults(faults=tuple(self._waiting))
+        return Faults(faults=tuple(self.waiting))
 
     async def change(self, change: FaultUpdate) -> Faults:
         """Add a fault. Raises InvalidRequest for a change without effect, for both `status` and `cut`, for a status
@@ -83,12 +83,12 @@ class ChosenFaults:
         has_fault = change.cut or change.status is not None or change.delay_ms > 0
         if not has_fault and not change.clear:
             raise InvalidRequest("a fault has at least one of the fields `status`, `delayMs` and `cut`")
-        if len(self._waiting) >= ENTRIES_MAX and not change.clear:
+        if len(self.waiting) >= ENTRIES_MAX and not change.clear:
             raise InvalidRequest(f"{ENTRIES_MAX} faults wait already; clear them first")
         if change.clear:
             self.clear()
         if has_fault and change.count:
-            self._waiting.append(
+            self.waiting.append(
                 Fault(
                     count=change.count,
                     path=change.path,

@@ -28,12 +28,14 @@ class RateLimitUpdate(ControlRequest, frozen=True):
 
 
 class ChosenRateLimit:
+    """`per_second`: the requests per second that may come; 0 for no limit."""
+
     def __init__(self) -> None:
         self._table = RateTable()
         self.clear()
 
     def clear(self) -> None:
-        self._per_second = 0
+        self.per_second = 0
         self._limit = RateLimit("chosen", 0, self._table)
 
     def spend(self) -> None:
@@ -41,10 +43,10 @@ class ChosenRateLimit:
         self._limit.spend("", time.monotonic())
 
     def state(self) -> RateLimitState:
-        return RateLimitState(per_second=self._per_second)
+        return RateLimitState(per_second=self.per_second)
 
     async def change(self, change: RateLimitUpdate) -> RateLimitState:
-        self._per_second = change.per_second
+        self.per_second = change.per_second
         self._table = RateTable()
         self._limit = RateLimit("chosen", change.per_second, self._table)
         return self.state()

@@ -15,9 +15,11 @@ import msgspec
 from keystead.api.errors import ServiceError
 from keystead.api.rendering import Form
 from keystead.operations import CATALOGUE
+from keystead.server.answers import form_of
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
+from keystead.server.development.access import API
 from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-from keystead.server.http.messages import Header, HttpAnswer, HttpRequest, one_slash
+from keystead.server.http.messages import Header, HttpAnswer, HttpRequest
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
 
@@ -101,11 +103,11 @@ class _Kept(msgspec.Struct, frozen=True):
     answer_headers: Sequence[Header]
     answer: bytes
     fault: bool
-    form: Form
 
-    def seen(self) -> SeenRequest:
+    def seen(self, answer_form: str) -> SeenRequest:
+        """`answer_form`: the setting for the form of answers."""
         request, status = self.request, self.status
-        operation = CATALOGUE.at(one_slash(request.path))
+        operation = CATALOGUE.at(request.path)
         organization_id = self.organization_id
         if organization_id is None:
             organization_id = _decoded(self.body, _RequestOrganization()).organization_id
@@ -124,12 +126,14 @@ class _Kept(msgspec.Struct, frozen=True):
             reason=_decoded(self.answer, _ErrorBody()).message if status >= 400 else "",
             answer=_text(self.answer),
             fault=self.fault,
-            form=self.form.value if status == 200 else "",
+            form=_form(request, answer_form) if status == 200 else "",
         )
 
 
 class RequestsSeen:
-    def __init__(self) -> None:
+    def __init__(self, answer_form: str) -> None:
+        """`answer_form`: the setting for the form of answers."""
+        self._answer_form = answer_form
         self._answered: deque[_Kept] = deque(maxlen=REQUESTS_MAX)
         self._refused: deque[_Kept] = deque(maxlen=REQUESTS_MAX)
         self._count = 0
@@ -146,7 +150,6 @@ class RequestsSeen:
         ms: float,
         *,
         fault: bool,
-        form: Form,
     ) -> None:
         """Record a request. `answer` is None if the connection was cut."""
         self._count += 1
@@ -165,13 +168,12 @@ class RequestsSeen:
             answer_headers=() if answer is None else answer.headers,
             answer=b"" if answer is None else answer.body[:TEXT_MAX],
             fault=fault,
-            form=form,
         )
         (self._answered if 0 < status < 400 else self._refused).append(kept)
 
     def state(self) -> SeenRequests:
         kept = sorted((*self._answered, *self._refused), key=attrgetter("number"))
-        return SeenRequests(requests=tuple([one.seen() for one in kept]))
+        return SeenRequests(requests=tuple([one.seen(self._answer_form) for one in kept]))
 
     async def change(self, change: RequestsUpdate) -> SeenRequests:
         if change.clear:
@@ -180,6 +182,11 @@ class RequestsSeen:
 
     def control(self) -> Control:
         return Control(name="requests", read=self.state, change=self.change, change_type=RequestsUpdate)
+
+
+def _form(request: HttpRequest, setting: str) -> str:
+    """The form of the answer. The authentication proxy has only the SDK form."""
+    return (form_of(request, setting) if request.path.startswith(API) else Form.SDK).value
 
 
 def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:

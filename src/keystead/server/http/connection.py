@@ -296,7 +296,8 @@ class HttpConnection(asyncio.Protocol):
                 self._transport.pause_reading()
 
     def _start_timer(self, seconds: float, action: Callable[[], object]) -> None:
-        self._stop_timer()
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = self._loop.call_later(seconds, action)
 
     def _stop_timer(self) -> None:

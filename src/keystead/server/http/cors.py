@@ -34,10 +34,8 @@ class CorsPolicy(msgspec.Struct, frozen=True):
             return cls(None)
         return cls(frozenset(origin.strip().encode() for origin in setting.split(",") if origin.strip()))
 
-    def headers(self, origin: bytes | None) -> list[Header]:
-        """The headers of an answer to a request from `origin`, which is None if the caller is not a browser."""
-        if origin is None:
-            return []
+    def headers(self, origin: bytes) -> list[Header]:
+        """The headers of an answer to a browser's request from `origin`."""
         if self.origins is None:
             return [(b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", b"X-Request-Id")]
         if origin in self.origins:

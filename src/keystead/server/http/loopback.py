@@ -22,9 +22,10 @@ def names_this_server(request: HttpRequest) -> bool:
     These are: local names; addresses; names under .internal, such as host.docker.internal, which the public DNS
     does not have; and for other machines (`keystead dev --allow-remote`) names without a dot, as containers have.
     """
-    host = host_of(request)
-    is_short = bool(host) and "." not in host and not _is_loopback(request.client.text)
-    return _is_local(host) or _is_address(host) or host.endswith(".internal") or is_short
+    host = _host_in(b"//" + dict(request.headers).get(b"host", b""))
+    if host == "localhost" or host.endswith((".localhost", ".internal")) or _is_address(host):
+        return True
+    return bool(host) and "." not in host and not _is_loopback(request.client.text)
 
 
 def is_of_own_page(request: HttpRequest) -> bool:
@@ -41,18 +42,18 @@ def is_of_local_page(request: HttpRequest) -> bool:
     """Whether a page of this machine made the request, or a page of the host that the request names, or no page.
     The port makes no difference."""
     origin = dict(request.headers).get(b"origin", b"")
-    host = _host_in(origin.decode("latin-1"))
+    host = _host_in(origin)
     return not origin or _is_local(host) or (bool(host) and host == host_of(request))
 
 
 def host_of(request: HttpRequest) -> str:
     """The host that the request names, in lower case, without its port; "" if it names none."""
-    return _host_in("//" + dict(request.headers).get(b"host", b"").decode("latin-1"))
+    return _host_in(b"//" + dict(request.headers).get(b"host", b""))
 
 
-def _host_in(url: str) -> str:
+def _host_in(url: bytes) -> str:
     try:
-        return urlsplit(url).hostname or ""
+        return urlsplit(url.decode("latin-1")).hostname or ""
     except ValueError:
         return ""
 

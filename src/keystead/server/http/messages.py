@@ -32,7 +32,7 @@ class CallerAddress(msgspec.Struct, frozen=True):
 
 
 class HttpRequest(msgspec.Struct, kw_only=True):
-    """One complete request. `path` is without the query and still percent-encoded.
+    """One complete request. `path` is without the query, with single slashes, and still percent-encoded.
 
     `refusal`: the connection refuses the request with this error. Then method, path and headers hold only what was
     read so far.
@@ -59,10 +59,3 @@ class HttpAnswer(msgspec.Struct, frozen=True):
     close: bool = False
 
     __repr__ = repr_without_contents
-
-
-def one_slash(path: str) -> str:
-    """The path with single slashes. Clients that join a base address ending in / with a path send //public/…"""
-    while "//" in path:
-        path = path.replace("//", "/")
-    return path

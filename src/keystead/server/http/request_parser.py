@@ -106,7 +106,10 @@ def _path(url: bytes, method: str) -> str:
         path = None
     if not path or not path.isascii():
         raise InvalidRequest("malformed HTTP: invalid request target")
-    return str(path.decode("ascii"))
+    text = str(path.decode("ascii"))
+    while "//" in text:  # clients that join a base address ending in / with a path send //public/…
+        text = text.replace("//", "/")
+    return text
 
 
 class RequestParser:

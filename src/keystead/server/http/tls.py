@@ -1,7 +1,7 @@
 """The TLS certificate of a server that speaks TLS itself: its files, and loading them again when they change.
 
 Here: what is accepted, and when new files are used. Not here: the sockets (`run`), the age of a certificate, which
-operators watch (`processes`, `metrics`).
+operators watch (`installation.processes`, `metrics`).
 """
 
 from __future__ import annotations

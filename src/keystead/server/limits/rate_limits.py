@@ -11,6 +11,7 @@ import math
 from typing import Literal
 
 from keystead.api.errors import LimitReached
+from keystead.organizations.principals import Principal
 from keystead.server.limits.rate_table import RateTable
 
 LimitName = Literal["organization", "credential", "address", "log_lines", "auth_proxy", "chosen"]
@@ -73,10 +74,11 @@ class CallerLimits:
         self._organizations = RateLimit("organization", per_organization, table)
         self._credentials = RateLimit("credential", per_credential, table)
 
-    def spend(self, organization_id: str, credential: str, now_s: float) -> None:
+    def spend(self, organization_id: str, caller: Principal, now_s: float) -> None:
         """Count a request for both. Raises RateLimited; then it counts for neither."""
         if not self._is_limited:
             return
+        credential = f"{caller.organization_id} {caller.record_id}"
         self._credentials.check(credential, now_s)
         self._organizations.spend(organization_id, now_s)
         self._credentials.spend(credential, now_s)

@@ -1,6 +1,7 @@
-"""Answers with many records, record by record, so that other requests are answered in between.
+"""Which form of an answer a caller reads, and answers with many records: these are rendered record by record, so
+that other requests are answered in between.
 
-Not here: the forms of answers (`api.rendering`), the turns of the organizations (`primitives.share`).
+Not here: the forms themselves (`api.rendering`), the turns of the organizations (`primitives.share`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,21 @@ from msgspec.structs import replace
 from keystead.api.records import Wire
 from keystead.api.rendering import Form, answer, encode, holds_activities, to_documented_form
 from keystead.primitives.share import Share
+from keystead.server.http.messages import HttpRequest
+
+_SDK_HEADERS: Final = frozenset({b"x-client-version", b"x-tvc-client-version"})
+_SDK_AGENTS: Final = (b"turnkey-", b"Go-http-client/")
+
+
+def form_of(request: HttpRequest, setting: str) -> Form:
+    """The form of the answer to a request. `setting`: the form of every answer; `auto` recognizes published clients
+    by the headers that they send."""
+    if setting != "auto":
+        return Form(setting)
+    headers = dict(request.headers)
+    is_sdk = not _SDK_HEADERS.isdisjoint(headers) or headers.get(b"user-agent", b"").startswith(_SDK_AGENTS)
+    return Form.SDK if is_sdk else Form.DOCUMENTED
+
 
 LARGE: Final = 20
 """An answer with a list of more records than this is large."""
