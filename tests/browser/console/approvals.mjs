@@ -260,7 +260,9 @@ const cases = {
     await shows(page, "What it asks");
     assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1"); // a screen reader says where one is
     await page.waitForFunction(() => document.title.includes("Create user tag 'By keyboard'"));
-    await enter(page, "Approve with this browser’s key");
+    await enter(page, "Approve with this browser’s key"); // which ends with Escape: nothing was approved
+    assert.equal(await statusOf(id), "ACTIVITY_STATUS_CONSENSUS_NEEDED");
+    await page.keyboard.press("Enter"); // the focus is where it was
     await shows(page, "Once the last one is there, this is done at once and cannot be undone.");
     await shows(page, "Create user tag 'By keyboard'");
     await inspect(page);
@@ -298,6 +300,7 @@ const cases = {
     await headed(page, "Create user tag 'Key Newest'");
     await page.waitForFunction(() => /^\(1\) /.test(document.title));
     await page.keyboard.press("a");
+    await shows(page, "Approve this?");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => !/^\(/.test(document.title));
     await open(page, "#/activities");

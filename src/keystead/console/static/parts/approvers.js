@@ -1,5 +1,5 @@
 // Who must approve, and how many of them: people by name, a number, and the sentence that both mean.
-import { html, useEffect, useId, useRef, useState } from "../vendor/preact.js";
+import { html, useId, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { people } from "../api/people.js";
 import { Loaded, useLoaded } from "./loaded.js";
 import { Notice, messageOf } from "./notice.js";
@@ -21,7 +21,7 @@ export function ApproversDialog({ title, chosen, action, sentence, caution = () 
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
   const number = useId();
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const { ids, count } = approvers;
   const choose = (/** @type {string} */ id, /** @type {boolean} */ isOn) => {
     const changed = isOn ? [...ids, id] : ids.filter((each) => each !== id);

@@ -1,11 +1,11 @@
 // One question before something that cannot be undone: what it will do, in a line.
-import { html, useEffect, useRef } from "../vendor/preact.js";
+import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
 
 /** @param {{title: string, what: any, note: string, action: string, isDanger?: boolean, onAnswer: (isYes: boolean) => void}} properties `what`: what it will do. `note`: what follows from it */
 export function Confirm({ title, what, note, action, isDanger = false, onAnswer }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const yes = useRef(/** @type {HTMLButtonElement | null} */ (null));
-  useEffect(() => {
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     yes.current?.focus();
   }, []);

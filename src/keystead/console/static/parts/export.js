@@ -1,5 +1,5 @@
 // Exporting a wallet to this browser: it makes the key that the words are encrypted to, and shows them once.
-import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { submit } from "../api/calls.js";
 import { to, go } from "../router.js";
 import { exportedIn } from "../session/bundles.js";
@@ -20,7 +20,7 @@ export function ExportWallet({ walletId, name, onClose }) {
   const [words, setWords] = useState("");
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const start = async () => {
     setBusy(true);
     setProblem("");

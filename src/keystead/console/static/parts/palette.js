@@ -1,5 +1,5 @@
 // The palette: one field that finds screens, records and actions by their words, and goes there.
-import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { operations } from "../api/catalogue.js";
 import { names } from "../api/directory.js";
 import { go, to } from "../router.js";
@@ -40,7 +40,7 @@ export function Palette({ screens, onClose }) {
   const [sought, setSought] = useState("");
   const [at, setAt] = useState(0);
   const found = useLoaded(async () => (await Promise.all([records(), actions()])).flat(), []);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const shown = useMemo(() => {
     const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
     const all = [...TASKS, ...screens, ...(words.length ? found.value ?? [] : [])];

@@ -1,5 +1,5 @@
 // A dialogue that gives something another name.
-import { html, useEffect, useId, useRef, useState } from "../vendor/preact.js";
+import { html, useId, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { submit } from "../api/calls.js";
 import { go, to } from "../router.js";
 import { isWaiting } from "../words.js";
@@ -14,7 +14,7 @@ export function Rename({ title, name, operation, parametersOf, onClose, onRename
   const [typed, setTyped] = useState(name);
   const [problem, setProblem] = useState("");
   const id = useId();
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const save = async (/** @type {Event} */ event) => {
     event.preventDefault();
     try {

@@ -1,5 +1,5 @@
 // Keys that do something on the screen that is shown, while nothing is typed; and the list of them.
-import { html, signal, useEffect, useRef } from "../vendor/preact.js";
+import { html, signal, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { Dialog } from "./dialog.js";
 
 /** The keys that are always there, and those of activities, for the list. @type {[string, string][]} */
@@ -19,7 +19,7 @@ const shown = [];
 export function useShortcuts(keys) {
   const newest = useRef(keys);
   newest.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => { // before anything can be pressed
     shown.unshift(newest);
     return () => void shown.splice(shown.indexOf(newest), 1);
   }, []);
