@@ -262,6 +262,7 @@ const cases = {
     await page.waitForFunction(() => document.title.includes("Create user tag 'By keyboard'"));
     await enter(page, "Approve with this browser’s key"); // which ends with Escape: nothing was approved
     assert.equal(await statusOf(id), "ACTIVITY_STATUS_CONSENSUS_NEEDED");
+    await page.waitForFunction(() => !document.querySelector("dialog"));
     await page.keyboard.press("Enter"); // the focus is where it was
     await shows(page, "Once the last one is there, this is done at once and cannot be undone.");
     await shows(page, "Create user tag 'By keyboard'");
