@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from tools.reference import __main__ as reference
 from tools.site.configuration import configuration as site_configuration
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "tests" / "support" / "README.md"])
+SOURCE = ROOT / "src" / "keystead"
 
 
 def test_the_coverage_page() -> None:
@@ -118,6 +120,28 @@ def test_names_that_link_to_a_module_are_defined_there(page: Path) -> None:
     links = re.findall(r"\[`([A-Za-z_.]+)`\]\(([^)#]+\.py)\)", page.read_text())
     missing = [f"{name} in {path}" for name, path in links if name not in _names_in(page.parent / path)]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_in_backquotes_exist(page: Path) -> None:
+    """A path is written from the root of the repository or from `src/keystead`. `<chain>` stands for each chain."""
+    text = page.read_text()
+    of_reader = re.findall(r"^<!-- file: (\S+) -->$", text, re.MULTILINE)
+    missing = [path for path in _paths_in(text) if path not in of_reader and not any(_matching(path))]
+    assert missing == []
+
+
+def _paths_in(text: str) -> list[str]:
+    """What looks like a file or folder of this repository: it begins with one of its folders."""
+    folders = {path.name for path in [*ROOT.iterdir(), *SOURCE.iterdir()] if path.is_dir()}
+    named = re.findall(r"`([\w.-]+/[\w./<>-]*)`", text)
+    return [path for path in named if path.partition("/")[0] in folders and "NNNN" not in path]
+
+
+def _matching(path: str) -> Iterator[Path]:
+    pattern = re.sub(r"<\w+>", "*", path.rstrip("/"))
+    for folder in (ROOT, SOURCE):
+        yield from folder.glob(pattern)
 
 
 def test_the_tour_names_functions() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import inspect
 import json
 import os
 import re
@@ -18,8 +19,10 @@ import pytest
 
 from keystead import Client
 from keystead.api.enums import AddressFormat, Curve, HashFunction, PathFormat, PayloadEncoding
+from keystead.cli.development.development import dev as dev_command
 from keystead.cli.development.folder import DevelopmentFolder
 from keystead.cli.development.memory_folder import memory_folder
+from keystead.cli.operator.serving import serve
 from keystead.client.errors import ApiError, NotFound
 from keystead.client.shapes import WalletAccountParams
 from keystead.server.settings.settings import OF_DATA, AllSettings, SettingsError, differences, variable_of
@@ -148,6 +151,16 @@ def test_every_setting_of_serve_is_one_of_dev(tmp_path: Path, monkeypatch: pytes
             assert differences(settings, usual) == {name: value}
 
 
+def test_every_flag_of_serve_is_one_of_dev() -> None:
+    """Except those that name its data."""
+    flags = {
+        name: set(inspect.signature(command).parameters)
+        for name, command in (("serve", serve), ("dev", dev_command))
+    }
+    of_data = {name for name in flags["serve"] if variable_of(name) in OF_DATA}
+    assert flags["serve"] - flags["dev"] == of_data
+
+
 def other_value(field: msgspec.structs.FieldInfo, usual: Any) -> str:
     """A value other than the usual one."""
     kind = get_type_hints(AllSettings)[field.name]
@@ -161,9 +174,15 @@ def other_value(field: msgspec.structs.FieldInfo, usual: Any) -> str:
 def test_settings_are_used_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEYSTEAD_LIMIT_WALLETS", "1")
     monkeypatch.setenv("KEYSTEAD_IP_ALLOWLISTS", "false")
-    with dev(tmp_path, "--memory") as started:
+    with dev(tmp_path, "--memory", "--trusted-proxies", "192.0.2.0/24", "--log-level", "error") as started:
         changed = settings_line(started.log.read_text())
-        assert changed == ["KEYSTEAD_PORT=0", "KEYSTEAD_IP_ALLOWLISTS=false", "KEYSTEAD_LIMIT_WALLETS=1"]
+        assert changed == [
+            "KEYSTEAD_PORT=0",
+            "KEYSTEAD_LOG_LEVEL=error",
+            "KEYSTEAD_TRUSTED_PROXIES=192.0.2.0/24",
+            "KEYSTEAD_IP_ALLOWLISTS=false",
+            "KEYSTEAD_LIMIT_WALLETS=1",
+        ]
         with (
             Client.from_credentials(started.credentials) as client,
             pytest.raises(ApiError, match="wallets: 1 of 1 are in use"),
@@ -209,6 +228,11 @@ def test_variables_that_are_refused(
 @pytest.mark.parametrize(
     ("options", "why"),
     [
+        (["--memory", "--workers", "2"], "only one process can serve a SQLite file"),
+        (
+            ["--memory", "--tls", "--tls-cert", "x", "--tls-key", "y"],
+            "--tls and KEYSTEAD_TLS_CERT: give one of them",
+        ),
         (["--memory", "--data", "x"], "--memory and --data: give one of them"),
         (["--memory", "--credentials", "there"], "this file exists already"),
         (["--host", "192.0.2.1"], "add --allow-remote"),

@@ -31,6 +31,9 @@ def sent(server: FakeServer) -> list[str]:
 
 COMMANDS = {
     ("request", "set_ip_allowlist", LIST): "setIpAllowlist",
+    ("request", "submit/set_ip_allowlist", LIST): "setIpAllowlist",
+    ("request", "public/v1/submit/set_ip_allowlist", LIST): "setIpAllowlist",
+    ("request", "/public/v1/submit/set_ip_allowlist", f'{{"parameters": {LIST}}}'): "setIpAllowlist",
     ("request", "remove_ip_allowlist"): "removeIpAllowlist",
     ("request", "approve_activity", '{"fingerprint": "sha256:x"}'): "approveActivity",
     ("approve", ID): "approveActivity",

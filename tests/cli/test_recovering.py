@@ -32,6 +32,7 @@ from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, answered, refusal, unique
 from tests.support.commands import run_keystead, start_keystead
+from tests.support.login_wallets import new_wallet, wallet_params
 from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Installation, Server, bootstrap_installation, running
 from tests.support.terminal import Terminal
@@ -221,6 +222,7 @@ def test_a_sub_organization(operator: Operator) -> None:
                         ],
                         "authenticators": [],
                         "oauthProviders": [],
+                        "walletAuthenticators": [wallet_params(new_wallet())],
                     }
                 ],
             },
@@ -240,7 +242,10 @@ def test_a_sub_organization(operator: Operator) -> None:
         while activity_id not in [one.activity["id"] for one in receiver.received]:
             assert time.monotonic() < deadline
             time.sleep(0.05)
-    assert operator.new_caller("new.json").asked("whoami")["organizationId"] == organization_id
+    recovered = operator.new_caller("new.json")
+    assert recovered.asked("whoami")["organizationId"] == organization_id
+    (user,) = recovered.asked("list_users")["users"]
+    assert (len(user["apiKeys"]), user["walletAuthenticators"]) == (1, [])
 
 
 REFUSALS: dict[tuple[str, ...], str] = {

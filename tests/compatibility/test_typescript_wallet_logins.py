@@ -15,6 +15,6 @@ from tests.compatibility.scripts import drive
 def test_wallets_of_viem_and_solana(live: Live, subtests: pytest.Subtests) -> None:
     with Client(live.base_url, live.api_public_key, live.api_private_key, live.organization_id) as client:
         proxy_id = client.enable_auth_proxy().result.user_id
-        client.update_auth_proxy_config(config_id=proxy_id, allowed_origins=["https://app.example.com"])
+        client.update_auth_proxy_config(config_id=proxy_id, allowed_origins=["http://localhost:3000"])
     lines = drive("wallet_logins.mjs", "http", live, subtests, KEYSTEAD_PROXY_ID=proxy_id)
     assert [line["case"] for line in lines] == ["ethereum", "solana"]

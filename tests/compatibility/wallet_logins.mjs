@@ -14,10 +14,10 @@ import { createSiweMessage } from "viem/siwe";
 import { AttestedStamper } from "../node_modules/@turnkey/core/dist/__stampers__/attested/base.mjs";
 
 const { KEYSTEAD_BASE_URL: baseUrl, KEYSTEAD_ORGANIZATION_ID: organizationId, KEYSTEAD_PROXY_ID: proxyId } = process.env;
-const domain = "app.example.com";
+const domain = "localhost:3000"; // a development server accepts pages of this machine
 
 async function proxy(endpoint, body) {
-  const headers = { "X-Auth-Proxy-Config-ID": proxyId, Origin: `https://${domain}`, "Content-Type": "application/json" };
+  const headers = { "X-Auth-Proxy-Config-ID": proxyId, Origin: `http://${domain}`, "Content-Type": "application/json" };
   const answer = await fetch(`${baseUrl}/auth-proxy/v1/${endpoint}`, { method: "POST", headers, body: JSON.stringify(body) });
   assert.equal(answer.status, 200, await answer.clone().text());
   return answer.json();
@@ -33,7 +33,7 @@ const message = (address, protocol, sessionKey) =>
     nonce: sessionKey,
     resources: [`urn:turnkey:wallet-protocol:${protocol}`, `urn:turnkey:session-key:${sessionKey}`],
     statement: "Authorize this key for wallet authentication.",
-    uri: `https://${domain}/login`,
+    uri: `http://${domain}/login`,
     version: "1",
   });
 

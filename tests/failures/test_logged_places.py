@@ -29,9 +29,9 @@ from keystead.signer.process import ServerConnection
 from keystead.signer.process import _log_unhandled as log_unhandled_of_signer
 from keystead.signer.rpc import Request
 from keystead.storage.errors import duplicate_key_error, failed_write_error
-from tests.delivery.webhooks.test_dispatcher import an_organization, waiting
 from tests.support.logged_lines import logged_lines
 from tests.support.raised_defects import DEFECTS, SECRET, raised
+from tests.support.webhook_dispatching import an_organization, waiting
 
 Place = Callable[[Exception], Coroutine[Any, Any, None]]
 

@@ -1,6 +1,8 @@
-"""Every operation declares the credentials that it adds: each example of each type, and what users have after it.
+"""Every operation declares the credentials that it adds, and no others: each example of each type, and what users
+have after it.
 
-Not here: what policies make of it (`tests.policies.test_added_credentials`).
+An execution that adds a credential that is not declared is not committed (`tests.pipeline.test_changes`), so every
+example that completes shows that. Not here: what policies make of it (`tests.policies.test_added_credentials`).
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ import pytest
 
 from keystead.operations import CATALOGUE
 from keystead.pipeline.decision_basis import added_credentials
-from keystead.pipeline.operation import ActivityOperation, NewUser
+from keystead.pipeline.operation import ActivityOperation, KnownBefore, NewUser
 from keystead.pipeline.submission import recorded_request
 from tests.support.callers import SDK_FORM, Caller, answered
+from tests.support.databases import Database
 from tests.support.operation_examples import ANSWERED_WITH_ANOTHER, SUBMISSIONS, RecordIds, submitter
 
 IN_ANOTHER_ORGANIZATION = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION"
@@ -29,6 +32,7 @@ def held(caller: Caller) -> dict[str, tuple[str, str]]:
         keys = [(f"{key['apiKeyId']} {key['createdAt']}", key["credential"]["type"]) for key in user["apiKeys"]]
         keys += [(one["authenticatorId"], one["credential"]["type"]) for one in user["authenticators"]]
         keys += [(one["providerId"], "CREDENTIAL_TYPE_OAUTH") for one in user["oauthProviders"]]
+        keys += [(one["walletAuthenticatorId"], "CREDENTIAL_TYPE_WALLET") for one in user["walletAuthenticators"]]
         keys += [
             (f"{user['userId']} {contact}", f"CREDENTIAL_TYPE_{type_}_OTP")
             for type_, contact in (("EMAIL", user.get("userEmail")), ("SMS", user.get("userPhoneNumber")))
@@ -48,18 +52,21 @@ TRIED = [
 
 
 @pytest.mark.parametrize("activity_type", TRIED)
-def test_an_operation_declares_what_it_adds(activity_type: str, caller: Caller, record_ids: RecordIds) -> None:
+def test_an_operation_declares_what_it_adds(
+    activity_type: str, caller: Caller, record_ids: RecordIds, database: Database
+) -> None:
     operation = CATALOGUE.of_type(activity_type)
     assert isinstance(operation, ActivityOperation)
     parameters, by = SUBMISSIONS[activity_type](record_ids), submitter(activity_type, caller)
     body = by.submit_body(operation.name, parameters, type=activity_type)
+    known = KnownBefore(database.organization(caller.organization_id), by.user_id, {}, None)
     users_before, before = {user for user, _ in held(caller).values()}, held(caller)
     activity = answered(by.post(f"/public/v1/submit/{operation.name}", body, SDK_FORM))["activity"]
     added = [value for id_, value in held(caller).items() if id_ not in before]
     version = operation.version_of(activity_type)
     assert version is not None
     intent: Any = version.upgrade(recorded_request(version, body)[1])
-    declared = added_credentials(operation, intent, by.user_id)
+    declared = added_credentials(operation, intent, known)
     if activity["status"] != "ACTIVITY_STATUS_COMPLETED":
         assert activity_type in ANSWERED_WITH_ANOTHER
         return
@@ -84,6 +91,7 @@ LASTING = frozenset(
         "API_KEY_ED25519",
         "WEBAUTHN_AUTHENTICATOR",
         "OAUTH",
+        "WALLET",
         "EMAIL_OTP",
         "SMS_OTP",
     )

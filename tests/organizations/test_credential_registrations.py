@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import CredentialType
 from keystead.api.records import ApiKey, Credential, MfaPolicy, OauthProvider, User
-from keystead.organizations.credentials.registrations import registration_changes
+from keystead.organizations.credentials.registrations import registrations
 from keystead.organizations.kinds.credential_registrations import CredentialRegistrations
 from keystead.organizations.organization import Put
 from tests.support.commit_samples import NOW, a_user, a_wallet_authenticator, an_organization
@@ -40,7 +40,7 @@ def test_an_added_credential_is_registered_in_the_next_version(field: str) -> No
     user, (credential, id_field) = a_user(), ADDED[field]
     organization = an_organization(users=(user,))
     changed = replace(user, **{field: (*getattr(user, field), credential)})
-    (put,) = registration_changes(organization, [Put(changed)], "")
+    (put,) = registrations(organization, [Put(changed)], "").changes
     assert isinstance(put, Put)
     assert isinstance(put.record, CredentialRegistrations)
     registration = put.record.by_id[getattr(credential, id_field)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -16,7 +16,11 @@ from keystead.organizations.credentials.authenticators import (
     check_credential_ids_free,
     check_room_for_authenticators,
 )
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings, has_lasting_credential
+from keystead.organizations.credentials.credentials import (
+    CREDENTIAL_KINDS,
+    check_not_held_by_siblings,
+    has_lasting_credential,
+)
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.credentials.oauth_providers import (
     check_identities_free,
@@ -344,3 +348,12 @@ def test_a_passkey_identifies_its_user_only_with_the_recorded_key() -> None:
     other = a_user(authenticators=(an_authenticator(credential_id=passkey.credential_id),))
     assert principal_in(an_organization(other), asserted, NOW_MS) is None
     assert principal_in(an_organization(a_user()), asserted, NOW_MS) is None
+
+
+def test_the_kinds_are_all_lists_of_credentials_that_a_user_has() -> None:
+    """What holds for all credentials, such as the removal of lost ones, reads `CREDENTIAL_KINDS`."""
+    lists = {name: get_args(kind)[0] for name, kind in get_type_hints(User).items() if get_origin(kind) is tuple}
+    del lists["user_tags"], lists["mfa_policies"]
+    assert {kind.field for kind in CREDENTIAL_KINDS} == lists.keys()
+    for kind in CREDENTIAL_KINDS:
+        assert kind.id_field in lists[kind.field].__struct_fields__

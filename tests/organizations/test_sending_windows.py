@@ -19,6 +19,7 @@ from keystead.organizations.contacts.sending_windows import (
     unused_window,
     user_subject,
     with_attempt,
+    with_code_used,
     with_message,
 )
 from tests.organizations.records import NOW_MS
@@ -43,7 +44,7 @@ ROOM: list[tuple[str, SendingWindow, int, SendingWindow | None, SendingWindow | 
         WINDOW,
         0,
         replace(WINDOW, revision=8, messages=2),
-        replace(WINDOW, revision=8, attempts=3),
+        replace(WINDOW, revision=8, attempts=3, guesses=1),
     ),
     ("a full window", FULL, 0, None, None),
     ("a full window, in its last millisecond", FULL, LASTS_MS - 1, None, None),
@@ -52,14 +53,14 @@ ROOM: list[tuple[str, SendingWindow, int, SendingWindow | None, SendingWindow | 
         FULL,
         LASTS_MS,
         replace(NEW, ends_at_ms=NOW_MS + 2 * LASTS_MS, messages=1),
-        replace(NEW, ends_at_ms=NOW_MS + 2 * LASTS_MS, attempts=1),
+        replace(NEW, ends_at_ms=NOW_MS + 2 * LASTS_MS, attempts=1, guesses=1),
     ),
     (
         "no window yet",
         unused_window("root", "subject"),
         0,
         replace(NEW, revision=1, messages=1),
-        replace(NEW, revision=1, attempts=1),
+        replace(NEW, revision=1, attempts=1, guesses=1),
     ),
 ]
 
@@ -97,6 +98,22 @@ def test_no_sequence_of_requests_gets_more_than_a_window_has(
     ends = sorted(counts)
     assert all(later - earlier >= LASTS_MS for earlier, later in itertools.pairwise(ends))
     assert all(count["message"] <= 3 and count["attempt"] <= 9 for count in counts.values())
+
+
+def test_wrong_attempts_outlast_their_window_and_a_used_code_takes_its_own_back() -> None:
+    """A row with guesses is kept for ever, otherwise who waits until it is purged begins anew."""
+    guessed = with_attempt(WINDOW, OF_CONTACT, NOW_MS)
+    assert guessed is not None
+    later = with_message(guessed, OF_CONTACT, NOW_MS + 5 * LASTS_MS)
+    assert later is not None
+    assert (later.guesses, later.attempts, later.expires_at_ms) == (1, 0, 2**63 - 1)
+    mistyped = with_attempt(later, OF_CONTACT, NOW_MS + 5 * LASTS_MS)
+    assert mistyped is not None
+    right = with_attempt(mistyped, OF_CONTACT, NOW_MS + 5 * LASTS_MS)
+    assert right is not None
+    used = with_code_used(right, attempts=2)
+    assert (used.guesses, used.attempts, used.revision) == (1, 2, right.revision)
+    assert with_code_used(replace(used, guesses=0), attempts=1).guesses == 0, "a row of an older server has none"
 
 
 def test_the_row_belongs_to_the_root_and_expires_with_its_window() -> None:

@@ -126,6 +126,15 @@ def proof(record_id: str, type_: CredentialType, *, origin: str = "", registered
     )
 
 
+@pytest.mark.parametrize("type_", CredentialType)
+def test_a_credential_and_the_sessions_that_it_began_count_as_one(type_: CredentialType) -> None:
+    """Every type. A code is another one each time; a session of a code counts beside it."""
+    is_code = type_ in (CredentialType.EMAIL_OTP, CredentialType.SMS_OTP)
+    both = [proof("one", type_), proof("session", CredentialType.LOGIN, origin="one")]
+    for proofs in (both, both[::-1]):
+        assert len(credentials_that_count(proofs, proof("submitting", type_))) == (2 if is_code else 1)
+
+
 KEY, LOGIN, CODE = CredentialType.API_KEY_P256, CredentialType.LOGIN, CredentialType.EMAIL_OTP
 
 

@@ -18,6 +18,8 @@ from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support import bundles
 from tests.support.callers import SDK_FORM, Caller, answered, api_key_params, now_ms, refusal, unique
+from tests.support.example_codes import an_address
+from tests.support.login_wallets import new_wallet, wallet_params
 from tests.support.organization_fixtures import mfa_policy_params, policy_params
 from tests.support.passkeys import SoftPasskey
 from tests.support.people import holder_of
@@ -119,6 +121,48 @@ def test_a_stolen_key_registers_no_passkey(user: User) -> None:
     assert refusal(user.send("create_user_tag", tag(), thief.stamp))[0] == 401
     assert refusal(user.send("create_user_tag", tag()))[0] == 403
     assert user.submit("create_user_tag", tag(), user.given_passkey().stamp)["status"] == COMPLETED
+
+
+OF_ONE_KIND: list[tuple[str, str, Callable[[], dict[str, Any]]]] = [
+    ("CREDENTIAL_TYPE_WALLET", "create_wallet_authenticators", lambda: {"walletAuthenticators": [a_wallet()]}),
+    ("CREDENTIAL_TYPE_EMAIL_OTP", "update_user_email", lambda: {"userEmail": an_address()}),
+    ("CREDENTIAL_TYPE_EMAIL_OTP", "update_user", lambda: {"userEmail": an_address()}),
+    ("CREDENTIAL_TYPE_SMS_OTP", "update_user_phone_number", lambda: {"userPhoneNumber": "+14155550177"}),
+    ("CREDENTIAL_TYPE_LOGIN", "stamp_login", lambda: {"publicKey": generate_api_key().public_key}),
+    (
+        "CREDENTIAL_TYPE_API_KEY_ED25519",
+        "create_api_keys",
+        lambda: {"apiKeys": [api_key_params("ab" * 32) | {"curveType": "API_KEY_CURVE_ED25519"}]},
+    ),
+]
+
+
+def a_wallet() -> dict[str, str]:
+    return wallet_params(new_wallet())
+
+
+@pytest.mark.parametrize(("type_", "name", "parameters"), OF_ONE_KIND, ids=[one[1] for one in OF_ONE_KIND])
+def test_a_stolen_key_adds_no_credential_of_a_counted_kind(
+    user: User, type_: str, name: str, parameters: Callable[[], dict[str, Any]]
+) -> None:
+    allow(user, f"credentials.any(c, c.type == '{type_}')")
+    mine = f"approvers.any(user, user.id == '{user.key.user_id}')"
+    user.root.submitted("create_policy", policy_params(consensus=mine, condition="activity.resource != 'POLICY'"))
+    asked = parameters() if name == "stamp_login" else {"userId": user.key.user_id, **parameters()}
+    status, message = refusal(user.send(name, asked))
+    assert (status, "an approval with a credential that the policy counts" in message) == (403, True), message
+
+
+def test_a_stolen_key_adds_no_wallet_that_a_step_of_mfa_asks_for(user: User) -> None:
+    """The MFA policy is about other activities. What its steps ask for is added only with all of them."""
+    policy = mfa_policy_params(user.key.user_id, []) | {
+        "condition": "activity.kind == 'CREATE_USER_TAG'",
+        "requiredAuthenticationMethods": steps("API_KEY", "WALLET"),
+    }
+    user.root.submitted("create_mfa_policy", policy)
+    asked = {"userId": user.key.user_id, "walletAuthenticators": [a_wallet()]}
+    assert user.submit("create_wallet_authenticators", asked)["status"] == LACKING
+    assert user.key.asked("get_wallet_authenticators", userId=user.key.user_id)["walletAuthenticators"] == []
 
 
 def test_it_waits_for_the_passkey_of_its_user(user: User) -> None:

@@ -5,6 +5,8 @@ Each case is tried twice: in time, when it succeeds, and too late.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -383,6 +385,41 @@ def test_a_window_has_nine_attempts_also_at_codes_that_outlast_the_one_before(co
     assert refusal(codes.verify(begun[-1], codes.outbox.code(address, count=6)))[0] == 429
     advance(codes, 600)
     assert codes.token(codes.started(address), codes.outbox.code(address, count=7)).contact == address
+
+
+def test_codes_of_a_contact_become_longer_after_wrong_guesses_and_still_log_its_owner_in(codes: Codes) -> None:
+    """Windows that end take no guess back, and a code that is used takes back its own attempts alone. Other
+    contacts keep their codes."""
+    address, other, sent = an_address(), an_address(), itertools.count(1)
+    six_digits = {"otpLength": 6, "alphanumeric": False}
+
+    def new_code() -> tuple[dict[str, Any], str]:
+        begun = codes.started(address, **six_digits)
+        return begun, codes.outbox.code(address, count=next(sent))
+
+    def guess(times: int) -> None:
+        begun, right = new_code()
+        wrong = right.replace(right[0], str((int(right[0]) + 1) % 10))
+        told = [refusal(codes.verify(begun, wrong)) for _ in range(times)]
+        assert all(status == 400 and "wrong code" in text for status, text in told), told
+
+    for _ in range(3):
+        for _ in range(3):
+            guess(3)
+        advance(codes, 600)
+    for times in (3, 1):
+        guess(times)  # 31 in all
+    begun, right = new_code()
+    assert re.fullmatch("[0-9]{6}", right)
+    assert refusal(codes.verify(begun, "x"))[0] == 400
+    assert codes.token(begun, right).contact == address, "its owner mistypes once"
+    advance(codes, 600)
+    guess(1)
+    begun, right = new_code()
+    assert re.fullmatch("[0-9]{7}", right), "32 wrong attempts at codes that nobody used"
+    assert codes.token(begun, right).contact == address
+    codes.started(other, **six_digits)
+    assert re.fullmatch("[0-9]{6}", codes.outbox.code(other))
 
 
 def test_a_user_identifier_has_room_again_after_three_minutes(codes: Codes) -> None:

@@ -9,8 +9,10 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from keystead.api.public_schema import PATHS
+from keystead.api.catalogue import activity_kind
+from keystead.api.public_schema import ACTIVITY_TYPES, PATHS
 from keystead.operations import CATALOGUE
+from keystead.pipeline.operation import ActivityOperation
 from keystead.server.pages import PAGES
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.servers import Server
@@ -40,6 +42,22 @@ def test_operations_are_posted_to(method: str, path: str, caller: Caller) -> Non
 def test_paths_of_the_schema_that_are_not_answered_yet(path: str, caller: Caller) -> None:
     status, message = refusal(caller.post(path, caller.query_body()))
     assert (status, path.rpartition("/")[2] in message) == (501, True), message
+
+
+KINDS = {
+    activity_kind(name): operation
+    for operation in CATALOGUE
+    if isinstance(operation, ActivityOperation)
+    for name in operation.activity_types
+}
+VERSIONS = sorted(name for name in ACTIVITY_TYPES if activity_kind(name) in KINDS and not CATALOGUE.of_type(name))
+
+
+@pytest.mark.parametrize("activity_type", VERSIONS)
+def test_versions_of_the_schema_that_are_not_answered_yet(activity_type: str, caller: Caller) -> None:
+    operation = KINDS[activity_kind(activity_type)]
+    status, message = refusal(caller.submit(operation.name, {}, type=activity_type))
+    assert (status, f"{activity_type} is not implemented" in message) == (501, True), message
 
 
 UNKNOWN_PATHS = [

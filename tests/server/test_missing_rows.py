@@ -1,14 +1,14 @@
 """The check of a database misses no row that is not there: each table emptied, and single rows deleted, on both
-databases.
+databases. It also ends, and finds rows whose ids were altered.
 
-Not here: rows that were altered (`test_checking`).
+Not here: the line for each kind of damage (`test_checking`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -116,8 +116,7 @@ def test_a_deleted_row(table: Table, whole: Installation) -> None:
     )
     choice = random.Random(table.name)
     for row in [newest, *choice.sample(others, min(AT_RANDOM, len(others)))]:
-        values = zip(table.key, (literal(value, whole.database) for value in row), strict=True)
-        where = " AND ".join(f"{name} = {value}" for name, value in values)
+        where = key_is(table, row, whole.database)
         with without(whole.database, table, where) as rows:
             assert rows == 1
             assert problems(whole), where
@@ -143,3 +142,56 @@ def test_a_walk_ends_on_every_database(keys: list[str]) -> None:
 
     with pytest.raises(OutOfOrder, match="are not in the order of its index: build it anew"):
         asyncio.run(walk())
+
+
+NAMED_NOWHERE = {("policy_evaluation", "id")}
+"""Ids that no other row names."""
+
+ALTERED = [(table, column) for table in TABLES for column in table.names]
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), ALTERED, ids=lambda each: each if isinstance(each, str) else each.name
+)
+def test_an_altered_row(table: Table, column: str, whole: Installation) -> None:
+    """The check ends on every database, and says if a row has another id or belongs to another row."""
+    order = ", ".join(table.key)
+    is_filled = f"{column} IS NOT NULL" + (f" AND {column} <> ''" if dict(table.columns)[column] is str else "")
+    rows = whole.database.rows(
+        f"SELECT {order} FROM {table.name} WHERE {COUNTS.get(table.name, 'TRUE')} AND {is_filled} ORDER BY {order}"
+    )
+    is_id = dict(table.columns)[column] is str and (column in table.key or column.endswith("_id"))
+    must_be_found = is_id and table.name not in MAY_GO and (table.name, column) not in NAMED_NOWHERE
+    for row in random.Random(column).sample(rows, min(AT_RANDOM, len(rows))):
+        where = key_is(table, row, whole.database)
+        with altered(whole.database, table, where, column):
+            assert problems(whole) or not must_be_found, where
+    assert problems(whole) == []
+
+
+CHANGED = {str: "{0} || 'a'", int: "{0} + 1", bool: "NOT {0}", bytes: "x'7b'"}
+
+
+@contextmanager
+def altered(database: Database, table: Table, where: str, column: str) -> Iterator[None]:
+    """While the block runs, the column of this row has another value."""
+    changed = CHANGED[dict(table.columns)[column]].format(column)
+    if not isinstance(database, SqliteDatabase):
+        changed = changed.replace("x'", "'\\x")
+    names = ", ".join(table.names)
+    with without(database, table, where):
+        database.rows("CREATE TABLE altered_row AS SELECT * FROM saved_rows")
+        database.rows(f"UPDATE altered_row SET {column} = {changed}")
+        database.rows(f"INSERT INTO {table.name} ({names}) SELECT {names} FROM altered_row")
+        (key,) = database.rows(f"SELECT {', '.join(table.key)} FROM altered_row")
+        try:
+            yield
+        finally:
+            database.rows(f"DELETE FROM {table.name} WHERE {key_is(table, key, database)}")
+            database.rows("DROP TABLE altered_row")
+
+
+def key_is(table: Table, key: Sequence[object], database: Database) -> str:
+    """The condition of the row with this key."""
+    values = zip(table.key, (literal(value, database) for value in key), strict=True)
+    return " AND ".join(f"{name} = {value}" for name, value in values)

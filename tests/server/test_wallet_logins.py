@@ -183,6 +183,27 @@ def test_a_wallet_proves_its_mfa_step(kit: WalletKit) -> None:
     assert answered(answer)["activity"]["status"] == "ACTIVITY_STATUS_COMPLETED"
 
 
+def test_a_wallet_and_the_session_that_it_began_prove_one_step(kit: WalletKit) -> None:
+    wallet, key, session_key = new_wallet(), generate_api_key(), generate_api_key()
+    user = kit.account_of(wallet)
+    session_of(kit, kit.login(session_key, kit.token(wallet, session_key)))
+    session = user.with_key(session_key)
+    policy = mfa_policy_params(user.user_id, []) | {
+        "condition": "activity.kind == 'CREATE_USER_TAG'",
+        "requiredAuthenticationMethods": [
+            {"any": [{"type": f"AUTHENTICATION_TYPE_{one}"}]} for one in ("SESSION", "WALLET")
+        ],
+    }
+    user.submitted("create_mfa_policy", policy)
+    activity = answered(session.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []}))[
+        "activity"
+    ]
+    body = user.submit_body("approve_activity", {"fingerprint": activity["fingerprint"]})
+    headers = attested(key, "WALLET_VERIFICATION_TOKEN", kit.token(wallet, key), body)
+    answer = user.http.post("/public/v1/submit/approve_activity", content=body, headers=headers)
+    assert answered(answer)["activity"]["status"] == "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"
+
+
 # The proxy.
 
 

@@ -6,6 +6,7 @@ An execution draws its ids right after that of the evaluation which allowed it, 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.records import Evaluation, Wire
@@ -16,11 +17,11 @@ from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.changes import changes_of
 from keystead.pipeline.context import ContextSource, SigningCache, TransactionSettings
-from keystead.pipeline.decision_basis import DecisionBasis
+from keystead.pipeline.decision_basis import DecisionBasis, added_credentials
 from keystead.pipeline.environment import Environment, PipelineSettings
 from keystead.pipeline.execute import execution_of
 from keystead.pipeline.execution import Output
-from keystead.pipeline.operation import ActivityOperation
+from keystead.pipeline.operation import ActivityOperation, AddedCredential, KnownBefore
 from keystead.pipeline.policy_set_cache import CompiledPolicies, PolicySetCache
 from keystead.pipeline.submission import Liveness, recorded_request
 from keystead.policies.policy_set import PolicySet
@@ -42,8 +43,9 @@ async def replayed(
     database.insert(first_version)
     store = MemoryStore(database)
     for activity in sorted(completed, key=lambda one: number_of(allowed_by[one.id])):
-        output = await _executed(activity, organization, number_of(allowed_by[activity.id]) + 1, limits, store)
-        write = await changes_of(organization, output, allowed_by[activity.id], limits, Share())
+        first_id = number_of(allowed_by[activity.id]) + 1
+        output, added = await _executed(activity, organization, first_id, limits, store)
+        write = await changes_of(organization, output, added, allowed_by[activity.id], limits, Share())
         if write is not None:
             organization = write.after
             database.write_organization(write)
@@ -54,7 +56,8 @@ async def replayed(
 
 async def _executed(
     activity: RecordedActivity, organization: Organization, first_id: int, limits: Limits, store: MemoryStore
-) -> Output[Wire]:
+) -> tuple[Output[Wire], Sequence[AddedCredential]]:
+    """What the execution returns, and the credentials that the operation declares."""
     operation = CATALOGUE.of_type(activity.type)
     assert isinstance(operation, ActivityOperation)
     version = operation.version_of(activity.type)
@@ -64,20 +67,8 @@ async def _executed(
     ids.next = first_id
     asked = version.upgrade(intent)
     cache = SigningCache.of_bytes(1_000_000)
-    basis = DecisionBasis(
-        organization=organization,
-        authority=organization,
-        operation=operation,
-        version=version,
-        intent=asked,
-        policies=CompiledPolicies(PolicySet(()), {}),
-        submitter_id=activity.submitter_id,
-        added=(),
-        owner_id=None,
-        submission=activity.submission,
-        proofs=(),
-        now_ms=activity.updated_at_ms,
-        context=await operation.load_context(
+    context = (
+        await operation.load_context(
             ContextSource(
                 organization=organization,
                 submitter_id=activity.submitter_id,
@@ -89,7 +80,24 @@ async def _executed(
             asked,
         )
         if operation.load_context
-        else None,
+        else None
+    )
+    identities = activity.submission.identities if activity.submission else {}
+    known = KnownBefore(organization, activity.submitter_id, identities, context)
+    basis = DecisionBasis(
+        organization=organization,
+        authority=organization,
+        operation=operation,
+        version=version,
+        intent=asked,
+        policies=CompiledPolicies(PolicySet(()), {}),
+        submitter_id=activity.submitter_id,
+        added=added_credentials(operation, asked, known),
+        owner_id=None,
+        submission=activity.submission,
+        proofs=(),
+        now_ms=activity.updated_at_ms,
+        context=context,
     )
     environment = Environment(
         signing_cache=cache,
@@ -109,4 +117,4 @@ async def _executed(
     assert [(key, bytes(result)) for key, result in activity.result.items()] == [
         (version.result_key, encode(output.result))
     ]
-    return output
+    return output, basis.added

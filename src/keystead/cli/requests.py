@@ -115,16 +115,19 @@ def request(
         if curl:
             print(curl_line(client.prepare(path, fields), chosen_credentials(credentials, os.environ).ca_file))
         else:
-            kind, _, operation = short_path(path).partition("/")
+            kind, _, operation = path.partition("/")
             if kind == "submit" and (caution := lockout(client, operation, fields)) is not None:
                 confirm_lockout(caution, yes, "keystead request")
             print(format_json(client.request(path, fields)))
 
 
 def _path_of(operation: str) -> str:
-    """The path of an operation that is given by its name alone. Raises BadParameter for an unknown name."""
+    """The short path of an operation, which is given by its name or path. Raises BadParameter."""
     if "/" in operation:
-        return operation
+        try:
+            return short_path(operation)
+        except UsageError as refused:
+            raise typer.BadParameter(str(refused), param_hint="OPERATION") from None
     by_name = {path.rpartition("/")[2]: path for path in _known_paths()}
     if operation not in by_name:
         suggestion = did_you_mean(operation, by_name)
@@ -132,12 +135,8 @@ def _path_of(operation: str) -> str:
     return by_name[operation]
 
 
-def _require_known(path: str) -> None:
+def _require_known(short: str) -> None:
     """Raise BadParameter for an operation that neither the client nor the public schema knows."""
-    try:
-        short = short_path(path)
-    except UsageError as refused:
-        raise typer.BadParameter(str(refused), param_hint="OPERATION") from None
     kind, _, name = short.partition("/")
     known = _known_paths()
     if short not in known:
@@ -153,7 +152,7 @@ def _fields(path: str, body: str) -> dict[str, Any]:
         fields = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError) as refused:
         raise typer.BadParameter(f"not a JSON object: {refused}", param_hint="BODY") from None
-    if path.removeprefix("/public/v1/").startswith("submit/") and "parameters" not in fields:
+    if path.startswith("submit/") and "parameters" not in fields:
         return {"parameters": fields}
     return fields
 

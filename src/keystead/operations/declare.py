@@ -215,13 +215,14 @@ def _check_known_to_policies(activity_type: str) -> None:
 
 
 def operator_activity(
-    activity_type: str, *, load_context: LoadContext | None = None
+    activity_type: str, *, load_context: LoadContext | None = None, adds: Adds | None = None
 ) -> Callable[[Declared], Declared]:
     """Declare an activity of the operator, as `activity` declares one of users. It has no path, so no request
     submits it, and no policy decides it: see `pipeline.operator_activity`."""
 
     def declare(execute: Declared) -> Declared:
-        CATALOGUE.add(_operation(execute, activity_type, load_context=load_context), has_path=False)
+        operation = _operation(execute, activity_type, load_context=load_context)
+        CATALOGUE.add(replace(operation, adds=adds), has_path=False)
         return execute
 
     return declare

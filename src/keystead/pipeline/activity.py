@@ -121,7 +121,7 @@ TRANSITIONS: Mapping[tuple[ActivityStatus, Event], ActivityStatus] = {
     (status, event): next_
     for status in _OPEN
     for event, next_ in _NEXT.items()
-    # A submission does not reject itself. If its execution fails at once, it is refused and becomes no activity.
+    # A submission does not reject itself. If its execution fails at once, it is refused, and nothing is recorded.
     if not (status is ActivityStatus.CREATED and event in (Event.REJECTED, Event.FAILED))
 }
 """The next status by status and event. CREATED stands for a submission that is being decided."""

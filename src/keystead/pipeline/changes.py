@@ -6,18 +6,19 @@ Pure. Not here: the commit that holds them (`execute`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 import msgspec
 
+from keystead.api.enums import CredentialType
 from keystead.api.errors import LimitReached
 from keystead.api.records import Wire
 from keystead.api.rendering import encode
 from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
 from keystead.organizations.attachments import Attachment, RemovedOrganizationContents, RemovedWalletAccounts
 from keystead.organizations.change_sizes import ChangeSizes
-from keystead.organizations.credentials.registrations import registration_changes
+from keystead.organizations.credentials.registrations import AddedByChanges, registrations
 from keystead.organizations.limits import Limits
 from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import (
@@ -31,7 +32,7 @@ from keystead.organizations.organization import (
     records_of,
 )
 from keystead.pipeline.execution import Output
-from keystead.pipeline.operation import IntentVersion
+from keystead.pipeline.operation import AddedCredential, IntentVersion, NewUser
 from keystead.pipeline.store import Changes
 from keystead.primitives.share import Share
 
@@ -50,9 +51,15 @@ def result_of(version: IntentVersion, result: Wire) -> dict[str, msgspec.Raw]:
     return {version.result_key: msgspec.Raw(encode(of_version))}
 
 
+class UndeclaredCredential(Exception):
+    """A defect of an operation: its execution adds a credential that its declaration (`adds`) does not name, so the
+    rules about added credentials did not see it. Nothing is committed."""
+
+
 async def changes_of(
     organization: Organization,
     output: Output[Wire],
+    declared: Sequence[AddedCredential],
     evaluation_id: str,
     limits: Limits,
     share: Share,
@@ -60,7 +67,8 @@ async def changes_of(
     """The organization's next version, which this evaluation allowed. None if the output does not change it.
 
     Many changes are applied in slices of time, because a deleted tag may change 10,000 users. Raises LimitReached
-    if the changed records or the organization have too many bytes, or if there are more than ROWS_MAX rows.
+    if the changed records or the organization have too many bytes, or if there are more than ROWS_MAX rows;
+    UndeclaredCredential if the output adds a credential that is not among `declared`.
     """
     attachments = tuple(attachment for attachment in output.attachments if not isinstance(attachment, VersionedRow))
     if not output.changes and not attachments:
@@ -68,7 +76,10 @@ async def changes_of(
     version = Version(organization.version.number + 1, evaluation_id)
     if any(isinstance(attachment, RemovedOrganizationContents) for attachment in attachments):
         return _deletion(organization, output.changes, attachments, version)
-    changes = (*output.changes, *registration_changes(organization, output.changes, output.begun_by))
+    registered = registrations(organization, output.changes, output.begun_by)
+    for credential in registered.added:
+        _check_declared(credential, declared)
+    changes = (*output.changes, *registered.changes)
 
     sizes, changing = ChangeSizes(organization, limits), ChangingOrganization(organization)
     added, removed = _attachment_lookups(attachments)
@@ -96,6 +107,21 @@ async def changes_of(
         lookups_added=frozenset(lookups_after - lookups_before),
         lookups_removed=frozenset(lookups_before - lookups_after),
     )
+
+
+def _check_declared(added: AddedByChanges, declared: Sequence[AddedCredential]) -> None:
+    """Raise UndeclaredCredential if none of these is the added credential. A recovery key approves nothing, so no
+    rule is about it."""
+    if added.type is CredentialType.RECOVER_USER_KEY_P256:
+        return
+    for each in declared:
+        if added.is_of_new_user:
+            is_of_holder = isinstance(each.holder, NewUser)
+        else:
+            is_of_holder = each.holder is None or each.holder == added.user_id
+        if each.type is added.type and is_of_holder:
+            return
+    raise UndeclaredCredential(f"{added.type} of user {added.user_id}")
 
 
 def _deletion(

@@ -22,7 +22,13 @@ from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutput
-from keystead.pipeline.operation import THE_SUBMITTER, ActivityOperation, AddedCredential, IntentVersion
+from keystead.pipeline.operation import (
+    THE_SUBMITTER,
+    ActivityOperation,
+    AddedCredential,
+    IntentVersion,
+    KnownBefore,
+)
 from keystead.pipeline.policy_set_cache import CompiledPolicies
 from keystead.pipeline.proofs import counted_proofs, proof_of
 from keystead.pipeline.submission import Submission, recorded_request
@@ -111,6 +117,8 @@ async def basis_of_submission(
         operation.precondition(submitter_id, intent)
     scope = await scope_of(caller, authority, environment)
     proof = proof_of(caller, submission, authority, now_ms)
+    context = await _load_context(operation, intent, organization, submitter_id, environment)
+    known = KnownBefore(organization, submitter_id, submission.identities, context)
     return DecisionBasis(
         organization=organization,
         authority=authority,
@@ -120,14 +128,14 @@ async def basis_of_submission(
         intent=intent,
         policies=await environment.policy_sets.of(authority, (caller.user,)),
         submitter_id=submitter_id,
-        added=added_credentials(operation, intent, submitter_id),
+        added=added_credentials(operation, intent, known),
         owner_id=_owner_of(operation, intent, submitter_id),
         scope=scope,
         submission=proof,
         proofs=(proof,),
         now_ms=now_ms,
         refuses_raw_payloads=environment.settings.refuse_raw_payloads,
-        context=await _load_context(operation, intent, organization, submitter_id, environment),
+        context=context,
         computed=computed,
     )
 
@@ -160,6 +168,8 @@ async def basis_of_activity(
         if refused.is_temporary:
             raise
         missing = refused
+    identities = {} if activity.submission is None else activity.submission.identities
+    known = KnownBefore(organization, submitter_id, identities, context)
     return DecisionBasis(
         organization=organization,
         authority=organization,
@@ -168,7 +178,7 @@ async def basis_of_activity(
         intent=intent,
         policies=await environment.policy_sets.of(organization, users),
         submitter_id=submitter_id,
-        added=added_credentials(operation, intent, submitter_id),
+        added=added_credentials(operation, intent, known),
         owner_id=_owner_of(operation, intent, submitter_id),
         submission=activity.submission,
         proofs=proofs,
@@ -212,11 +222,11 @@ def _owner_of(operation: ActivityOperation, intent: RequestStruct, submitter_id:
 
 
 def added_credentials(
-    operation: ActivityOperation, intent: RequestStruct, submitter_id: str
+    operation: ActivityOperation, intent: RequestStruct, known: KnownBefore
 ) -> list[AddedCredential]:
     """The credentials that the activity adds, each with its user."""
-    declared = () if operation.adds is None else operation.adds(intent)
-    return [replace(each, holder=submitter_id) if each.holder == THE_SUBMITTER else each for each in declared]
+    declared = () if operation.adds is None else operation.adds(known, intent)
+    return [replace(each, holder=known.submitter_id) if each.holder == THE_SUBMITTER else each for each in declared]
 
 
 async def _load_context(

@@ -59,7 +59,8 @@ async def execute(
             if check is not None:
                 await check(output)
             settings, share = environment.settings, environment.share
-            changes = await changes_of(basis.organization, output, evaluation.id, settings.limits, share)
+            organization, added = basis.organization, basis.added
+            changes = await changes_of(organization, output, added, evaluation.id, settings.limits, share)
     except ServiceError as refused:
         if is_new or refused.is_temporary:
             raise

@@ -17,6 +17,7 @@ from keystead.api.decoding import Decoder
 from keystead.api.enums import CredentialType, VoteSelection
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource
@@ -63,6 +64,19 @@ class AddedCredential(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+class KnownBefore(msgspec.Struct, frozen=True):
+    """What is known before the decision, for operations whose intent alone does not say what they add.
+
+    `identities`: what the request's ID tokens proved, by field. `context`: what the operation looked up; None if it
+    looks nothing up, or if that failed, so that it is not executed.
+    """
+
+    organization: Organization
+    submitter_id: str
+    identities: Mapping[str, ProvenIdentity]
+    context: Any
+
+
 _LATER = Unreadable("it is known when the credential is added")
 
 
@@ -79,7 +93,7 @@ LoadContext = Callable[[ContextSource, Any], Awaitable[Any]]
 Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
-Adds = Callable[[Any], Sequence[AddedCredential]]
+Adds = Callable[[KnownBefore, Any], Sequence[AddedCredential]]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +146,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     - `by_parent`: None if only the organization's own users may submit it.
     - `asks_provider`: the execution may wait for a provider of OAuth 2.0.
     - `adds`: the credentials that the intent adds; THE_SUBMITTER as a holder is the user who submits it. None if it
-      adds none in its organization.
+      adds none in its organization. An execution that adds others is not committed (`pipeline.changes`).
     - `also_does`: the other kinds of activity whose effect it can have, too, or a part of it. A policy that denies
       one of them and not this one gets a warning.
     - `changes_organization` is False if no execution changes the organization. Then submissions do not queue.

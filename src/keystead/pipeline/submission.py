@@ -16,12 +16,13 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api import records
-from keystead.api.catalogue import Catalogue
+from keystead.api.catalogue import Catalogue, activity_kind
 from keystead.api.decoding import decode_canonical, decoder, refuse_repeated_members
 from keystead.api.enums import FINAL_STATUSES, VoteSelection
-from keystead.api.errors import InvalidRequest
+from keystead.api.errors import InvalidRequest, NotImplementedHere
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
+from keystead.api.public_schema import ACTIVITY_TYPES
 from keystead.api.secret_fields import repr_without_contents
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.ip_allowlists import SourceAddress
@@ -124,7 +125,7 @@ def read_submission(operation: ActivityOperation, body: bytes) -> SubmissionBody
     """Decode a body sent to this operation's path.
 
     Raises InvalidRequest, which names the field, for malformed input and for a type that does not belong to this
-    path.
+    path; NotImplementedHere for a version in the public schema that this server does not read.
     """
     version = operation.versions[0]
     value = decode_canonical(body)
@@ -150,9 +151,15 @@ def read_submission(operation: ActivityOperation, body: bytes) -> SubmissionBody
 def _version_of(operation: ActivityOperation, activity_type: str) -> IntentVersion:
     version = operation.version_of(activity_type)
     if version is None:
+        expected = f"expected {' or '.join(operation.activity_types)}"
+        kinds = map(activity_kind, operation.activity_types)
+        if activity_type in ACTIVITY_TYPES and activity_kind(activity_type) in kinds:
+            raise NotImplementedHere(
+                f"field `type`: {activity_type} is not implemented by this version of Keystead; {expected}"
+            )
         raise InvalidRequest(
             f"Invalid activity type: field `type`: {activity_type!r} does not belong to {operation.path}; "
-            f"expected {' or '.join(operation.activity_types)}"
+            f"{expected}"
         )
     return version
 

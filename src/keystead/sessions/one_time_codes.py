@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 LENGTH_MIN, LENGTH_MAX, LENGTH_DEFAULT = 6, 9, 9
-"""The characters of a code: at least, at most, by default."""
+"""The characters of a code that a request may ask for: at least, at most, by default."""
 ATTEMPTS_MAX = 3
 """The number of wrong attempts that locks a code."""
 COMBINATIONS_MIN = 10**9
@@ -30,7 +30,8 @@ _SANDBOX_CONTACTS = frozenset({"user@example.com", "+19999999999"})
 
 
 class CodeForm(msgspec.Struct, frozen=True):
-    """The form of a code. `length`: characters, 6 to 9. `alphanumeric`: Crockford's base 32; otherwise digits."""
+    """The form of a code. `length`: characters, 6 to 9, or more after many guesses. `alphanumeric`: in Crockford's
+    base 32; otherwise digits."""
 
     length: int = LENGTH_DEFAULT
     alphanumeric: bool = True
@@ -40,6 +41,26 @@ class CodeForm(msgspec.Struct, frozen=True):
         """How many codes of this form there are."""
         combinations: int = (len(_CROCKFORD) if self.alphanumeric else len(_DIGITS)) ** self.length
         return combinations
+
+
+def form_after(asked: CodeForm, guesses: int) -> CodeForm:
+    """The form of the next code of a contact after this number of wrong attempts: the form that was asked
+    for, or the first longer one that withstands them.
+
+    A code of n combinations is sent while there were at most n^(3/4) / 1000 guesses: 31 at six digits, 5,931 at six
+    letters and digits. So the chances of all guesses, however long they go on, have a sum below 10^-4
+    (docs/security.md). Digits become longer up to LENGTH_MAX; then letters come in, and the length has no limit.
+    """
+    form = asked
+    while guesses**4 * 10**12 > form.combinations**3:
+        form = _next_form(form)
+    return form
+
+
+def _next_form(form: CodeForm) -> CodeForm:
+    if not form.alphanumeric and form.length >= LENGTH_MAX:
+        return CodeForm(length=form.length, alphanumeric=True)
+    return CodeForm(length=form.length + 1, alphanumeric=form.alphanumeric)
 
 
 def new_code(form: CodeForm, random_below: Callable[[int], int]) -> str:

@@ -100,13 +100,6 @@ class InstallationRows:
         selected = await self._queries.select(self._queries.reads.stored_versions, id=organization_id)
         return StoredVersions(*selected[0]) if selected else None
 
-    async def organization_ids(self, page: Page) -> list[str]:
-        """The ids of all organizations, deleted ones included, in order. `page.after` may be any id."""
-        selected = await self._queries.select(
-            self._queries.reads.organizations_above, cursor=page.after or LOWEST, limit=page.limit
-        )
-        return [id_ for (id_,) in selected]
-
     async def ids_not_on_record(self, organization_ids: Sequence[str]) -> list[str]:
         """Those of these ids that no organization has."""
         ids = self._queries.list_argument(organization_ids)
@@ -114,7 +107,8 @@ class InstallationRows:
         return [id_ for id_ in organization_ids if id_ not in known]
 
     async def lookups_of(self, organization_id: str) -> dict[Lookup, str]:
-        """Every look-up of an organization, with the parent under which it is stored; "" without a parent."""
+        """Every look-up of an organization, with the parent under which it is stored; "" without a parent. Raises
+        ValueError for an unknown kind."""
         selected = await self._queries.select(self._queries.reads.lookups_of, organization_id=organization_id)
         return {
             Lookup(LookupKind(kind), value, holder_id): parent_id for kind, value, holder_id, parent_id in selected

@@ -21,6 +21,7 @@ from keystead.storage.statements import Statement
 from keystead.storage.tables import TABLES, Table, is_of_organizations, references_of, table_of
 
 _ROWS_AT_ONCE: Final = 1_000
+_ORGANIZATIONS: Final = next(table for table in TABLES if table.name == "organization")
 
 RowKey = tuple[str, ...]
 StoredRow = Sequence[Any]
@@ -51,6 +52,17 @@ class IntegrityReads:
 
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
+
+    async def organization_ids(self) -> AsyncIterator[str]:
+        """The ids of all organizations, deleted ones included."""
+
+        async def read(after: RowKey) -> Sequence[StoredRow]:
+            statement = self._queries.reads.organizations_above
+            return await self._queries.select(statement, cursor=after[0], limit=_ROWS_AT_ONCE)
+
+        async for _, page in pages_of(_ORGANIZATIONS, read, ("",)):
+            for (organization_id,) in page:
+                yield organization_id
 
     async def organizations_with_rows(self) -> AsyncIterator[tuple[str, list[str]]]:
         """Each table whose rows belong to organizations, with ids of organizations that have rows, in pages."""

@@ -40,20 +40,29 @@ class RecordReader:
     """Reads the records of these kinds from their rows."""
 
     def __init__(self, kinds: RecordKinds) -> None:
-        self._decoders = {
-            name: (kind.record, msgspec.json.Decoder(kind.record)) for name, kind in kinds.by_stored_name.items()
+        self._kinds = {
+            name: (kind, msgspec.json.Decoder(kind.record)) for name, kind in kinds.by_stored_name.items()
         }
 
     def change(self, kind: str, id_: str, body: bytes) -> Change:
-        """The change of a record that its row states. Raises Unavailable for an unknown kind."""
-        if kind not in self._decoders:
+        """The change of a record that its row states. Raises Unavailable for an unknown kind, and for a record that
+        is stored under another id: a change of it would leave this row."""
+        if kind not in self._kinds:
             # The record cannot be left out: this version would then allow what the newer version forbids.
             raise Unavailable(
                 f"a newer version of Keystead wrote a record of the kind {kind[:100]!a} into this organization; "
                 "only a server of that version can use the organization"
             )
-        record, decoder = self._decoders[kind]
-        return Remove(record, id_) if body == TOMBSTONE else Put(decoder.decode(body))
+        record_kind, decoder = self._kinds[kind]
+        if body == TOMBSTONE:
+            return Remove(record_kind.record, id_)
+        record = decoder.decode(body)
+        if (own_id := record_kind.id_of(record)) != id_:
+            raise Unavailable(
+                f"the database is damaged: the {record_kind.called} {own_id} is stored under the id {id_[:100]!a}; "
+                "keystead check lists all damage"
+            )
+        return Put(record)
 
 
 def data_key_from(body: bytes) -> SealedDataKey:

@@ -49,14 +49,26 @@ await run({
     const { configs } = await root.getOrganizationConfigs({});
     await root.updateRootQuorum({ threshold: 2, userIds: [...configs.quorum.userIds, other] });
     const asked = await clientOf(key).setIpAllowlist(ELSEWHERE);
+    const another = await clientOf(key).createUserTag({ userTagName: "Several can be approved together", userIds: [] });
     await logIn(page);
     await open(page, `#/activities/${asked.activity.id}`);
     await press(page, "Approve");
     await shows(page, "This locks you out");
     await press(page, "Close");
+    await shows(page, "Not sent: it would have locked you out.");
     assert.equal(await rulesOnRecord(), 0);
+    await open(page, "#/activities");
+    await page.waitForSelector("input.tick");
+    await page.click("input.tick");
+    await press(page, "Approve 1 with this browser’s key");
+    await shows(page, "This locks you out");
+    await press(page, "Close");
+    await shows(page, "Approved 0 of 1, then: Not sent");
+    assert.equal(await rulesOnRecord(), 0);
+    await open(page, `#/activities/${asked.activity.id}`);
     await press(page, "Reject");
     await shows(page, "Rejected");
+    await root.rejectActivity({ fingerprint: another.activity.fingerprint });
   },
   "a person who is locked out reads what helps": async (page) => {
     await logIn(page);

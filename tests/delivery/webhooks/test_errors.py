@@ -12,7 +12,8 @@ from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, WebhookDispatcher
 from keystead.delivery.webhooks.pacing import Pace
 from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
-from tests.delivery.webhooks.test_dispatcher import (
+from tests.support.virtual_time import run_in_virtual_time
+from tests.support.webhook_dispatching import (
     ACCEPTED,
     LATER,
     Clock,
@@ -23,7 +24,6 @@ from tests.delivery.webhooks.test_dispatcher import (
     settled,
     waiting,
 )
-from tests.support.virtual_time import run_in_virtual_time
 
 DEFECTS = {
     "a defect": KeyError("a defect of the server"),

@@ -8,7 +8,7 @@ from keystead.delivery.webhooks.attempts import DeliveryAttempt
 from keystead.delivery.webhooks.recording import LARGE_BYTES, RecordedAttempts
 from keystead.organizations.webhooks.targets import WebhookTarget
 from keystead.organizations.webhooks.webhooks import WebhookDelivery
-from tests.delivery.webhooks.test_dispatcher import ACCEPTED, Rows, an_organization, waiting
+from tests.support.webhook_dispatching import ACCEPTED, Rows, an_organization, waiting
 
 LARGE_AT_ONCE = 4
 

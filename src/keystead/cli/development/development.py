@@ -23,6 +23,7 @@ from keystead.cli.development.banner import ReadyServer, development_banner, loa
 from keystead.cli.development.folder import DEFAULT, LOOPBACK_HOST, DevelopmentFolder
 from keystead.cli.development.memory_folder import memory_folder
 from keystead.cli.failure import Failure
+from keystead.cli.operator.setting_flags import LogLevel, TlsCert, TlsKey, TrustedProxies, Workers
 from keystead.console import CONSOLE_PATH
 from keystead.pipeline.store import Page
 from keystead.server import logs
@@ -108,6 +109,11 @@ def dev(
     console_oidc: ConsoleOption = "",
     fixtures_file: FixturesOption = None,
     tls: TlsOption = False,
+    tls_cert: TlsCert = "",
+    tls_key: TlsKey = "",
+    workers: Workers = None,
+    trusted_proxies: TrustedProxies = "",
+    log_level: LogLevel = "",
     quiet: QuietOption = False,
     log_format: LogOption = "auto",
 ) -> None:
@@ -125,6 +131,11 @@ def dev(
             "oidc_keys_file": oidc_keys_file,
             "oidc_issuers": oidc_issuers,
             "console_oidc": console_oidc,
+            "tls_cert": tls_cert,
+            "tls_key": tls_key,
+            "workers": workers,
+            "trusted_proxies": trusted_proxies,
+            "log_level": log_level,
             "log_requests": False if quiet else None,
             "log_format": None if log_format == "auto" else log_format,
         }

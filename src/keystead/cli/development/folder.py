@@ -94,7 +94,7 @@ class DevelopmentFolder:
             {"database_url": self._database_url, "mode": "dev", "master_key_file": self._master_key}
         )
         certificate = as_variables({"tls_cert": self._certificate.chain, "tls_key": self._certificate.key})
-        if tls and (taken := [name for name in certificate if environment.get(name)]):
+        if tls and (taken := [name for name in certificate if environment.get(name) or flags.get(name)]):
             raise SettingsError(f"--tls and {taken[0]}: give one of them")
         for name in sorted(OF_DATA):
             if environment.get(name, "") not in ("", of_folder.get(name)):

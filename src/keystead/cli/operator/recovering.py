@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, assert_never
 
 import msgspec
 import typer
 
 from keystead.api.enums import ApiKeyCurve
 from keystead.api.parameters import ApiKeyParamsV2
-from keystead.api.records import ApiKey, Timestamp, User
+from keystead.api.records import ApiKey, Authenticator, OauthProvider, User, WalletAuthenticator
 from keystead.cli.asking import Yes, confirm, is_yes
 from keystead.cli.credentials import (
     BaseUrl,
@@ -41,6 +41,7 @@ from keystead.cli.texts import counted, moment, printable
 from keystead.client.credentials import Credentials
 from keystead.operations.organizations.operator_recovery import RecoverOrganizationIntent, ReplacedRootCredential
 from keystead.operations.organizations.organization_settings import UpdateRootQuorumIntent
+from keystead.organizations.credentials.credentials import UserCredential, credentials_by_id
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.organization import Organization
@@ -285,26 +286,27 @@ class _HeldCredential(NamedTuple):
 
 def _credentials_of(user: User) -> list[_HeldCredential]:
     """Every credential of a user, keys of sessions included."""
-
-    def shown(kind: str, name: str, id_: str, created_at: Timestamp) -> _HeldCredential:
-        since = moment(msgspec.to_builtins(created_at))
-        return _HeldCredential(id_, f"{kind} {printable(name)!r}, of {since}, id {id_}")
-
     return [
-        *(shown(_kind_of(key), key.api_key_name, key.api_key_id, key.created_at) for key in user.api_keys),
-        *(
-            shown("passkey", each.authenticator_name, each.authenticator_id, each.created_at)
-            for each in user.authenticators
-        ),
-        *(
-            shown("OAuth provider", each.provider_name, each.provider_id, each.created_at)
-            for each in user.oauth_providers
-        ),
+        _HeldCredential(
+            id_, f"{_called(credential)}, of {moment(msgspec.to_builtins(credential.created_at))}, id {id_}"
+        )
+        for id_, credential in credentials_by_id(user).items()
     ]
 
 
-def _kind_of(key: ApiKey) -> str:
-    return "API key" if key.expiration_seconds is None else "expiring API key"
+def _called(credential: UserCredential) -> str:
+    match credential:
+        case ApiKey():
+            kind = "API key" if credential.expiration_seconds is None else "expiring API key"
+            return f"{kind} {printable(credential.api_key_name)!r}"
+        case Authenticator():
+            return f"passkey {printable(credential.authenticator_name)!r}"
+        case OauthProvider():
+            return f"OAuth provider {printable(credential.provider_name)!r}"
+        case WalletAuthenticator():
+            return f"wallet {printable(credential.address)!r} at {printable(credential.domain)!r}"
+        case _:
+            assert_never(credential)
 
 
 def _user_text(user: User) -> str:

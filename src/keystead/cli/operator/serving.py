@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from keystead.cli.failure import Failure
+from keystead.cli.operator.setting_flags import LogLevel, TlsCert, TlsKey, TrustedProxies, Workers
 from keystead.server.installation.master_keys import master_key_sources
 from keystead.server.settings.settings import (
     PREFIX,
@@ -36,13 +37,11 @@ def serve(
     ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = "",
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on. [default: 8080]")] = None,
-    tls_cert: Annotated[str, typer.Option(help="Certificate chain (PEM), to use TLS without a proxy.")] = "",
-    tls_key: Annotated[str, typer.Option(help="Its private key (PEM).")] = "",
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")] = None,
-    trusted_proxies: Annotated[
-        str, typer.Option(help="Networks of proxies whose X-Forwarded-For header is used, separated by commas.")
-    ] = "",
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error. [default: info]")] = "",
+    tls_cert: TlsCert = "",
+    tls_key: TlsKey = "",
+    workers: Workers = None,
+    trusted_proxies: TrustedProxies = "",
+    log_level: LogLevel = "",
 ) -> None:
     """Serve an installation that `init` made. Every setting is also a variable KEYSTEAD_…."""
     options: dict[str, Any] = {

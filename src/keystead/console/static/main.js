@@ -2,6 +2,7 @@
 import { html, render, signal, useEffect, useState } from "./vendor/preact.js";
 import { submit } from "./api/calls.js";
 import { Frame } from "./frame.js";
+import { LockoutQuestion } from "./parts/lockout.js";
 import { Notice, Toasts, messageOf, tell } from "./parts/notice.js";
 import { Empty, Heading } from "./parts/texts.js";
 import { go, place, to } from "./router.js";
@@ -58,7 +59,7 @@ function Console() {
   if (invitation.value) return html`<${InvitationScreen} key=${invitation.value.key.publicKey} invitation=${invitation.value} onDone=${() => (invitation.value = null)} /><${Toasts} />`;
   if (who === undefined) return html`<div class="loading" role="status">Loading…</div>`;
   if (who === null) return html`<${LoginScreen} /><${Toasts} />`;
-  return html`<${Frame} key=${who.userId}><${Screen} /><//><${Toasts} />`;
+  return html`<${Frame} key=${who.userId}><${Screen} /><//><${LockoutQuestion} /><${Toasts} />`;
 }
 
 /** Replaces the address at once: neither history nor a copied address has the secret. @param {string} address */

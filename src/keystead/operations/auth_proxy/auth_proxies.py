@@ -25,7 +25,7 @@ from keystead.organizations.credentials.api_keys import new_api_key
 from keystead.organizations.kinds.auth_proxies import AuthProxy, AuthProxySettings
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.pipeline.execution import Execution, Output
-from keystead.pipeline.operation import AddedCredential, NewUser
+from keystead.pipeline.operation import AddedCredential, KnownBefore, NewUser
 from keystead.pipeline.signer_values import AuthProxyKey
 
 PROXIED_KINDS = (
@@ -109,7 +109,7 @@ class EnableAuthProxyResult(Wire, frozen=True):
     user_id: str
 
 
-def _added(_: EnableAuthProxyIntent) -> tuple[AddedCredential]:
+def _added(_: KnownBefore, __: EnableAuthProxyIntent) -> tuple[AddedCredential]:
     """The key of the proxy's user, which the signer makes and keeps."""
     user = NewUser(_USER_NAME, "", ())
     return (AddedCredential(type=CredentialType.API_KEY_P256, holder=user, public_key=""),)

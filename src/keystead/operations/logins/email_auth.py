@@ -98,7 +98,7 @@ async def _context(source: ContextSource, intent: EmailAuthIntentV3) -> MessageC
     load_context=_context,
     by_parent=ByParent(UserProof.MESSAGE),
     also_does=("OTP_AUTH",),
-    adds=lambda _: adding.session(CredentialType.EMAIL_AUTH_KEY_P256, None),
+    adds=lambda *_: adding.session(CredentialType.EMAIL_AUTH_KEY_P256, None),
 )
 async def email_auth(
     execution: ExecutionWith[MessageContext], intent: EmailAuthIntentV3

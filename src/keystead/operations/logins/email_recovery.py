@@ -129,7 +129,7 @@ async def _held_by_siblings(source: ForeignSource, intent: RecoverUserIntent) ->
     owner=named_user,
     load_context=_held_by_siblings,
     for_recovery=True,
-    adds=lambda intent: adding.authenticators([intent.authenticator], intent.user_id),
+    adds=lambda _, intent: adding.authenticators([intent.authenticator], intent.user_id),
 )
 def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIntent) -> Output[RecoverUserResult]:
     """Give the user whose recovery key stamps this a new passkey. The key is deleted."""

@@ -60,7 +60,7 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
     before_session=True,
     in_any_organization=True,
     also_does=("CREATE_READ_WRITE_SESSION", "OAUTH_LOGIN", "OTP_LOGIN"),
-    adds=lambda intent: adding.session(CredentialType.LOGIN, THE_SUBMITTER, intent.public_key),
+    adds=lambda _, intent: adding.session(CredentialType.LOGIN, THE_SUBMITTER, intent.public_key),
 )
 async def stamp_login(
     execution: ExecutionWith[SessionContext], intent: StampLoginIntent
@@ -131,7 +131,7 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> AccountValue | None:
     oidc_tokens=_tokens,
     by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
     also_does=("OAUTH",),
-    adds=lambda intent: adding.session(CredentialType.LOGIN, None, intent.public_key),
+    adds=lambda _, intent: adding.session(CredentialType.LOGIN, None, intent.public_key),
 )
 async def oauth_login(
     execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
@@ -157,7 +157,7 @@ async def oauth_login(
     oidc_tokens=_tokens,
     by_parent=ByParent(UserProof.ID_TOKEN, _user_lookup),
     also_does=("OAUTH_LOGIN",),
-    adds=lambda _: adding.session(CredentialType.OAUTH_KEY_P256, None),
+    adds=lambda *_: adding.session(CredentialType.OAUTH_KEY_P256, None),
 )
 async def oauth(execution: Execution, intent: OauthIntent) -> Output[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""

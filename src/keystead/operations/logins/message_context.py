@@ -70,10 +70,12 @@ class CountedMessage(msgspec.Struct, frozen=True):
     """A message that its contact has room for. Only `counted_message` makes it, and each message needs one.
 
     `windows`: the rows that count it, to commit with it. `ends_at_ms`: when the window of the contact ends.
+    `guesses`: the wrong attempts at codes of the contact, by which a new code becomes longer.
     """
 
     windows: tuple[SendingWindow, ...]
     ends_at_ms: int
+    guesses: int
 
 
 def counted_message(context: MessageContext, now_ms: int) -> CountedMessage:
@@ -85,7 +87,7 @@ def counted_message(context: MessageContext, now_ms: int) -> CountedMessage:
             f"minutes; wait {_seconds_left(context.window, now_ms)} seconds"
         )
     if context.identifier_window is None:
-        return CountedMessage((window,), window.ends_at_ms)
+        return CountedMessage((window,), window.ends_at_ms, window.guesses)
     identifier = with_message(context.identifier_window, OF_USER_IDENTIFIER, now_ms)
     if identifier is None:
         raise LimitReached(
@@ -93,7 +95,7 @@ def counted_message(context: MessageContext, now_ms: int) -> CountedMessage:
             f"codes in {OF_USER_IDENTIFIER.lasts_ms // 60_000} minutes; wait "
             f"{_seconds_left(context.identifier_window, now_ms)} seconds"
         )
-    return CountedMessage((window, identifier), window.ends_at_ms)
+    return CountedMessage((window, identifier), window.ends_at_ms, window.guesses)
 
 
 def _seconds_left(window: SendingWindow, now_ms: int) -> int:

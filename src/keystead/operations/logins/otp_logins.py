@@ -6,10 +6,12 @@ Not here: verification tokens (`verifying_codes`, `verification_tokens`), the se
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import msgspec
 
 from keystead.api.decoding import Label
-from keystead.api.enums import CredentialType
+from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText, TokenText
@@ -54,7 +56,7 @@ from keystead.organizations.organization import Change
 from keystead.organizations.principals import contact_id
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output, RefusalWithRows
-from keystead.pipeline.operation import ByParent, UserProof
+from keystead.pipeline.operation import AddedCredential, ByParent, KnownBefore, UserProof
 from keystead.sessions.verification_tokens import claimed_contact
 
 
@@ -141,13 +143,34 @@ def _user_lookup(intent: OtpLoginIntentV2) -> AccountValue | None:
     return contact_lookup_kind(otp_type), normalized_contact(otp_type, contact)
 
 
+def _added_by_login(known: KnownBefore, intent: OtpLoginIntentV2) -> list[AddedCredential]:
+    claimed = claimed_contact(intent.verification_token)
+    session = adding.session(CredentialType.LOGIN, None, intent.public_key)
+    return [*session, *(_added_contact(known, *claimed) if claimed is not None else ())]
+
+
+def _added_contact(known: KnownBefore, otp_type: OtpType, contact: str) -> list[AddedCredential]:
+    """The contact, if the login proves one that the submitter wrote and that finds nobody so far."""
+    organization, user = known.organization, known.organization.users.get(known.submitter_id)
+    contact = normalized_contact(otp_type, contact)
+    if user is None or users_found_by(organization, otp_type, contact) or not has_contact(user, otp_type, contact):
+        return []
+    match otp_type:
+        case OtpType.EMAIL:
+            return adding.contacts(user.user_id, user.user_email, None)
+        case OtpType.SMS:
+            return adding.contacts(user.user_id, None, user.user_phone_number)
+        case _:
+            assert_never(otp_type)
+
+
 @activity(
     "ACTIVITY_TYPE_OTP_LOGIN_V2",
     accepts=(older("ACTIVITY_TYPE_OTP_LOGIN", _from_v1),),
     load_context=_login_context,
     by_parent=ByParent(UserProof.CODE, _user_lookup),
     also_does=("OTP_AUTH",),
-    adds=lambda intent: adding.session(CredentialType.LOGIN, None, intent.public_key),
+    adds=_added_by_login,
 )
 async def otp_login(execution: ExecutionWith[OtpLoginContext], intent: OtpLoginIntentV2) -> Output[OtpLoginResult]:
     """Start a session of the user whose contact a verification token proves."""
@@ -178,12 +201,19 @@ async def _load_code(source: ContextSource, intent: OtpAuthIntent) -> StoredCode
     return await stored_code(source, intent.otp_id)
 
 
+def _added_by_auth(known: KnownBefore, _: OtpAuthIntent) -> list[AddedCredential]:
+    stored: StoredCode | None = known.context
+    code = None if stored is None else stored.code
+    session = adding.session(CredentialType.OTP_AUTH_KEY_P256, None)
+    return [*session, *(_added_contact(known, code.otp_type, code.contact) if code is not None else ())]
+
+
 @activity(
     "ACTIVITY_TYPE_OTP_AUTH",
     load_context=_load_code,
     by_parent=ByParent(UserProof.CODE),
     also_does=("EMAIL_AUTH", "OTP_LOGIN"),
-    adds=lambda _: adding.session(CredentialType.OTP_AUTH_KEY_P256, None),
+    adds=_added_by_auth,
 )
 async def otp_auth(
     execution: ExecutionWith[StoredCode], intent: OtpAuthIntent

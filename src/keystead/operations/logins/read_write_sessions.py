@@ -81,7 +81,7 @@ def _owner(intent: CreateReadWriteSessionIntentV2) -> str | None:
     before_session=True,
     by_parent=ByParent(UserProof.NONE),
     also_does=("STAMP_LOGIN",),
-    adds=lambda intent: adding.session(CredentialType.READ_WRITE_SESSION_KEY_P256, _owner(intent)),
+    adds=lambda _, intent: adding.session(CredentialType.READ_WRITE_SESSION_KEY_P256, _owner(intent)),
 )
 async def create_read_write_session(
     execution: Execution, intent: CreateReadWriteSessionIntentV2

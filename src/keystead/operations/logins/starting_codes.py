@@ -53,6 +53,7 @@ from keystead.sessions.one_time_codes import (
     LIFE_MAX_S,
     SANDBOX_CODE,
     CodeForm,
+    form_after,
     is_sandbox,
     new_code,
 )
@@ -125,6 +126,7 @@ async def _start_code(
         _check_strength(form, execution.context.room)
         counted = counted_message(execution.context, now_ms)
         lasts_ms = max(lasts_ms, counted.ends_at_ms - now_ms)
+        form = form_after(form, counted.guesses)
     otp_id = execution.new_id()
     code = SANDBOX_CODE if sandbox else new_code(form, secrets.randbelow)
     place: dict[str, Any] = {

@@ -25,7 +25,13 @@ from keystead.operations.logins.starting_codes import Flow
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts.contacts import normalized_contact
 from keystead.organizations.contacts.one_time_codes import OneTimeCode
-from keystead.organizations.contacts.sending_windows import OF_CONTACT, SendingWindow, contact_subject, with_attempt
+from keystead.organizations.contacts.sending_windows import (
+    OF_CONTACT,
+    SendingWindow,
+    contact_subject,
+    with_attempt,
+    with_code_used,
+)
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, OutputWithoutChanges, RefusalWithRows
 from keystead.pipeline.signer_values import ClientMessage
@@ -213,4 +219,5 @@ async def refused_attempt(execution: Execution, attempt: CountedAttempt, typed: 
 
 def used_code_rows(execution: Execution, attempt: CountedAttempt) -> tuple[VersionedRow, ...]:
     """The rows of the attempt that used a code."""
-    return attempt.code.after_use(execution.now_ms), *attempt.windows
+    used = attempt.code.after_use(execution.now_ms)
+    return used, *(with_code_used(window, used.attempts) for window in attempt.windows)

@@ -17,10 +17,14 @@ from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import operator_activity
 from keystead.operations.logins.outgoing_messages import log_line
 from keystead.operations.organizations.organization_settings import UpdateRootQuorumIntent, root_quorum_change
+from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import API_KEYS, AUTHENTICATORS, OAUTH_PROVIDERS
+from keystead.organizations.credentials.credentials import (
+    CREDENTIAL_KINDS,
+    check_not_held_by_siblings,
+    credentials_by_id,
+)
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
@@ -28,15 +32,15 @@ from keystead.organizations.organization import Change, Organization, Put, Remov
 from keystead.organizations.users import check_held
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution import ExecutionWith, Output
+from keystead.pipeline.operation import AddedCredential, KnownBefore
 
 LOST_AT_ONCE = 200
 """Most credentials that one recovery removes: more than a user may have."""
 
 
 class ReplacedRootCredential(RequestStruct, frozen=True):
-    """A new API key of a member of the root quorum, and the ids of the member's API keys, authenticators and OAuth
-    providers that are lost. These are removed. The member's MFA policies are removed too, because they may ask for
-    what is lost."""
+    """A new API key of a member of the root quorum, and the ids of the member's credentials that are lost, of any
+    kind. These are removed. The member's MFA policies are removed too, because they may ask for what is lost."""
 
     user_id: Uuid
     api_key: ApiKeyParamsV2
@@ -63,7 +67,12 @@ async def _held_by_siblings(source: ForeignSource, intent: RecoverOrganizationIn
     return await held_by_siblings(source, api_keys=() if replaced is None else (replaced.api_key,))
 
 
-@operator_activity("ACTIVITY_TYPE_RECOVER_ORGANIZATION", load_context=_held_by_siblings)
+def _added(_: KnownBefore, intent: RecoverOrganizationIntent) -> list[AddedCredential]:
+    replaced = intent.replace_root_credential
+    return [] if replaced is None else adding.api_keys([replaced.api_key], replaced.user_id)
+
+
+@operator_activity("ACTIVITY_TYPE_RECOVER_ORGANIZATION", load_context=_held_by_siblings, adds=_added)
 async def recover_organization(
     execution: ExecutionWith[HeldBySiblings], intent: RecoverOrganizationIntent
 ) -> Output[RecoverOrganizationResult]:
@@ -121,14 +130,11 @@ def _with_new_key(
 
 def _without_lost(user: User, lost: frozenset[str]) -> User:
     """The user without these credentials. Raises NotFound if the user does not have one of them."""
-    kept: dict[str, object] = {}
-    held: set[str] = set()
-    for kind in (API_KEYS, AUTHENTICATORS, OAUTH_PROVIDERS):
-        credentials = getattr(user, kind.field)
-        ids = [getattr(credential, kind.id_field) for credential in credentials]
-        held.update(ids)
-        kept[kind.field] = tuple(each for each, id_ in zip(credentials, ids, strict=True) if id_ not in lost)
-    check_held(sorted(lost), held, "credential", user)
+    check_held(sorted(lost), credentials_by_id(user), "credential", user)
+    kept = {
+        kind.field: tuple(credential for id_, credential in kind.by_id(user).items() if id_ not in lost)
+        for kind in CREDENTIAL_KINDS
+    }
     return replace(user, **kept)
 
 

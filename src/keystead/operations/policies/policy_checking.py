@@ -117,24 +117,25 @@ def list_policy_keywords(_: Reading, __: ListPolicyKeywordsRequest) -> ListPolic
             keyword
             for clause, keywords in KEYWORDS.items()
             for name, kind in keywords.items()
-            for keyword in _paths(clause, name, kind)
+            for keyword in paths_of(clause, name, kind)
         )
     )
 
 
-def _paths(clause: str, path: str, kind: Type) -> list[PolicyKeyword]:
+def paths_of(clause: str, path: str, kind: Type) -> list[PolicyKeyword]:
+    """A keyword of this type and everything in it that an expression may name, each by its path."""
     match kind:
         case Scalar():
             return [PolicyKeyword(clause=clause, path=path, type=kind.value)]
         case ListOf(item=item):
-            inner = _paths(clause, f"{path}[]", item)
+            inner = paths_of(clause, f"{path}[]", item)
             return [PolicyKeyword(clause=clause, path=path, type="a list"), *inner]
         case MapOf(value=value):
-            inner = _paths(clause, f"{path}[]", value)
+            inner = paths_of(clause, f"{path}[]", value)
             return [PolicyKeyword(clause=clause, path=path, type="a map"), *inner]
         case StructOf(fields=fields):
             return [
-                keyword for name, field in fields.items() for keyword in _paths(clause, f"{path}.{name}", field)
+                keyword for name, field in fields.items() for keyword in paths_of(clause, f"{path}.{name}", field)
             ]
         case unknown:
             assert_never(unknown)

@@ -10,11 +10,15 @@ from contextlib import suppress
 
 from keystead.api.enums import ApiKeyCurve, CredentialType, OtpType
 from keystead.api.errors import InvalidRequest
-from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2
+from keystead.api.parameters import ApiKeyParamsV2, AuthenticatorParamsV2, WalletAuthenticatorParams
+from keystead.api.records import User
 from keystead.operations.logins.session_keys import compressed_public_key
 from keystead.operations.users.user_intents import UserParamsV4
+from keystead.organizations.contacts.account_contacts import account_contacts_of
+from keystead.organizations.contacts.contact_evidence import ContactEvidence
 from keystead.organizations.credentials.api_keys import API_KEY_TYPES, normalized_public_key
 from keystead.organizations.credentials.authenticators import normalized_credential_id
+from keystead.organizations.organization import Organization
 from keystead.organizations.principals import contact_credential_type, contact_id
 from keystead.pipeline.operation import AddedCredential, NewUser
 
@@ -47,6 +51,11 @@ def identity(holder: str | NewUser) -> AddedCredential:
     return AddedCredential(type=CredentialType.OAUTH, holder=holder)
 
 
+def wallets(params: Iterable[WalletAuthenticatorParams], holder: str) -> list[AddedCredential]:
+    """Wallets that log in. The key of each stamp by one is new."""
+    return [AddedCredential(type=CredentialType.WALLET, holder=holder) for _ in params]
+
+
 def contacts(holder: str | NewUser, email: str | None, phone_number: str | None) -> list[AddedCredential]:
     """The contacts that a request writes. "" and None write none."""
     written = ((OtpType.EMAIL, email), (OtpType.SMS, phone_number))
@@ -59,6 +68,19 @@ def contacts(holder: str | NewUser, email: str | None, phone_number: str | None)
         for otp_type, contact in written
         if contact
     ]
+
+
+def proven_contacts(
+    organization: Organization, user: User, evidence: Iterable[ContactEvidence]
+) -> list[AddedCredential]:
+    """The contacts of a user that find the account because of this evidence, and did not before."""
+    before = account_contacts_of(organization, user)
+    after = account_contacts_of(organization, user, evidence)
+    return contacts(
+        user.user_id,
+        None if before.email else after.email,
+        None if before.phone_number else after.phone_number,
+    )
 
 
 def new_users(params: Iterable[UserParamsV4]) -> list[AddedCredential]:

@@ -16,8 +16,8 @@ from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.owners import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import API_KEYS, without_credentials
+from keystead.organizations.credentials.credentials import API_KEYS, check_not_held_by_siblings
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.organizations.users import requested_users
@@ -55,7 +55,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateApiKeysIntentV2
     owner=named_user,
     load_context=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_API_KEYS", _from_v1),),
-    adds=lambda intent: adding.api_keys(intent.api_keys, intent.user_id),
+    adds=lambda _, intent: adding.api_keys(intent.api_keys, intent.user_id),
 )
 def create_api_keys(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiKeysIntentV2

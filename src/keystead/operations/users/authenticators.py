@@ -26,8 +26,8 @@ from keystead.organizations.credentials.authenticators import (
     check_room_for_authenticators,
     new_authenticator,
 )
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import AUTHENTICATORS, without_credentials
+from keystead.organizations.credentials.credentials import AUTHENTICATORS, check_not_held_by_siblings
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove
@@ -67,7 +67,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateAuthenticatorsI
     owner=named_user,
     load_context=_held_by_siblings,
     accepts=(older("ACTIVITY_TYPE_CREATE_AUTHENTICATORS", _from_v1),),
-    adds=lambda intent: adding.authenticators(intent.authenticators, intent.user_id),
+    adds=lambda _, intent: adding.authenticators(intent.authenticators, intent.user_id),
 )
 def create_authenticators(
     execution: ExecutionWith[HeldBySiblings], intent: CreateAuthenticatorsIntentV2

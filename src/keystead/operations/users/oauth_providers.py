@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta
@@ -21,21 +22,23 @@ from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.owners import named_user
 from keystead.organizations.contacts.account_contacts import contact_changes
-from keystead.organizations.contacts.contact_evidence import of_google
+from keystead.organizations.contacts.contact_evidence import ContactEvidence, of_google
+from keystead.organizations.credentials.credentials import OAUTH_PROVIDERS
 from keystead.organizations.credentials.google_accounts import client_ids_of, proves_email_of
+from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.credentials.oauth_providers import (
     check_identities_free,
     new_oauth_providers,
     tokens_of,
     with_oauth_providers,
 )
-from keystead.organizations.credentials.removal import OAUTH_PROVIDERS, without_credentials
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.kinds.users import Users
-from keystead.organizations.organization import Put
+from keystead.organizations.organization import Organization, Put
 from keystead.organizations.users import requested_users
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output
-from keystead.pipeline.operation import ByParent, UserProof
+from keystead.pipeline.operation import AddedCredential, ByParent, KnownBefore, UserProof
 
 AT_ONCE = 10
 """Most identities that one request may attach or detach."""
@@ -74,6 +77,27 @@ async def _client_ids(source: ForeignSource, _: CreateOauthProvidersIntentV2) ->
     return frozenset() if parent is None else client_ids_of(parent)
 
 
+def _evidence(
+    organization: Organization,
+    submitter_id: str,
+    identities: Mapping[str, ProvenIdentity],
+    client_ids: frozenset[str],
+) -> list[ContactEvidence]:
+    """What the ID tokens prove about contacts. A user of the parent is responsible for the client ids."""
+    accepted = client_ids if submitter_id in organization.users else None
+    return [one for identity in identities.values() for one in of_google(identity, accepted)]
+
+
+def _added(known: KnownBefore, intent: CreateOauthProvidersIntentV2) -> list[AddedCredential]:
+    """The identities, and the user's address if a token proves it."""
+    added = [adding.identity(intent.user_id) for _ in intent.oauth_providers]
+    user = known.organization.users.get(intent.user_id)
+    if user is None or known.context is None:
+        return added
+    evidence = _evidence(known.organization, known.submitter_id, known.identities, known.context)
+    return added + adding.proven_contacts(known.organization, user, evidence)
+
+
 @activity(
     "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS_V2",
     owner=named_user,
@@ -81,7 +105,7 @@ async def _client_ids(source: ForeignSource, _: CreateOauthProvidersIntentV2) ->
     load_context=_client_ids,
     by_parent=ByParent(UserProof.ID_TOKEN),
     accepts=(older("ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS", _from_v1, result_key="createOauthProvidersResult"),),
-    adds=lambda intent: [adding.identity(intent.user_id) for _ in intent.oauth_providers],
+    adds=_added,
 )
 def create_oauth_providers(
     execution: ExecutionWith[frozenset[str]], intent: CreateOauthProvidersIntentV2
@@ -98,8 +122,7 @@ def create_oauth_providers(
     now = Timestamp.from_ms(execution.now_ms)
     providers = new_oauth_providers(intent.oauth_providers, execution.identities, execution.new_id, now, _FIELD)
     check_identities_free(execution.organization, providers)
-    client_ids = None if is_by_parent else execution.context
-    evidence = [one for identity in execution.identities.values() for one in of_google(identity, client_ids)]
+    evidence = _evidence(execution.organization, execution.submitter_id, execution.identities, execution.context)
     all_providers = with_oauth_providers(user.oauth_providers, providers, execution.limits)
     return Output(
         result=CreateOauthProvidersResultV2(provider_ids=tuple(provider.provider_id for provider in providers)),

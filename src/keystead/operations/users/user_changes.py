@@ -58,7 +58,7 @@ class UpdateUserResult(Wire, frozen=True):
     "ACTIVITY_TYPE_UPDATE_USER",
     owner=named_user,
     also_does=("UPDATE_USER_NAME", "UPDATE_USER_EMAIL", "UPDATE_USER_PHONE_NUMBER", "UPDATE_USER_TAG"),
-    adds=lambda intent: adding.contacts(intent.user_id, intent.user_email, intent.user_phone_number),
+    adds=lambda _, intent: adding.contacts(intent.user_id, intent.user_email, intent.user_phone_number),
 )
 def update_user(execution: Execution, intent: UpdateUserIntent) -> Output[UpdateUserResult]:
     """Change a user's name, contacts or tags."""
@@ -114,7 +114,7 @@ async def _email_token_used_up(source: ForeignSource, intent: UpdateUserEmailInt
     owner=named_user,
     load_context=_email_token_used_up,
     also_does=("UPDATE_USER",),
-    adds=lambda intent: adding.contacts(intent.user_id, intent.user_email, None),
+    adds=lambda _, intent: adding.contacts(intent.user_id, intent.user_email, None),
 )
 async def update_user_email(
     execution: ExecutionWith[bool], intent: UpdateUserEmailIntent
@@ -146,7 +146,7 @@ async def _phone_token_used_up(source: ForeignSource, intent: UpdateUserPhoneNum
     owner=named_user,
     load_context=_phone_token_used_up,
     also_does=("UPDATE_USER",),
-    adds=lambda intent: adding.contacts(intent.user_id, None, intent.user_phone_number),
+    adds=lambda _, intent: adding.contacts(intent.user_id, None, intent.user_phone_number),
 )
 async def update_user_phone_number(
     execution: ExecutionWith[bool], intent: UpdateUserPhoneNumberIntent

@@ -55,7 +55,7 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateUsersIntentV4) 
         older("ACTIVITY_TYPE_CREATE_USERS", from_v1),
     ),
     also_does=("CREATE_API_ONLY_USERS", "UPDATE_USER_TAG"),
-    adds=lambda intent: adding.new_users(intent.users),
+    adds=lambda _, intent: adding.new_users(intent.users),
 )
 async def create_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
@@ -98,7 +98,7 @@ async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnl
     "ACTIVITY_TYPE_CREATE_API_ONLY_USERS",
     load_context=_api_keys_held_by_siblings,
     also_does=("CREATE_USERS", "UPDATE_USER_TAG"),
-    adds=lambda intent: adding.new_users(_as_users(intent)),
+    adds=lambda _, intent: adding.new_users(_as_users(intent)),
 )
 async def create_api_only_users(
     execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent

@@ -16,10 +16,11 @@ from keystead.api.parameters import QueryRequest, RequestStruct, WalletAuthentic
 from keystead.api.records import Timestamp, WalletAuthenticator, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.logins.wallet_tokens import UsedIds, proven_wallets, used_ids
+from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.owners import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
-from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.removal import WALLET_AUTHENTICATORS, without_credentials
+from keystead.organizations.credentials.credentials import WALLET_AUTHENTICATORS, check_not_held_by_siblings
+from keystead.organizations.credentials.removal import without_credentials
 from keystead.organizations.credentials.wallet_authenticators import (
     check_wallets_free,
     new_wallet_authenticators,
@@ -62,7 +63,12 @@ async def _context(source: ForeignSource, intent: CreateWalletAuthenticatorsInte
     )
 
 
-@activity("ACTIVITY_TYPE_CREATE_WALLET_AUTHENTICATORS", owner=named_user, load_context=_context)
+@activity(
+    "ACTIVITY_TYPE_CREATE_WALLET_AUTHENTICATORS",
+    owner=named_user,
+    load_context=_context,
+    adds=lambda _, intent: adding.wallets(intent.wallet_authenticators, intent.user_id),
+)
 async def create_wallet_authenticators(
     execution: ExecutionWith[WalletContext], intent: CreateWalletAuthenticatorsIntent
 ) -> Output[CreateWalletAuthenticatorsResult]:

@@ -1,9 +1,9 @@
-"""How many messages a contact gets, and how many codes are tried for it, in a fixed window of time. Pure.
+"""How many messages a contact gets and how many codes are tried for it, in a window of time and in all. Pure.
 
 The counts are those of a whole tree: a parent with its sub-organizations. Each request that sends a message or
 tries a code writes the row of its window in the same transaction. So two requests at the same time cannot both take
-the last place: one commit fails, and its request is decided again. Not here: codes (`one_time_codes`), messages
-(`outgoing_messages`).
+the last place: one commit fails, and its request is decided again. Not here: codes (`one_time_codes`), how long
+they are after wrong guesses (`sessions.one_time_codes`), messages (`outgoing_messages`).
 """
 
 from __future__ import annotations
@@ -34,11 +34,16 @@ Room = Literal["parent", "tenants"]
 Each has room of its own, so that sub-organizations cannot use up what the parent needs to log people in."""
 
 
+NEVER_MS: Final = 2**63 - 1
+"""The time of expiry of a row that is kept: the largest integer of both stores."""
+
+
 class SendingWindow(VersionedRow, frozen=True, kw_only=True):
     """The newest window of one subject, and what was counted in it.
 
     `root_id`: the organization without a parent, to which the row belongs. `subject`: a digest. `ends_at_ms`:
-    milliseconds since the epoch. No request changes it before that time.
+    milliseconds since the epoch. No request changes it before that time. `guesses`: the wrong attempts at all codes
+    that nobody used. They outlast the window; a row that has some is kept.
     """
 
     table = AttachedTable(
@@ -53,10 +58,11 @@ class SendingWindow(VersionedRow, frozen=True, kw_only=True):
     ends_at_ms: int = 0
     messages: int = 0
     attempts: int = 0
+    guesses: int = 0
 
     @property
     def expires_at_ms(self) -> int:
-        return self.ends_at_ms
+        return NEVER_MS if self.guesses else self.ends_at_ms
 
     @property
     def owner_id(self) -> str:
@@ -70,9 +76,17 @@ def with_message(window: SendingWindow, limits: WindowLimits, now_ms: int) -> Se
 
 
 def with_attempt(window: SendingWindow, limits: WindowLimits, now_ms: int) -> SendingWindow | None:
-    """The next revision, with one attempt more; None if there is no room for it."""
+    """The next revision, with one attempt more, which counts as a guess; None if there is no room for it."""
     current = _at(window, limits, now_ms)
-    return replace(current, attempts=current.attempts + 1) if current.attempts < limits.attempts_max else None
+    if current.attempts >= limits.attempts_max:
+        return None
+    return replace(current, attempts=current.attempts + 1, guesses=current.guesses + 1)
+
+
+def with_code_used(window: SendingWindow, attempts: int) -> SendingWindow:
+    """The same revision, after the attempt that used a code. `attempts`: all those at this code; they were no
+    guesses, because only who started a code knows its id, and only who got it types it."""
+    return replace(window, guesses=max(0, window.guesses - attempts))
 
 
 def _at(window: SendingWindow, limits: WindowLimits, now_ms: int) -> SendingWindow:
@@ -84,6 +98,7 @@ def _at(window: SendingWindow, limits: WindowLimits, now_ms: int) -> SendingWind
         root_id=window.root_id,
         subject=window.subject,
         ends_at_ms=now_ms + limits.lasts_ms,
+        guesses=window.guesses,
     )
 
 

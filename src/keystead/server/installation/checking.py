@@ -11,12 +11,10 @@ Servers may run meanwhile.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 import msgspec
 
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.pipeline.store import Page
 from keystead.server.installation.deletions import finish_deletions
 from keystead.server.installation.organization_checks import check_organization
 from keystead.server.opening import MODE
@@ -26,8 +24,6 @@ from keystead.signer.seal_checks import check_instance_value
 from keystead.storage.integrity import OutOfOrder
 from keystead.storage.schema_objects import schema_problems
 from keystead.storage.store import FIRST_ORGANIZATION_ID, DatabaseStore
-
-_ORGANIZATIONS_AT_ONCE: Final = 500
 
 
 class Checked(msgspec.Struct):
@@ -62,9 +58,8 @@ async def check_installation(
     if finish:
         await finish_deletions(store)
     await _check_instance(store, master, checked, report)
-    last = None
-    while ids := await store.installation.organization_ids(Page(_ORGANIZATIONS_AT_ONCE, after=last)):
-        for organization_id in ids:
+    try:
+        async for organization_id in store.integrity.organization_ids():
             findings = await check_organization(store, master, organization_id)
             if findings.leftovers and finish:
                 await store.purger.begin(organization_id)
@@ -75,7 +70,8 @@ async def check_installation(
             for line in findings.problems:
                 report(f"organization {organization_id}: {line}")
             progress(checked)
-        last = ids[-1]
+    except OutOfOrder as damage:
+        report(str(damage))
     await _check_owners(store, report)
     return checked
 

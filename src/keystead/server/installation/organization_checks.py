@@ -121,7 +121,12 @@ async def _check_contents(
                 contents.add(row)
         except OutOfOrder as problem:
             findings.problems.append(str(problem))
-    contents.compare(await store.installation.lookups_of(organization.id))
+    try:
+        lookups = await store.installation.lookups_of(organization.id)
+    except ValueError as error:
+        findings.problems.append(f"its look-ups cannot be read: {error}")
+    else:
+        contents.compare(lookups)
 
 
 async def _check_is_empty(store: DatabaseStore, organization_id: str, findings: OrganizationFindings) -> None:

@@ -1,7 +1,8 @@
 """The moments of rate limits, by key: shared memory of a fixed size, for the processes of one machine.
 
 Here: the table, and the lock under which a process reads and writes a key. Not here: the meaning of the moments,
-and who is limited (`rate_limits`). The reasons are in docs/decisions/0112-rates-in-shared-memory.md.
+and who is limited (`rate_limits`). The processes count together, because each counting for itself would exceed a
+limit; a slot for each process would give no exact `Retry-After`, and a killed process does not release a semaphore.
 
 A key belongs to a set of WAYS slots, by its hash. A slot is 16 bytes: the hash, and the moment. A new key takes
 the slot of its set with the earliest moment, which is usually long past. So the table never grows, and nothing has

@@ -8,12 +8,22 @@ counters are read (`sampling`), the address (`serving`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+GaugeMode = Literal["livesum", "livemostrecent"]
+
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _COMMITS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class DescribedMetric(NamedTuple):
+    """A metric as it is served: its name, its labels, and what it measures."""
+
+    name: str
+    labels: tuple[str, ...]
+    text: str
 
 
 class _NewMetric:
@@ -21,19 +31,23 @@ class _NewMetric:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self.described: list[DescribedMetric] = []
 
     def counter(self, name: str, text: str, *labels: str) -> Counter:
+        self.described.append(DescribedMetric(f"keystead_{name}_total", labels, text))
         return Counter(f"keystead_{name}", text, labels, registry=self._registry)
 
-    def gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        """The values of all processes are added up."""
-        return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode="livesum")
+    def gauge(self, name: str, text: str, *labels: str, mode: GaugeMode = "livesum") -> Gauge:
+        """The values of all processes are added up, unless `mode` is another."""
+        self.described.append(DescribedMetric(f"keystead_{name}", labels, text))
+        return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode=mode)
 
     def shared_gauge(self, name: str, text: str, *labels: str) -> Gauge:
         """A gauge of the installation: every process knows the same value."""
-        return Gauge(f"keystead_{name}", text, labels, registry=self._registry, multiprocess_mode="livemostrecent")
+        return self.gauge(name, text, *labels, mode="livemostrecent")
 
     def histogram(self, name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
+        self.described.append(DescribedMetric(f"keystead_{name}", labels, f"Histogram. {text}"))
         return Histogram(f"keystead_{name}", text, labels, buckets=buckets, registry=self._registry)
 
 
@@ -42,7 +56,14 @@ class Measurements:
 
     def __init__(self) -> None:
         new = _NewMetric()
-        self._requests = new.counter("requests", "Requests, by operation and HTTP status.", "operation", "status")
+        self.described: Sequence[DescribedMetric] = new.described
+        self._requests = new.counter(
+            "requests",
+            "Answers, by HTTP status. The operation is the last part of the path, auth_proxy, console, /healthz, "
+            "/readyz or other.",
+            "operation",
+            "status",
+        )
         self._request_seconds = new.histogram(
             "request_seconds", "Seconds from a complete request to its answer.", _SECONDS, "operation"
         )
@@ -56,26 +77,38 @@ class Measurements:
         self.decisions = new.counter(
             "decisions", "Decisions on record, by verdict and by the rule that decided.", "verdict", "rule"
         )
-        self.cache_hits = new.counter("cache_hits", "Values that a cache had.", "cache")
+        self.cache_hits = new.counter(
+            "cache_hits",
+            "Values that a cache had: organizations, policies, signing_keys, contract_interfaces.",
+            "cache",
+        )
         self.cache_misses = new.counter("cache_misses", "Values that a cache lacked.", "cache")
-        self.messages = new.counter("messages", "Attempts to send an e-mail or SMS, by their result.", "result")
-        self.webhooks = new.counter("webhooks", "Attempts to deliver a webhook, by their result.", "result")
-        self._rate_limited = new.counter("rate_limited", "Requests that a rate limit refused, by limit.", "limit")
+        self.messages = new.counter(
+            "messages", "Attempts to send an e-mail or SMS: sent, delayed, given_up.", "result"
+        )
+        self.webhooks = new.counter(
+            "webhooks",
+            "Attempts to deliver a webhook: delivered, delayed, failed (a final answer), given_up.",
+            "result",
+        )
+        self._rate_limited = new.counter(
+            "rate_limited",
+            "Requests that a limit refused: organization, credential, address (failed requests), auth_proxy.",
+            "limit",
+        )
         self.cpu_seconds = new.counter("cpu_seconds", "Processor time of the processes that serve.")
         self.resident_bytes = new.gauge("resident_bytes", "Memory of the processes that serve.")
         self.queued_requests = new.gauge(
             "queued_requests", "Requests that wait because their organization has enough under way."
         )
         self.queued_submissions = new.gauge(
-            "queued_submissions", "Submissions that wait in the queues of their organizations."
+            "queued_submissions", "Submissions that wait for the writers of their organizations."
         )
         self.queued_commits = new.gauge("queued_commits", "Commits that wait for the next transaction.")
         self.connections_used = new.gauge(
-            "database_connections_used", "Database connections in use, by purpose.", "pool"
+            "database_connections_used", "Connections to PostgreSQL in use: read, write, lock.", "pool"
         )
-        self.connections_max = new.gauge(
-            "database_connections_max", "Most database connections, by purpose.", "pool"
-        )
+        self.connections_max = new.gauge("database_connections_max", "The most connections to PostgreSQL.", "pool")
         self.processes = new.gauge("processes", "Processes that serve.")
         self.due_messages = new.shared_gauge(
             "due_messages", "Messages that are not sent yet, of all organizations."

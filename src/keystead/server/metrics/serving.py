@@ -27,6 +27,14 @@ _FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _ADDRESS: Final = re.compile(r"(?P<host>[^\[\]:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
 
 
+SIGNER_METRICS: Final = {
+    "keystead_signer_restarts": "Starts of the signer after it died.",
+    "keystead_signer_cpu_seconds": "Processor time of the signer, in seconds.",
+    "keystead_signer_resident_bytes": "Resident memory of the signer, in bytes.",
+}
+"""What the metrics of the signer's process measure, by name. The first two are counters."""
+
+
 class WatchedSigner(Protocol):
     """The process of the signer. `restarts`: how often it was started again. `pid`: the id of the present
     process."""
@@ -54,16 +62,10 @@ class _SignerCollector:
     def collect(self) -> Iterable[Metric]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        text = "Starts of the signer after it died."
-        yield CounterMetricFamily("keystead_signer_restarts", text, value=self._signer.restarts)
-        seconds = cpu_seconds(self._signer.pid)
-        yield CounterMetricFamily(
-            "keystead_signer_cpu_seconds", "Processor time of the signer, in seconds.", value=seconds
-        )
-        memory_bytes = resident_bytes(self._signer.pid)
-        yield GaugeMetricFamily(
-            "keystead_signer_resident_bytes", "Resident memory of the signer, in bytes.", value=memory_bytes
-        )
+        restarts, processor, memory = SIGNER_METRICS.items()
+        yield CounterMetricFamily(*restarts, value=self._signer.restarts)
+        yield CounterMetricFamily(*processor, value=cpu_seconds(self._signer.pid))
+        yield GaugeMetricFamily(*memory, value=resident_bytes(self._signer.pid))
 
 
 @contextmanager

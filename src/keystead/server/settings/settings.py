@@ -25,6 +25,7 @@ CLIENT_VARIABLES: Final[Mapping[str, str]] = {
         ("API_PUBLIC_KEY", "Public half of the client's API key, compressed hex."),
         ("AUTH_PROXY_ID", "Id of the authentication proxy that the examples for browsers use."),
         ("BASE_URL", "Address of the server; set alone, it replaces the address in a credentials file."),
+        ("CA_FILE", "File with the authority that the client trusts, for a server with `keystead dev --tls`."),
         ("COMMAND", "The command with which the test kit for Node starts `keystead`."),
         ("CREDENTIALS", "The credentials file of commands such as `keystead request`."),
         ("ORGANIZATION_ID", "Organization of requests that name none."),

@@ -2,7 +2,11 @@
 import { current, logOut } from "../session/session.js";
 import { stampByKey } from "../session/keys.js";
 import { stampByPasskey } from "../session/passkeys.js";
+import { askAboutLockout } from "./question.js";
 import { Refused, send } from "./request.js";
+
+/** The operations that can lock their sender out by an IP allow-list, each with the member of the query that asks the server. @type {Record<string, string>} */
+const LOCKING = { set_ip_allowlist: "setIpAllowlist", remove_ip_allowlist: "removeIpAllowlist", approve_activity: "approveActivity" };
 
 /**
  * Asks a query, such as `list_wallets`.
@@ -17,7 +21,8 @@ export async function query(name, parameters = {}) {
 }
 
 /**
- * Submits an activity. `credentialIds`: a passkey of these stamps it, instead of the session's key.
+ * Submits an activity. `credentialIds`: a passkey of these stamps it, instead of the session's key. The person is asked
+ * before it locks them out by an IP allow-list.
  * @param {string} name the operation, such as `create_wallet`
  * @param {string} type such as ACTIVITY_TYPE_CREATE_WALLET
  * @param {Record<string, unknown>} parameters
@@ -25,6 +30,8 @@ export async function query(name, parameters = {}) {
  * @returns {Promise<any>} the activity
  */
 export async function submit(name, type, parameters, { credentialIds } = {}) {
+  const { refusal } = name in LOCKING ? await query("check_ip_allowlist", { [LOCKING[name]]: parameters }) : {};
+  if (refusal && !(await askAboutLockout(refusal))) throw new Error("Not sent: it would have locked you out.");
   const { organizationId, key } = current();
   const body = JSON.stringify({ type, timestampMs: String(Date.now()), organizationId, parameters });
   const path = `/public/v1/submit/${name}`;

@@ -6,7 +6,6 @@ import { parametersOf, prefilled } from "../api/forms.js";
 import { useDraft } from "../parts/draft.js";
 import { ObjectFields } from "../parts/form.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
-import { useLockoutQuestion } from "../parts/lockout.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
 import { Card, Empty, Heading } from "../parts/texts.js";
 import { go, place, to } from "../router.js";
@@ -40,7 +39,6 @@ function ActionForm({ operation, schemas }) {
   const draft = useDraft(location.hash, () => (operation ? prefilled(operation.parameters, schemas, place.value.parameters) : {}));
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const lockout = useLockoutQuestion();
   if (!operation) return html`<${Heading} title="Not found" crumbs=${crumbs} /><${Empty} title="There is no such action">This server does not answer it.<//>`;
   const send = async (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -48,7 +46,6 @@ function ActionForm({ operation, schemas }) {
     setProblem("");
     try {
       const parameters = parametersOf(operation.parameters, schemas, draft.value);
-      if (!(await lockout.isMeant(operation.name, parameters))) return setBusy(false);
       const activity = await submit(operation.name, operation.activityType, parameters);
       draft.forget();
       tell(`${operationInWords(operation.name)}: ${statusInWords(activity.status).text.toLowerCase()}.`);
@@ -65,5 +62,5 @@ function ActionForm({ operation, schemas }) {
       ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
       <div class="row"><button class=${`button primary ${operation.name.startsWith("delete_") ? "danger-fill" : ""}`} disabled=${isBusy}>${operationInWords(operation.name)}</button>
         <button type="button" class="button plain" onClick=${() => (draft.forget(), history.back())}>Cancel</button></div>
-    </div></form>${lockout.dialog}`;
+    </div></form>`;
 }

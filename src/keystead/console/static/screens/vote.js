@@ -5,7 +5,6 @@ import { headlineOf } from "../api/descriptions.js";
 import { loadWaiting, nextWaiting } from "../api/waiting.js";
 import { Confirm } from "../parts/confirm.js";
 import { Icon } from "../parts/icons.js";
-import { useLockoutQuestion } from "../parts/lockout.js";
 import { useMyPasskeys } from "../parts/my_passkeys.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
 import { useShortcuts } from "../parts/shortcuts.js";
@@ -22,7 +21,6 @@ export function VoteCard({ activity, reload }) {
   const [problem, setProblem] = useState("");
   const [asked, setAsked] = useState(/** @type {Choice | null} */ (null));
   const [isWanted, setWanted] = useState(false); // by the key, before it is known which passkeys there are
-  const lockout = useLockoutQuestion();
   const { userId } = current();
   const passkeys = useMyPasskeys();
   const may = { approve: isWaiting(activity) && activity.canApprove, reject: isWaiting(activity) && activity.canReject };
@@ -51,11 +49,9 @@ export function VoteCard({ activity, reload }) {
     setBusy(true);
     setProblem("");
     try {
-      const parameters = { fingerprint: activity.fingerprint };
-      if (!(await lockout.isMeant(`${what}_activity`, parameters))) return;
       const next = nextWaiting(activity.id, 1);
       const type = what === "approve" ? "ACTIVITY_TYPE_APPROVE_ACTIVITY" : "ACTIVITY_TYPE_REJECT_ACTIVITY";
-      const changed = await submit(`${what}_activity`, type, parameters, { credentialIds });
+      const changed = await submit(`${what}_activity`, type, { fingerprint: activity.fingerprint }, { credentialIds });
       tell(`${what === "approve" ? "Approved" : "Rejected"}: now ${statusInWords(changed.status).text.toLowerCase()}.`);
       await Promise.all([reload(), loadWaiting().catch(() => undefined)]);
       if (next) go(to(["activities", next]));
@@ -85,7 +81,6 @@ export function VoteCard({ activity, reload }) {
     ${asked ? html`<${Confirm} title=${asked === "approve" ? "Approve this?" : "Reject this?"} what=${withShortAddresses(headlineOf(activity))} isDanger=${asked === "reject"} onAnswer=${answered}
       note=${asked === "approve" ? "An approval cannot be taken back. Once the last one is there, this is done at once and cannot be undone." : "One rejection is final and cannot be undone: it would have to be asked for again."}
       action=${asked === "approve" ? "Approve" : "Reject"} />` : null}
-    ${lockout.dialog}
   <//>`;
 }
 
