@@ -26,6 +26,7 @@ from keystead.operations.declare import Reading, activity, query
 from keystead.operations.logins.message_context import MessageContext, counted_message, message_context
 from keystead.operations.logins.message_origins import MessageChoices, message_origin
 from keystead.operations.logins.outgoing_messages import email_to
+from keystead.operations.users import added_credentials as adding
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts.account_contacts import contact_changes
@@ -40,6 +41,7 @@ from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.tags import check_tags
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output
+from keystead.pipeline.operation import AddedCredential, NewUser
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 
@@ -97,7 +99,25 @@ class _Invited(msgspec.Struct, frozen=True):
     rows: tuple[VersionedRow, ...] = ()
 
 
-@activity("ACTIVITY_TYPE_CREATE_INVITATIONS", load_context=_context, also_does=("CREATE_USERS", "UPDATE_USER_TAG"))
+def _added(_: object, intent: CreateInvitationsIntent) -> list[AddedCredential]:
+    """The contacts of the new users. The keys of their links approve nothing."""
+    return [
+        credential
+        for one in intent.invitations
+        for credential in adding.contacts(
+            NewUser(one.receiver_user_name, one.receiver_user_email, one.receiver_user_tags),
+            one.receiver_user_email,
+            None,
+        )
+    ]
+
+
+@activity(
+    "ACTIVITY_TYPE_CREATE_INVITATIONS",
+    load_context=_context,
+    also_does=("CREATE_USERS", "UPDATE_USER_TAG"),
+    adds=_added,
+)
 async def create_invitations(
     execution: ExecutionWith[InvitationContext], intent: CreateInvitationsIntent
 ) -> Output[CreateInvitationsResult]:
