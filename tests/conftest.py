@@ -17,8 +17,7 @@ import asyncpg
 import coverage
 import pytest
 
-from keystead.keys.token_key import create_token_key
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKeyName, create_token_key
 from keystead.storage.schema import distribute, migrate
 from keystead.testing import DevelopmentServer
 from tests.support.callers import Caller

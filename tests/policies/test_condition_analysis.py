@@ -10,8 +10,8 @@ import pytest
 
 from keystead.api.catalogue import activity_kind
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, NotApplicable, Unknown
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
@@ -114,7 +114,7 @@ def test_the_analysis_agrees_with_evaluation(condition: str) -> None:
     result = ConditionAnalysis(ACTIVITY_SHAPES).of(parse(condition))
     expression = compiled(condition)
     for bit, request in REQUESTS:
-        value = expression.evaluate(EvaluationContext(request), Budget(STEPS_MAX))
+        value = expression.evaluate(EvaluationContext(request), Budget(EXPRESSION_STEPS_MAX))
         assert isinstance(value, NotApplicable) == bool(result.lacking & bit), request
         assert not result.true & ~result.lacking & bit or value is True, request
         assert not result.false & ~result.lacking & bit or value is False, request

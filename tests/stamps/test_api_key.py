@@ -18,7 +18,7 @@ from keystead.api.errors import Unauthenticated
 from keystead.stamps import api_key
 from keystead.stamps.api_key import Stamp, read_stamp, verify_stamp
 from keystead.stamps.base64url import decode_base64url, encode_base64url
-from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
+from keystead.stamps.cose import read_ecdsa_signature, write_ecdsa_signature
 from keystead.stamps.schemes import CREDENTIAL_TYPES, StampScheme
 from keystead.stamps.signing import ApiKeyStamper, generate_api_key
 

@@ -20,7 +20,7 @@ from rich.pretty import pretty_repr
 from keystead.api.enums import ApiKeyCurve
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.base64url import decode_base64url
-from keystead.stamps.der import read_ecdsa_signature
+from keystead.stamps.cose import read_ecdsa_signature
 from keystead.stamps.schemes import StampScheme
 from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, CallbackStamper, Stamper, generate_api_key
 from tests.support import secp256k1

@@ -59,10 +59,10 @@ from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.invitations import Invitation
 from keystead.organizations.kinds.ip_allowlists import IpAllowlist
-from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
 from keystead.organizations.kinds.secrets import Secret
+from keystead.organizations.kinds.users import Passkey
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.activity import Proof, RecordedActivity
 

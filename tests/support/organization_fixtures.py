@@ -13,7 +13,7 @@ from typing import Any
 
 from keystead.api.identifiers import new_id
 from keystead.keys.mnemonic import mnemonic_from_entropy
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique

@@ -27,6 +27,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
       the parent organization, and attested stamps are accepted.
     - `for_recovery`: a recovery key may stamp it.
     - `in_any_organization`: a request that a passkey stamps may name ANY_ORGANIZATION.
+    - `is_own`: the public API has no such path.
     - `results`: the results of its activities, by the member of `result` that holds each.
     """
 
@@ -41,6 +42,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     before_session: bool = False
     for_recovery: bool = False
     in_any_organization: bool = False
+    is_own: bool = False
     results: Mapping[str, type[msgspec.Struct]] = {}
 
     @property

@@ -12,8 +12,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from keystead.api import enums
+from keystead.describe.bounds import FACTS_MAX
 from keystead.describe.description import Fact, Names
-from keystead.describe.fields import FACTS_MAX, name_in_words, truncated
+from keystead.describe.fields import name_in_words, truncated
 
 _VALUES: Final = {
     "TEXT_UTF8": "text",

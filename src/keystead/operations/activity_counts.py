@@ -53,7 +53,7 @@ class CountActivitiesResponse(Wire, frozen=True):
     periods: tuple[PeriodCounts, ...]
 
 
-@query()
+@query(own=True)
 async def count_activities(reading: Reading, request: CountActivitiesRequest) -> CountActivitiesResponse:
     """How many activities and refused requests there are in each of several periods."""
     bounds = request.bounds_ms

@@ -48,7 +48,7 @@ class ListRefusedRequestsResponse(Wire, frozen=True):
     refused_requests: tuple[ShownRefusal, ...]
 
 
-@query()
+@query(own=True)
 async def list_refused_requests(
     reading: Reading, request: ListRefusedRequestsRequest
 ) -> ListRefusedRequestsResponse:

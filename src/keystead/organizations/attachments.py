@@ -166,7 +166,7 @@ ATTACHED_ROWS: tuple[type[AttachedRow], ...] = (
 )
 """Every kind of attached rows. A new kind is added here, and its table in a migration."""
 
-ATTACHED_TABLES = tuple(kind.table for kind in ATTACHED_ROWS)
+ATTACHED_TABLES: tuple[AttachedTable, ...] = tuple(kind.table for kind in ATTACHED_ROWS)
 """Their tables."""
 
 

@@ -15,7 +15,7 @@ from keystead.organizations.contacts.account_contacts import changes_for_removed
 from keystead.organizations.credentials.credentials import registered_credential_ids
 from keystead.organizations.kinds.invitations import Invitation
 from keystead.organizations.organization import Change, Organization, Put, Remove
-from keystead.organizations.root_quorum import check_not_in_quorum
+from keystead.organizations.users import check_not_in_quorum
 
 
 def without_invitations(organization: Organization, user_ids: Container[str]) -> tuple[Change, ...]:

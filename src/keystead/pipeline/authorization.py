@@ -18,17 +18,12 @@ from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.mfa import MfaStatuses
 from keystead.pipeline.operation import NewUser
 from keystead.pipeline.proofs import approvals_of
+from keystead.policies import request
 from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext
 from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
-from keystead.policies.request import (
-    Approval,
-    AuthorizationRequest,
-    condition_values,
-    may_sign_transaction_unseen,
-)
 
 
 class VoteAuthorization(msgspec.Struct, frozen=True):
@@ -124,7 +119,7 @@ def evaluation_of(
     )
 
 
-def authorization_request(basis: DecisionBasis) -> AuthorizationRequest:
+def authorization_request(basis: DecisionBasis) -> request.AuthorizationRequest:
     """Everything that the decision depends on besides the policies."""
     return _request(basis, _approvals(basis, MfaStatuses(basis).lacking()))
 
@@ -136,11 +131,11 @@ def may_approve(basis: DecisionBasis, user_id: str) -> bool:
     return Authorizer(authorization_request(basis), basis.policies.policy_set).may_vote(user_id)
 
 
-def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> AuthorizationRequest:
+def _request(basis: DecisionBasis, approvals: Sequence[request.Approval]) -> request.AuthorizationRequest:
     resources, activity = basis.resources, basis.requested
     # The policies of a parent say nothing about the credentials of its sub-organizations.
     added = basis.added if basis.authority is basis.organization else ()
-    return AuthorizationRequest(
+    return request.AuthorizationRequest(
         root_quorum=basis.authority.profile.root_quorum,
         users=basis.authority.users.by_id,
         approvals=approvals,
@@ -156,19 +151,22 @@ def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> Authorizati
         others=resources.others,
         refuses_raw_payload=basis.refuses_raw_payloads
         and basis.policies.policy_set.reads_transactions
-        and may_sign_transaction_unseen(activity),
+        and request.may_sign_transaction_unseen(activity),
     )
 
 
 def _is_in_scope(basis: DecisionBasis, scope: CompiledExpression) -> bool:
     """Whether the scope of a session is true for each item of the activity."""
     return all(
-        scope.evaluate(EvaluationContext(condition_values(basis.requested, item)), Budget(STEPS_MAX)) is True
+        scope.evaluate(
+            EvaluationContext(request.condition_values(basis.requested, item)), Budget(EXPRESSION_STEPS_MAX)
+        )
+        is True
         for item in basis.resources.items
     )
 
 
-def _approvals(basis: DecisionBasis, lacking: Set[str]) -> list[Approval]:
+def _approvals(basis: DecisionBasis, lacking: Set[str]) -> list[request.Approval]:
     """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
     proofs: Sequence[Proof] = basis.proofs

@@ -6,7 +6,7 @@ module: bootstrap, the rotation of the master key, and the server's own rows, su
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -87,8 +87,8 @@ class Lifecycle:
         # does not queue.
         queues = submission.is_vote or submission.body.operation.changes_organization
 
-        async def decide_on(organization: Organization | None, unwritten: Sequence[Commit]) -> Decided:
-            return await decide(submission, organization, unwritten, computed, environment)
+        def decide_on(organization: Organization | None, unwritten: Sequence[Commit]) -> Awaitable[Decided]:
+            return decide(submission, organization, unwritten, computed, environment)
 
         for _ in range(ATTEMPTS):
             self._check_liveness(submission)

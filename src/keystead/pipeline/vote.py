@@ -6,7 +6,7 @@ Not here: the queue and the write (`organization_writer`), the steps themselves.
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, assert_never
+from typing import assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Event, Proof, RecordedActivity, next_status, voter_bytes
 from keystead.pipeline.authorization import VoteAuthorization, authorize_vote, evaluation_of, event_of
+from keystead.pipeline.bounds import APPROVALS_MAX, VOTE_BYTES_MAX, VOTERS_BYTES_MAX
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, scope_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, execute
@@ -27,16 +28,6 @@ from keystead.pipeline.submission import Submission
 from keystead.policies.authorize import Decision
 from keystead.policies.denial import denied
 from keystead.primitives.share import Work
-
-VOTE_BYTES_MAX: Final = 4_096
-"""The most bytes of the request of a vote. Every answer about the activity contains the requests of all votes."""
-
-APPROVALS_MAX: Final = 250
-"""The most approvals of an activity, those that have lapsed included. Every vote, and every answer about the
-activity, reads all of them."""
-
-VOTERS_BYTES_MAX: Final = 1_048_576
-"""The most bytes of the records of all users who vote on an activity. Each vote holds the record of its user."""
 
 
 class _Ballot(msgspec.Struct, frozen=True):

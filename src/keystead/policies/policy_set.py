@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from keystead.api.records import Policy
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import EvaluationContext, NotApplicable, Value
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, NotApplicable, Value
 from keystead.policies.language.expression import CompiledExpression, ExpressionSource
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy, sources_of

@@ -1,4 +1,5 @@
-"""The public keys of passkeys: COSE_Key maps in CBOR, of the two kinds that clients of this API register.
+"""The public keys of passkeys: COSE_Key maps in CBOR, of the two kinds that clients of this API register; the parts
+of DER that they need.
 
 Not here: signatures made with them (`webauthn`), and the attestation of a new one (`attestation`).
 """
@@ -13,14 +14,50 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
     EllipticCurvePublicNumbers,
 )
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from webauthn.helpers import parse_cbor
 from webauthn.helpers.exceptions import InvalidCBORData
 
+from keystead.stamps.bounds import COSE_KEY_BYTES_MAX, PASSKEY_RSA_BITS_MAX, PASSKEY_RSA_BITS_MIN
 from keystead.stamps.cbor import plain_item_end
 
-COSE_KEY_BYTES_MAX = 1024
-RSA_MODULUS_BITS_MIN = 2048
-RSA_MODULUS_BITS_MAX = 4096
+_SEQUENCE, _INTEGER = 0x30, 0x02
+
+
+def read_ecdsa_signature(der: bytes) -> tuple[int, int]:
+    """(r, s) of a SEQUENCE of two INTEGERs, which may have superfluous leading zero bytes.
+
+    The Ethereum wallet stamper of the TypeScript SDK copies fixed-width halves into DER without trimming them, so
+    about one of its signatures in 128 is not strict DER. Raises ValueError for anything else that is not DER: a
+    negative integer, a wrong length, bytes after the end.
+    """
+    # Two numbers of 32 bytes never need the long form of a length, so a length byte above 127 is always wrong.
+    if len(der) < 2 or der[0] != _SEQUENCE or der[1] != len(der) - 2 or der[1] > 0x7F:
+        raise ValueError("not one ASN.1 sequence")
+    r, end = _integer(der, 2)
+    s, end = _integer(der, end)
+    if end != len(der):
+        raise ValueError("more than two integers in the sequence")
+    return r, s
+
+
+def _integer(der: bytes, at: int) -> tuple[int, int]:
+    """The ASN.1 integer at this position, and the position after it."""
+    start = at + 2
+    if start >= len(der) or der[at] != _INTEGER:
+        raise ValueError("not an ASN.1 integer")
+    end = start + der[at + 1]
+    if end == start or end > len(der):
+        raise ValueError("an ASN.1 integer has no bytes, or ends after the signature")
+    if der[start] > 0x7F:
+        raise ValueError("negative integer")
+    return int.from_bytes(der[start:end], "big"), end
+
+
+def write_ecdsa_signature(r: int, s: int) -> bytes:
+    """The signature as strict DER: the shortest encoding of r and s."""
+    return encode_dss_signature(r, s)
+
 
 # Labels and values of RFC 9053 and RFC 8230. The meaning of labels from -1 down depends on the key type.
 _KTY, _ALG = 1, 3
@@ -68,9 +105,9 @@ def _rsa(key: dict[Any, Any]) -> RSAPublicKey:
     if not (isinstance(n, bytes) and isinstance(e, bytes) and len(e) <= 4):
         raise ValueError("an RS256 key needs a modulus and an exponent of at most 4 bytes")
     modulus = int.from_bytes(n, "big")
-    if not RSA_MODULUS_BITS_MIN <= modulus.bit_length() <= RSA_MODULUS_BITS_MAX:
+    if not PASSKEY_RSA_BITS_MIN <= modulus.bit_length() <= PASSKEY_RSA_BITS_MAX:
         raise ValueError(
             f"the RS256 modulus has {modulus.bit_length()} bits; "
-            f"{RSA_MODULUS_BITS_MIN} to {RSA_MODULUS_BITS_MAX} are supported"
+            f"{PASSKEY_RSA_BITS_MIN} to {PASSKEY_RSA_BITS_MAX} are supported"
         )
     return RSAPublicNumbers(int.from_bytes(e, "big"), modulus).public_key()

@@ -30,7 +30,7 @@ from keystead.primitives import secp256k1
 from keystead.primitives.p256 import ORDER as P256_ORDER
 from keystead.stamps.api_key import Stamp
 from keystead.stamps.base64url import encode_base64url
-from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
+from keystead.stamps.cose import read_ecdsa_signature, write_ecdsa_signature
 from keystead.stamps.schemes import API_KEY_HEADER, PUBLIC_KEY_BYTES, StampScheme, eip191_digest
 
 _SCHEMES = {

@@ -29,7 +29,7 @@ class ListNamedSuborgsResponse(Wire, frozen=True):
     sub_organizations: tuple[NamedSubOrganization, ...]
 
 
-@query()
+@query(own=True)
 async def list_named_suborgs(reading: Reading, request: ListNamedSuborgsRequest) -> ListNamedSuborgsResponse:
     """Sub-organizations of the organization with their names, by page; the same as list_suborgs finds."""
     found = await list_suborgs(reading, request)

@@ -54,7 +54,7 @@ class CheckPolicyResponse(Wire, frozen=True):
     warnings: tuple[PolicyWarningRecord, ...]
 
 
-@query()
+@query(own=True)
 async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPolicyResponse:
     """Whether a policy could be saved, and what its author may not have intended. Nothing is saved."""
     policy = unsaved_policy(reading, request)
@@ -109,7 +109,7 @@ class ListPolicyKeywordsResponse(Wire, frozen=True):
     policy_keywords: tuple[PolicyKeyword, ...]
 
 
-@query(of_version=True)
+@query(of_version=True, own=True)
 def list_policy_keywords(_: Reading, __: ListPolicyKeywordsRequest) -> ListPolicyKeywordsResponse:
     """Everything that expressions of policies may name, with its type."""
     return ListPolicyKeywordsResponse(

@@ -19,6 +19,7 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.records import Wire
 from keystead.operations.activities import activity_named, recorded_bytes
+from keystead.operations.bounds import TRIED_BYTES_MAX, TRIED_SECONDS_MAX
 from keystead.operations.declare import Reading, query
 from keystead.operations.policies.policy_checking import CheckPolicyRequest, unsaved_policy
 from keystead.pipeline.activity import RecordedActivity
@@ -34,12 +35,6 @@ from keystead.primitives.share import Work
 
 TRIED_AT_ONCE: Final = 50
 """Most activities of one request."""
-
-TRIED_BYTES_MAX: Final = 1_048_576
-"""Activities beyond this many bytes of requests, votes and results are left out of the answer."""
-
-TRIED_SECONDS_MAX: Final = 2.0
-"""Activities beyond this much processor time are left out of the answer."""
 
 
 class TryPolicyRequest(CheckPolicyRequest, frozen=True, kw_only=True):
@@ -82,7 +77,7 @@ class _PolicySets(msgspec.Struct, frozen=True):
     saved: PolicySet
 
 
-@query()
+@query(own=True)
 async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyResponse:
     """The outcome of a policy for recorded activities, and the decisions with this policy. Nothing is saved.
 

@@ -317,7 +317,7 @@ class ListInvitationsResponse(Wire, frozen=True):
     invitations: tuple[InvitationRecord, ...]
 
 
-@query(of_version=True)
+@query(own=True, of_version=True)
 def list_invitations(reading: Reading, _: ListInvitationsRequest) -> ListInvitationsResponse:
     """People who were asked to join and have not accepted yet."""
     return ListInvitationsResponse(

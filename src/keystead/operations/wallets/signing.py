@@ -7,7 +7,7 @@ changes no record of the organization. Not here: encodings (`chains.payloads`), 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -54,11 +54,11 @@ class PayloadsToSign(msgspec.Struct, frozen=True):
     keywords: Mapping[str, Any]
 
 
-async def _signatures(
+def _signatures(
     execution: Execution, named: NamedKey, scheme: SignatureScheme, messages: Sequence[bytes]
-) -> tuple[Signature, ...]:
+) -> Awaitable[tuple[Signature, ...]]:
     organization = execution.organization
-    return await execution.signer.sign(
+    return execution.signer.sign(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         key=named.key,
@@ -67,9 +67,9 @@ async def _signatures(
     )
 
 
-async def _payload_signatures(execution: ExecutionWith[PayloadsToSign]) -> tuple[Signature, ...]:
+def _payload_signatures(execution: ExecutionWith[PayloadsToSign]) -> Awaitable[tuple[Signature, ...]]:
     context = execution.context
-    return await _signatures(execution, context.named, context.scheme, context.messages)
+    return _signatures(execution, context.named, context.scheme, context.messages)
 
 
 def _key_of(private_key_id: str | None, sign_with: str | None) -> str:

@@ -15,8 +15,7 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.choices import expected_words
-from keystead.api.spelling import did_you_mean
+from keystead.api.choices import did_you_mean, expected_words
 from keystead.policies.closed_sets import WORDS
 from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
 from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type, type_name

@@ -22,12 +22,6 @@ def is_console(path: str) -> bool:
     return path == _FOLDER or path.startswith(CONSOLE_PATH)
 
 
-def wants_page(request: HttpRequest) -> bool:
-    """Whether a browser asks for a page, to show it to a person. Clients of the API ask for JSON, or for all."""
-    accepted = [one.partition(b";")[0].strip() for one in dict(request.headers).get(b"accept", b"").split(b",")]
-    return request.method in ("GET", "HEAD") and b"text/html" in accepted
-
-
 def without_secret(path: str) -> str:
     """The path to answer and to log. A link that logs in to the console has a secret after its "#". A program that
     changes or encodes the "#" sends the secret in the path. No file's name has the last character that is left."""

@@ -1,23 +1,22 @@
-"""Links that log in to the console of `keystead dev`: POST /dev/v1/console-link makes one, and the page behind it
-sends POST /dev/v1/console-login.
+"""The links that open the console of a development server, logged in.
 
-A link works once, on this machine. Who asks for one has the development key, and stamps the request with it. Here:
-both answers. The answer to the secret of a link is a stamped `stamp_login` of the development user, which the
-console then submits. Not here: printing links (`cli.banner`, `cli.console`), the console's files
-(`keystead.console`).
+A link works once, on this machine. Here: POST /dev/v1/console-login, the request of the page behind a link: its
+answer is a stamped `stamp_login` of the development user, which the console then submits; and POST
+/dev/v1/console-link, which makes another link for a caller with the user's key. Not here: printing a link
+(`cli.development`), the console's files (`keystead.console`).
 """
 
 from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Sequence
-from typing import Annotated, Final, TypeVar
+from collections import deque
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
-from keystead.api.errors import InvalidRequest, PermissionDenied, Unauthenticated
+from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.client.credentials import Credentials
 from keystead.console import CONSOLE_PATH
 from keystead.server.http.loopback import is_from_this_machine, is_of_own_page
@@ -25,15 +24,15 @@ from keystead.server.http.messages import HttpRequest
 from keystead.stamps.api_key import read_stamp, verify_stamp
 from keystead.stamps.signing import ApiKeyStamper
 
-PATH: Final = "/dev/v1/console-login"
-NEW_LINK_PATH: Final = "/dev/v1/console-link"
+LOGIN_PATH: Final = "/dev/v1/console-login"
+LINK_PATH: Final = "/dev/v1/console-link"
+LINK_REQUEST: Final = b'{"consoleLink":true}'
+"""The body of the request for another link, which the user's key stamps."""
+
+LINKS_MAX: Final = 20
+"""The links that work at the same time: the newest ones."""
+
 SESSION_SECONDS: Final = 86_400
-
-LINKS_MAX: Final = 100
-"""Most links that are not used yet. A further one takes the place of the oldest."""
-
-ASKED_WITHIN_MS: Final = 60_000
-"""How far the time in a request for a link may be from the server's."""
 
 
 class _LoginRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -43,10 +42,10 @@ class _LoginRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     public_key: Annotated[str, Meta(max_length=200)]
 
 
-class _NewLinkRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """`timestamp_ms`: the caller's time, in milliseconds since the epoch."""
+class _NewLink(msgspec.Struct):
+    """`link`: what follows the server's address."""
 
-    timestamp_ms: int
+    link: str
 
 
 class _StampedLogin(msgspec.Struct, rename="camel"):
@@ -57,50 +56,50 @@ class _StampedLogin(msgspec.Struct, rename="camel"):
     stamp: str
 
 
-class _NewLink(msgspec.Struct, rename="camel"):
-    url: str
-
-
-class ConsoleLink:
-    """The secrets of the links that are not used yet, and the user whom they log in. No secret is in the repr."""
+class ConsoleLinks:
+    """The secrets of the links that were not used, and the user that they log in. No secret is in the repr."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
-        self._secrets: list[str] = []
+        self._unused: deque[str] = deque(maxlen=LINKS_MAX)
 
-    def url(self, base_url: str) -> str:
-        """A new link. Its secret is in the fragment, which browsers send to nobody."""
-        self._secrets = [*self._secrets[1 - LINKS_MAX :], secrets.token_urlsafe(32)]
-        return f"{base_url}{CONSOLE_PATH}#login={self._secrets[-1]}"
+    def new_link(self) -> str:
+        """Another link, without the server's address. Its secret is in the fragment, which browsers send to
+        nobody."""
+        self._unused.append(secrets.token_urlsafe(32))
+        return f"{CONSOLE_PATH}#login={self._unused[-1]}"
 
-    def answer_new_link(self, request: HttpRequest, times_ms: Sequence[int]) -> bytes:
-        """A new link, as JSON, for the holder of the development key. `times_ms`: times that count as now. Raises
-        Unauthenticated, PermissionDenied, InvalidRequest."""
+    def answer(self, path: str, request: HttpRequest, now_ms: int) -> bytes:
+        """The answer to a POST at one of the two paths. `now_ms`: the server's time. Raises PermissionDenied,
+        InvalidRequest, Unauthenticated."""
+        headers = dict(request.headers)
         if not (is_from_this_machine(request) and is_of_own_page(request)):
-            raise PermissionDenied(f"{NEW_LINK_PATH} accepts only requests from this machine")
-        stamp = read_stamp(dict(request.headers).get(b"x-stamp", b""))
-        verify_stamp(stamp, request.body)
-        if stamp.public_key != self._credentials.api_public_key:
-            raise Unauthenticated(
-                f"{NEW_LINK_PATH}: expected the stamp of the development key, as in the file credentials.json"
-            )
-        asked = _decoded(request, _NewLinkRequest)
-        if all(abs(now_ms - asked.timestamp_ms) > ASKED_WITHIN_MS for now_ms in times_ms):
-            raise InvalidRequest("invalid request body: field `timestampMs`: too far from the server's time")
-        return msgspec.json.encode(_NewLink(self.url(self._credentials.base_url)))
+            raise PermissionDenied(f"{path} accepts only requests of the console on this machine")
+        if headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/json":
+            raise InvalidRequest("expected the header Content-Type: application/json")
+        if path == LINK_PATH:
+            return self._answer_link(headers.get(b"x-stamp", b"").decode("latin-1"), request.body)
+        return self._answer_login(request, now_ms)
 
-    def answer(self, request: HttpRequest, now_ms: int) -> bytes:
-        """A stamped login, as JSON, once. `now_ms`: the server's time. Raises PermissionDenied, InvalidRequest."""
-        if not (is_from_this_machine(request) and is_of_own_page(request)):
-            raise PermissionDenied(f"{PATH} accepts only requests of the console on this machine")
-        login = _decoded(request, _LoginRequest)
-        known = [one for one in self._secrets if hmac.compare_digest(login.secret.encode(), one.encode())]
-        if not known:
+    def _answer_link(self, stamp_header: str, body: bytes) -> bytes:
+        stamp = read_stamp(stamp_header)
+        verify_stamp(stamp, body)
+        if stamp.public_key != self._credentials.api_public_key or body != LINK_REQUEST:
+            raise PermissionDenied(f"{LINK_PATH}: stamp {LINK_REQUEST.decode()} with the key in credentials.json")
+        return msgspec.json.encode(_NewLink(link=self.new_link()))
+
+    def _answer_login(self, request: HttpRequest, now_ms: int) -> bytes:
+        try:
+            login = msgspec.json.decode(request.body, type=_LoginRequest)
+        except msgspec.DecodeError as refused:
+            raise InvalidRequest(f"invalid request body: {refused}") from None
+        given = login.secret.encode()
+        if not any(hmac.compare_digest(given, secret.encode()) for secret in self._unused):
             raise PermissionDenied(
-                "this link was used before, or is from an earlier start; keystead console prints a new one, or log "
-                "in with the file credentials.json of its data folder"
+                "this link was used before, or is from an earlier start; `keystead console` prints a new one, or "
+                "log in with the file credentials.json of the server's data folder"
             )
-        self._secrets.remove(known[0])
+        self._unused.remove(login.secret)
         return msgspec.json.encode(self._stamped_login(login.public_key, now_ms))
 
     def _stamped_login(self, public_key: str, now_ms: int) -> _StampedLogin:
@@ -117,17 +116,4 @@ class ConsoleLink:
         return _StampedLogin(path="/public/v1/submit/stamp_login", body=body.decode(), stamp=stamp)
 
     def __repr__(self) -> str:
-        return "ConsoleLink()"
-
-
-_RequestT = TypeVar("_RequestT", bound=msgspec.Struct)
-
-
-def _decoded(request: HttpRequest, type_: type[_RequestT]) -> _RequestT:
-    """The body of a request. Raises InvalidRequest."""
-    if dict(request.headers).get(b"content-type", b"").partition(b";")[0].strip() != b"application/json":
-        raise InvalidRequest("expected the header Content-Type: application/json")
-    try:
-        return msgspec.json.decode(request.body, type=type_)
-    except msgspec.DecodeError as refused:
-        raise InvalidRequest(f"invalid request body: {refused}") from None
+        return "ConsoleLinks()"

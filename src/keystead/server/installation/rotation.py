@@ -1,8 +1,9 @@
 """Rotates the master key of an installation while its servers run.
 
 Here: every value that the master key seals is replaced by the same value sealed under the new key: the data key of
-each organization, and the sealed values of the installation. Values that data keys seal do not change. Not here:
-the cryptography (`signer.resealing`), the command (`cli`), the order of restarts (docs/security.md).
+each organization, and the sealed values of the installation; the master keys that the settings name. Values that
+data keys seal do not change. Not here: the cryptography (`signer.resealing`), the command (`cli`), the order of
+restarts (docs/security.md).
 
 The rotation does not use the pipeline: no user asks for it, no policy applies to it, and no content of an
 organization changes. Each value is replaced in its own commit, which succeeds only if the value has not changed
@@ -30,10 +31,31 @@ from keystead.pipeline.organization_writer import commit_alone
 from keystead.pipeline.store import Changes, Commit, Page
 from keystead.server.installation.dates import record_master_key
 from keystead.server.installation.processes import GONE_AFTER_MS, serving_processes
+from keystead.server.settings.settings import Settings, SettingsError
+from keystead.signer import master_keys
 from keystead.signer.installation_keys import INSTALLATION_KEYS, MADE_AT_START, MASTER_KEY_CHECK, PROOF_KEY
-from keystead.signer.master_keys import Master, SealBroken
 from keystead.signer.resealing import Resealer
 from keystead.storage.store import DatabaseStore
+
+
+def master_key_sources(settings: Settings) -> master_keys.MasterKeySources:
+    """The master keys of these settings. Raises SettingsError if they name none, or one in an unknown form."""
+    if settings.master_key:
+        sealing: master_keys.MasterKeySource = master_keys.KeyText("KEYSTEAD_MASTER_KEY", settings.master_key)
+    elif settings.master_key_file:
+        sealing = _source(settings.master_key_file, settings)
+    else:
+        raise SettingsError("no master key: set --master-key-file or KEYSTEAD_MASTER_KEY_FILE")
+    other = settings.other_master_key_file
+    return master_keys.MasterKeySources(sealing, (_source(other, settings),) if other else ())
+
+
+def _source(place: str, settings: Settings) -> master_keys.MasterKeySource:
+    try:
+        return master_keys.parse_source(place, settings.pkcs11_pin)
+    except master_keys.MasterKeyError as refused:
+        raise SettingsError(str(refused)) from None
+
 
 _PAGE = 500
 _AT_ONCE: Final = 32
@@ -61,8 +83,8 @@ class Progress(msgspec.Struct):
 async def rotate_master(
     store: DatabaseStore,
     *,
-    old: Master,
-    new: Master,
+    old: master_keys.Master,
+    new: master_keys.Master,
     new_id: Callable[[], str],
     now_ms: int,
     report: Callable[[Progress], None],
@@ -131,7 +153,7 @@ class _Rotation:
         """Raise RotationRefused unless one of the keys is this installation's."""
         try:
             self._resealer.check(MASTER_KEY_CHECK, _sealed(await self._stored(MASTER_KEY_CHECK)))
-        except SealBroken as broken:
+        except master_keys.SealBroken as broken:
             raise RotationRefused(f"neither key is the master key of this installation: {broken}") from None
 
     async def replace_data_keys(self) -> int:
@@ -171,7 +193,7 @@ class _Rotation:
             await commit_alone(self._store, organization_id, decide)
         except _AlreadyReplacedError:
             return ""
-        except SealBroken as broken:
+        except master_keys.SealBroken as broken:
             return str(broken)
         except Conflict as refused:
             raise RotationRefused(refused.message) from None
@@ -200,7 +222,7 @@ class _Rotation:
         while not self._resealer.is_current(sealed := _sealed(stored := await self._stored(name))):
             try:
                 resealed = self._resealer.instance_value(name, sealed)
-            except SealBroken as broken:
+            except master_keys.SealBroken as broken:
                 raise RotationRefused(f"{broken}; the check value stays") from None
             if await self._store.installation.replace_value(name, stored, encode(resealed)):
                 self.progress.installation_values += 1
