@@ -37,8 +37,7 @@ def test_a_caller_that_never_reads_is_cut_off() -> None:
         async with listening(large_answer, write_timeout_s=0.1) as server:
             _, writer = await server.connect()
             writer.write(REQUEST)
-            await asyncio.sleep(0.05)
-            assert server.connections.bytes_held > 1_000_000
+            await server.until(lambda: server.connections.bytes_held > 1_000_000)
             await server.until_closed()
             assert server.connections.bytes_held == 0
 
@@ -58,8 +57,7 @@ def test_a_caller_that_reads_too_slowly_is_cut_off() -> None:
                     await asyncio.sleep(0.01)
 
             reading = asyncio.create_task(drip())
-            await asyncio.sleep(0.05)
-            assert server.connections.bytes_held > 1_000_000
+            await server.until(lambda: server.connections.bytes_held > 1_000_000)
             await server.until_closed()
             reading.cancel()
             assert server.connections.bytes_held == 0
@@ -78,8 +76,7 @@ def test_a_caller_that_reads_steadily_gets_a_large_answer() -> None:
             await reader.readuntil(b"\r\n\r\n")
             assert server.connections.bytes_held > 0
             assert await reader.readexactly(len(LARGE)) == LARGE
-            await asyncio.sleep(0.01)
-            assert server.connections.bytes_held == 0
+            await server.until(lambda: server.connections.bytes_held == 0)
 
     run(call())
 
@@ -200,16 +197,17 @@ def test_a_request_whose_caller_has_left_counts_until_it_is_answered() -> None:
     """Or a caller that leaves and comes again would have more requests under way than connections."""
 
     async def attack() -> None:
-        go_on = asyncio.Event()
+        begun, go_on = asyncio.Event(), asyncio.Event()
 
         async def slow(request: HttpRequest) -> HttpAnswer:
+            begun.set()
             await go_on.wait()
             return await path_as_answer(request)
 
         async with listening(slow) as server:
             _, writer = await server.connect()
             writer.write(REQUEST)
-            await asyncio.sleep(0.02)
+            await begun.wait()
             writer.transport.abort()
             await asyncio.sleep(0.02)
             assert len(server.connections) == 1
@@ -256,7 +254,7 @@ def test_a_server_that_stops_answers_what_it_has_begun() -> None:
             reader, writer = await server.connect()
             idle, _ = await server.connect()
             writer.write(REQUEST[:10])
-            await asyncio.sleep(0.02)
+            await server.until(lambda: server.connections.bytes_held > 0)
             stopping = asyncio.create_task(server.connections.stop(10))
             assert await idle.read() == b""
             writer.write(REQUEST[10:])
