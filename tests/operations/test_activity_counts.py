@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keystead.operations.activity_counts import PERIODS_MAX
+from keystead.operations.bounds import COUNTED_PERIODS_MAX
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, now_ms, refusal, unique
 from tests.support.hanging import PATIENCE_S
@@ -76,7 +76,7 @@ def test_a_bound_belongs_to_the_period_that_it_begins(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    "bounds", [[], [1], [2, 1], [1, 1], [-1, 1], list(range(PERIODS_MAX + 2)), [0, 2**54]], ids=len
+    "bounds", [[], [1], [2, 1], [1, 1], [-1, 1], list(range(COUNTED_PERIODS_MAX + 2)), [0, 2**54]], ids=len
 )
 def test_refused(caller: Caller, bounds: list[int]) -> None:
     status, text = refusal(caller.ask("count_activities", boundsMs=bounds))
@@ -84,4 +84,4 @@ def test_refused(caller: Caller, bounds: list[int]) -> None:
 
 
 def test_the_most_periods(caller: Caller) -> None:
-    assert len(counts(caller, *range(PERIODS_MAX + 1))) == PERIODS_MAX
+    assert len(counts(caller, *range(COUNTED_PERIODS_MAX + 1))) == COUNTED_PERIODS_MAX

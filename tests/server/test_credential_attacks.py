@@ -48,6 +48,24 @@ def test_the_key_of_a_sibling_sub_organization_is_not_taken(attack: Attack, call
     assert by_parent.asked("whoami")["organizationId"] == owner.organization_id
 
 
+AT_THE_PARENT: dict[str, Attack] = {
+    **WITH_A_KEY,
+    "stamp_login": lambda attacker, key: ("stamp_login", {"publicKey": key}),
+}
+
+
+@pytest.mark.parametrize("attack", AT_THE_PARENT.values(), ids=AT_THE_PARENT)
+def test_a_user_of_the_parent_does_not_take_the_key_of_a_sub_organization(attack: Attack, caller: Caller) -> None:
+    """Whose owner logs in at the parent, and would be logged in as that user of the parent."""
+    owner = new_sub_organization(caller)
+    operation, parameters = attack(caller, owner.key.public_key)
+    status, message = refusal(caller.submit(operation, parameters))
+    held = f"credential {owner.key.public_key} is held in another sub-organization"
+    assert (status, held in message) == (400, True)
+    by_parent = owner.with_key(owner.key, organization_id=caller.organization_id)
+    assert by_parent.asked("whoami")["organizationId"] == owner.organization_id
+
+
 WITH_A_PASSKEY: dict[str, Attack] = {
     "create_authenticators": lambda attacker, passkey: (
         "create_authenticators",

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead.client.dev_outbox import DevelopmentOutbox
-from keystead.operations.users.invitations import LASTS_DEFAULT_S, LASTS_MAX_S
+from keystead.operations.bounds import INVITATION_LASTS_MAX_S
+from keystead.operations.users.invitations import LASTS_DEFAULT_S
 from keystead.stamps.base64url import decode_base64url
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.conftest import MakeDatabase
@@ -162,7 +163,7 @@ def test_a_sub_organization_says_nothing_in_its_email(inviting: Inviting) -> Non
 
 REFUSED = {
     "no seconds": ({"expirationSeconds": "0"}, 400, "invitations[0].expirationSeconds"),
-    "too long": ({"expirationSeconds": str(LASTS_MAX_S + 1)}, 400, f"at most {LASTS_MAX_S}"),
+    "too long": ({"expirationSeconds": str(INVITATION_LASTS_MAX_S + 1)}, 400, f"at most {INVITATION_LASTS_MAX_S}"),
     "no key": ({"publicKey": "02"}, 400, "invitations[0].publicKey"),
 }
 

@@ -7,7 +7,7 @@ this query counts what is on record. Not here: the activities themselves (`activ
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -15,19 +15,17 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Wire
+from keystead.operations.bounds import COUNTED_PERIODS_MAX
 from keystead.operations.declare import Reading, query
 
-PERIODS_MAX: Final = 400
-"""Most periods of one request. Each is a walk of an index for each status."""
-
-TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
+CountedTimeMs = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 class CountActivitiesRequest(QueryRequest, frozen=True):
     """`bounds_ms`: milliseconds since the epoch, rising. A period begins at each bound, and ends before the next.
     Without `filter_by_status`, activities of every status count."""
 
-    bounds_ms: Annotated[tuple[TimeMs, ...], Meta(min_length=2, max_length=PERIODS_MAX + 1)]
+    bounds_ms: Annotated[tuple[CountedTimeMs, ...], Meta(min_length=2, max_length=COUNTED_PERIODS_MAX + 1)]
     filter_by_status: Annotated[tuple[ActivityStatus, ...], Meta(max_length=20)] | None = None
 
 

@@ -1,7 +1,7 @@
 """How many further approvals a consensus needs, found out by trying sets of users. Pure.
 
 A consensus is any expression, so its number is not written anywhere. Here: the trials, whose number is bounded.
-Not here: what one trial evaluates (`missing_approvals`).
+Not here: what one trial evaluates (`activity_descriptions`).
 """
 
 from __future__ import annotations

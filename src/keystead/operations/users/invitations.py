@@ -1,8 +1,8 @@
 """Invitations to join the organization: a link with which a new user makes a first passkey.
 
 The link holds a recovery key of the user: it opens recover_user and whoami, nothing else, and is used once. Here:
-making, listing and deleting invitations. Not here: the acceptance, which is recover_user (`email_recovery`), the
-page behind the link (`console`), the text of the e-mail (`delivery.templates`).
+making, listing and deleting invitations. Not here: the acceptance, which is recover_user
+(`logins.email_recovery`), the page behind the link (`console`), the text of the e-mail (`delivery.templates`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import ApiKeyParamsV2, QueryRequest, RequestStruct, ShortText
 from keystead.api.records import Timestamp, User, Wire
 from keystead.delivery.templates import invitation_email
+from keystead.operations.bounds import INVITATION_LASTS_MAX_S
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.logins.message_context import MessageContext, counted_message, message_context
 from keystead.operations.logins.message_origins import MessageChoices, message_origin
@@ -46,9 +47,6 @@ from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 
 LASTS_DEFAULT_S: Final = 7 * 24 * 3_600
-LASTS_MAX_S: Final = 30 * 24 * 3_600
-"""Most seconds for which a link is valid. Until then, whoever has the link can become the user."""
-
 KEY_NAME: Final = "Invitation"
 
 _INVITATIONS: Final = "parameters.invitations"
@@ -250,10 +248,10 @@ def invitation_link(console_url: str, organization_id: str, pair: ApiKeyPair) ->
 def _lasts_s(text: str | None, field: str) -> int:
     if text is None:
         return LASTS_DEFAULT_S
-    if not (text.isascii() and text.isdigit() and len(text) <= 10 and 0 < int(text) <= LASTS_MAX_S):
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and 0 < int(text) <= INVITATION_LASTS_MAX_S):
         raise InvalidRequest(
             f"invalid invitation: field `{field}`: {text[:20]!r}: expected a positive number of seconds as decimal "
-            f"text, at most {LASTS_MAX_S}"
+            f"text, at most {INVITATION_LASTS_MAX_S}"
         )
     return int(text)
 

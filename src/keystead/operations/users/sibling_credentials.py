@@ -1,4 +1,4 @@
-"""Which credentials of a request another sub-organization of the same parent holds.
+"""Which credentials of a request another sub-organization of the same tree holds.
 
 Here: the look-up before an operation that registers credentials. Not here: the rule about its result
 (`organizations.credentials.credentials.check_not_held_by_siblings`).
@@ -16,7 +16,7 @@ from keystead.organizations.lookups import LookupKind
 from keystead.pipeline.context import ForeignReads, ForeignSource
 
 HeldBySiblings = frozenset[str]
-"""Public keys, credential ids and wallets that another sub-organization of the same parent holds."""
+"""Public keys, credential ids and wallets that another sub-organization of the same tree holds."""
 
 
 async def held_by_siblings(
@@ -25,12 +25,14 @@ async def held_by_siblings(
     authenticators: Iterable[AuthenticatorParamsV2] = (),
     wallets: Iterable[WalletAuthenticatorParams] = (),
 ) -> HeldBySiblings:
-    """The keys, credential ids and wallets among these that a sibling holds; none in an organization without a
-    parent."""
+    """The keys, credential ids and wallets among these that a sibling holds.
+
+    In an organization without a parent: that one of its sub-organizations holds. A login that names the parent
+    looks there first, so a user of the parent who registered the key of somebody in a sub-organization would get
+    that person's logins.
+    """
     organization = source.organization
-    parent_id = organization.profile.parent_id
-    if parent_id is None:
-        return frozenset()
+    parent_id = organization.profile.parent_id or organization.id
     return await _held(source.store, parent_id, organization.id, api_keys, authenticators, wallets)
 
 

@@ -2,8 +2,8 @@
 
 -- count: how many requests the row stands for.
 CREATE TABLE refused_request (
-    organization_id TEXT NOT NULL,
-    id TEXT NOT NULL,
+    organization_id TEXT COLLATE "C" NOT NULL,
+    id TEXT COLLATE "C" NOT NULL,
     at_ms BIGINT NOT NULL,
     count BIGINT NOT NULL,
     expires_at_ms BIGINT NOT NULL,
