@@ -24,6 +24,7 @@ from keystead.pipeline.activity import Event, RecordedActivity, next_status
 from keystead.pipeline.changes import changes_of, new_organization_of, result_of, versioned_rows
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment
+from keystead.pipeline.sessions_of_others import check_proofs_of_session_users
 from keystead.pipeline.store import Changes, Commit
 from keystead.pipeline.submission import recorded_envelope
 
@@ -52,6 +53,7 @@ async def execute(
         if isinstance(output, execution.Output):
             if check is not None:
                 await check(output)
+            await check_proofs_of_session_users(basis, environment, output)
             settings, share = environment.settings, environment.share
             organization, added = basis.organization, basis.added
             changes = await changes_of(organization, output, added, evaluation.id, settings.limits, share)
