@@ -35,6 +35,7 @@ from keystead.pipeline.authorization import (
     limits_by_policy,
 )
 from keystead.pipeline.bounds import EVENT_BYTES_MAX
+from keystead.pipeline.bearer_secrets import check_may_wait
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, basis_of_submission, operation_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
@@ -239,6 +240,7 @@ async def decide_submission(
         check_waits_for_nobody(event, basis)
         check = partial(check_rules_of_users, basis, environment)
     if event is not Event.EXECUTED:
+        check_may_wait(basis.intent)
         return commit_of(activity, event, basis, evaluation, new_votes=activity.votes)
     return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
 
