@@ -241,7 +241,7 @@ def test_an_authentication_proxy_begins_sessions_with_a_proof_alone(place: Place
 
 @pytest.mark.parametrize("by", ["a root user", "a user whom a policy allows it"])
 def test_nobody_of_the_organization_passes_the_mfa_policy_of_a_user(by: str, place: Place) -> None:
-    """Of whose login it asks for a passkey. It does not ask those who begin sessions of others."""
+    """The policy asks for the user's passkey, which neither of the two has."""
     root = place.victim.caller
     helpdesk, user = root.new_user(), root.new_user()
     condition = "activity.kind == 'CREATE_READ_WRITE_SESSION'"
