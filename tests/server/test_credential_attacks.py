@@ -131,6 +131,19 @@ def test_nobody_signs_up_with_anothers_credential(caller: Caller) -> None:
     assert by_parent.asked("whoami")["organizationId"] == owner.organization_id
 
 
+def test_nobody_signs_up_with_anothers_id_token(caller: Caller) -> None:
+    """Which is on record, where users of the parent read it. Its owner's next login would find two accounts."""
+    config_id, provider = new_proxy(caller, allowedAuthMethods=["oauth"]), provider_by_token(unique("subject"))
+    owner = ask(caller, config_id, "signup", **sign_up(oauthProviders=[provider])).json()["organizationId"]
+    key = api_key_params(generate_api_key().public_key)
+    for claimed in ([], [key]):
+        stolen = sign_up(apiKeys=claimed, oauthProviders=[provider])
+        status, message = refusal(ask(caller, config_id, "signup", **stolen))
+        assert (status, "is held in another sub-organization" in message) == (400, True), message
+    asked = {"filterType": "OIDC_TOKEN", "filterValue": provider["oidcToken"]}
+    assert ask(caller, config_id, "account", **asked).json()["organizationId"] == owner
+
+
 def test_a_parents_user_may_give_one_key_to_two_sub_organizations(caller: Caller) -> None:
     first = new_sub_organization(caller)
     second = new_sub_organization(caller, rootUsers=[root_user(first.key.public_key)])

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus, FeatureName, VoteSelection
 from keystead.api.errors import NotFound, PermissionDenied
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Evaluation, Status, Timestamp, User, Wire
 from keystead.api.rendering import Form, rendered_activity
 from keystead.organizations.attached_rows import VersionedRow
@@ -50,6 +52,7 @@ from keystead.policies.added_credentials import policies_without_approval
 from keystead.policies.authorize import Verdict
 from keystead.policies.denial import denied
 from keystead.primitives.share import Work
+from keystead.sessions.verification_tokens import claimed_id_without_key
 
 
 def check_user_is_proven(basis: DecisionBasis) -> None:
@@ -239,6 +242,7 @@ async def decide_submission(
         check_waits_for_nobody(event, basis)
         check = partial(check_rules_of_users, basis, environment)
     if event is not Event.EXECUTED:
+        check_may_wait(basis.intent)
         return commit_of(activity, event, basis, evaluation, new_votes=activity.votes)
     return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
 
@@ -428,3 +432,29 @@ def _body(activity: RecordedActivity, catalogue: Catalogue, form: Form) -> bytes
         votes = tuple(replace(vote, message="") for vote in seen.votes)
         body = rendered_activity(replace(seen, votes=votes), form)
     return body
+
+
+_CODE: Final = "otp_code"
+
+
+def check_may_wait(intent: RequestStruct) -> None:
+    """Raise PermissionDenied if an activity with this intent may not wait for approvals or proofs."""
+    if getattr(intent, _CODE, ""):
+        raise _refusal("a one-time code", "send it encrypted")
+    if any(claimed_id_without_key(text) is not None for text in _texts(msgspec.to_builtins(intent))):
+        raise _refusal("a verification token that names no key", "name a key in verify_otp")
+
+
+def _refusal(what: str, how: str) -> PermissionDenied:
+    return PermissionDenied(
+        f"the request holds {what}, and cannot wait for approvals or proofs: meanwhile everybody who may read the "
+        f"activity could use it. {how.capitalize()}, or let a policy allow the request at once"
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
