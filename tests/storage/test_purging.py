@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from keystead.organizations.attached_rows import VersionedRow
+from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.contacts.one_time_codes import OneTimeCode
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.contacts.sending_windows import SendingWindow
 from keystead.organizations.contacts.used_tokens import UsedToken
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.webhooks.webhooks import WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult, Page
 from keystead.server.installation.purging import GRACE_MS, ROWS_AT_ONCE, purge_expired
@@ -29,7 +30,7 @@ PURGED_MS, KEPT_MS = NOW_MS - GRACE_MS - 1, NOW_MS - GRACE_MS
 PAGE = Page(5)
 
 
-MAKE: dict[str, Callable[[int, int], VersionedRow]] = {
+MAKE: dict[str, Callable[[int, int], AttachedRow]] = {
     "one_time_code": lambda number, at_ms: replace(a_code(), id=f"code {number}", expires_at_ms=at_ms),
     "one_time_code_count": lambda number, at_ms: SendingWindow(
         root_id="", subject=f"contact {number}", ends_at_ms=at_ms
@@ -43,6 +44,7 @@ MAKE: dict[str, Callable[[int, int], VersionedRow]] = {
     "webhook_lease": lambda number, at_ms: WebhookLease(
         endpoint_id=f"endpoint {number}", organization_id="organization", holder="", expires_at_ms=at_ms
     ),
+    "refused_request": lambda number, at_ms: RefusedRequest(id=f"request {number}", at_ms=0, expires_at_ms=at_ms),
 }
 
 
