@@ -16,15 +16,13 @@ from typing import TypeVar, assert_never
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import AlreadyExists, ServiceError
-from keystead.api.records import Evaluation, WalletAccount
-from keystead.chains.addresses.stored_forms import possible_forms, stored_form
+from keystead.api.records import Evaluation
 from keystead.organizations.attached_rows import AttachedRow, RemovedRow, VersionedRow
 from keystead.organizations.attachments import (
     ChangedAccount,
     InterfaceText,
     RemovedOrganizationContents,
     RemovedWalletAccounts,
-    StoredAccount,
 )
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow
 from keystead.organizations.kinds.account_contacts import AccountContactsMap
@@ -42,9 +40,9 @@ from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.velocity.counters import CounterState
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import ActivityCount, Changes, Commit, CommitResult, Page
+from tests.support.memory_accounts import MemoryAccounts, paged
 from tests.support.memory_counters import after, counter_in
 
-Item = TypeVar("Item")
 RowT = TypeVar("RowT", bound=AttachedRow)
 Interference = Callable[[Commit], CommitResult | Exception | None]
 
@@ -385,57 +383,6 @@ class MemoryAttached:
         return None if page.before or page.after else []  # nothing is sent from memory
 
 
-class MemoryAccounts:
-    """Implements `pipeline.store.AccountReads`."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        self._database = store.database
-        self._pause = store.pause
-
-    async def with_address(self, organization_id: str, address: str) -> StoredAccount | None:
-        await self._pause()
-        for one in self._database.attached_rows(ChangedAccount, organization_id):
-            if stored_form(one.account.address_format, one.account.address) in possible_forms(address):
-                return _stored(one)
-        return None
-
-    async def at(
-        self, organization_id: str, wallet_id: str, normalized_paths: Sequence[str]
-    ) -> list[StoredAccount]:
-        return await self._accounts(
-            organization_id,
-            lambda one: one.account.wallet_id == wallet_id and one.normalized_path in normalized_paths,
-        )
-
-    async def called(self, organization_id: str, names: Sequence[str]) -> list[StoredAccount]:
-        return await self._accounts(organization_id, lambda one: one.account.name in names)
-
-    async def of_ids(self, organization_id: str, account_ids: Sequence[str]) -> list[StoredAccount]:
-        return await self._accounts(organization_id, lambda one: one.account.wallet_account_id in account_ids)
-
-    async def _accounts(
-        self, organization_id: str, wanted: Callable[[ChangedAccount], bool]
-    ) -> list[StoredAccount]:
-        await self._pause()
-        found = [one for one in self._database.attached_rows(ChangedAccount, organization_id) if wanted(one)]
-        return [_stored(one) for one in found]
-
-    async def page(self, organization_id: str, wallet_id: str | None, page: Page) -> list[WalletAccount] | None:
-        accounts = [one.account for one in self._database.attached_rows(ChangedAccount, organization_id)]
-        fitting = [one for one in accounts if wallet_id in (None, one.wallet_id)]
-        return paged(fitting, lambda one: one.wallet_account_id, page)
-
-    async def find(
-        self, organization_id: str, wallet_id: str, address: str | None, path: str | None
-    ) -> WalletAccount | None:
-        for one in self._database.attached_rows(ChangedAccount, organization_id):
-            spelling = stored_form(one.account.address_format, one.account.address)
-            fits = (address is None or spelling in possible_forms(address)) and path in (None, one.normalized_path)
-            if one.account.wallet_id == wallet_id and fits:
-                return one.account
-        return None
-
-
 class MemorySuborganizations:
     """Implements `pipeline.store.SuborganizationReads`."""
 
@@ -507,10 +454,6 @@ def _key(row: AttachedRow) -> tuple[str, ...]:
     return row.table.name, *row.row()[: len(row.table.key)]
 
 
-def _stored(one: ChangedAccount) -> StoredAccount:
-    return StoredAccount(one.account, one.exported)
-
-
 def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]) -> set[Lookup]:
     """The expected contents of the index, computed from the organizations."""
     users = {lookup for user in organization.users.values() for lookup in user_lookups(user)}
@@ -518,15 +461,3 @@ def by_what_found(organization: Organization, accounts: Sequence[ChangedAccount]
     contacts = organization.of(AccountContactsMap).values()
     of_contacts = {lookup for record in contacts for lookup in AccountContactsMap.lookups(record)}
     return users | of_accounts | of_contacts | {name_lookup(organization.profile.name)}
-
-
-def paged(items: list[Item], id_of: Callable[[Item], str], page: Page) -> list[Item] | None:
-    """The page's part of a list in its order; None if the cursor is not of the list."""
-    cursor = page.after or page.before
-    if cursor is None:
-        return items[: page.limit]
-    ids = [id_of(item) for item in items]
-    if cursor not in ids:
-        return None
-    at = ids.index(cursor)
-    return items[at + 1 :][: page.limit] if page.after else items[max(0, at - page.limit) : at]
