@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from keystead.organizations.attached_rows import AttachedRow
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts.one_time_codes import OneTimeCode
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.contacts.sending_windows import SendingWindow
@@ -30,7 +30,7 @@ PURGED_MS, KEPT_MS = NOW_MS - GRACE_MS - 1, NOW_MS - GRACE_MS
 PAGE = Page(5)
 
 
-MAKE: dict[str, Callable[[int, int], AttachedRow]] = {
+MAKE: dict[str, Callable[[int, int], VersionedRow]] = {
     "one_time_code": lambda number, at_ms: replace(a_code(), id=f"code {number}", expires_at_ms=at_ms),
     "one_time_code_count": lambda number, at_ms: SendingWindow(
         root_id="", subject=f"contact {number}", ends_at_ms=at_ms
@@ -44,12 +44,11 @@ MAKE: dict[str, Callable[[int, int], AttachedRow]] = {
     "webhook_lease": lambda number, at_ms: WebhookLease(
         endpoint_id=f"endpoint {number}", organization_id="organization", holder="", expires_at_ms=at_ms
     ),
-    "refused_request": lambda number, at_ms: RefusedRequest(id=f"request {number}", at_ms=0, expires_at_ms=at_ms),
 }
 
 
 def test_every_table_whose_rows_expire_is_here() -> None:
-    assert {table.name for table in EXPIRING} == {*MAKE, "email_event", "process"}
+    assert {table.name for table in EXPIRING} == {*MAKE, "email_event", "process", "refused_request"}
 
 
 @pytest.mark.parametrize("table", MAKE)
@@ -96,6 +95,19 @@ def test_events_of_emails_expire(database: str) -> None:
             await purge_expired(store.purger, NOW_MS)
             left = await store.attached.email_events(organization_id, messages[0].recipient, "", PAGE)
             assert [event.id for event in left or ()] == ["event new"]
+
+    asyncio.run(run())
+
+
+def test_refused_requests_expire(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            organization_id = (await new_history(store)).head.id
+            times = {"old": PURGED_MS, "new": NOW_MS}
+            refused = [RefusedRequest(id=id_, at_ms=0, expires_at_ms=at_ms) for id_, at_ms in times.items()]
+            await store.refused_requests.write(organization_id, refused)
+            await purge_expired(store.purger, NOW_MS)
+            assert await store.refused_requests.page(organization_id, PAGE, 0) == refused[1:]
 
     asyncio.run(run())
 

@@ -21,6 +21,7 @@ from keystead.organizations.limits import Limit, Limits
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.record_kinds import KINDS, RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.velocity.counters import VelocityCounter, VelocityEntry
 from keystead.pipeline.store import Commit, CommitResult, Store
 from keystead.server.installation.deletions import finish_deletions
@@ -31,8 +32,7 @@ from tests.storage.conftest import ENGINES, opened
 from tests.storage.test_purging import MAKE
 from tests.support.commit_history import CommitHistory, found_by
 from tests.support.commit_samples import a_secret, a_user, an_account, an_organization
-from tests.support.memory_database import MemoryDatabase
-from tests.support.memory_store import MemoryStore
+from tests.support.memory_store import MemoryDatabase, MemoryStore
 
 COMMITTED = CommitResult.COMMITTED
 OpenStore = Callable[[], AbstractAsyncContextManager[Store]]
@@ -295,6 +295,7 @@ def test_a_row_of_every_kind_is_read_from_its_columns() -> None:
     rows += [
         VelocityCounter(id="control/", at_ms=1, window_ms=2, total="3"),
         VelocityEntry(counter_id="control/", at_ms=1, total_before="0"),
+        RefusedRequest(id="request", at_ms=1, expires_at_ms=2, user_name="ü"),
     ]
     assert {row.table for row in rows} == set(ATTACHED_TABLES)
     for row in rows:

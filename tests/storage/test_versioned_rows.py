@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from keystead.api.enums import OtpType
 from keystead.delivery.outbox import LEASE_MS
-from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import RemovedOrganizationContents
 from keystead.organizations.contacts.one_time_codes import OneTimeCode
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
@@ -69,7 +68,7 @@ def a_delivery(endpoint_id: str, activity_id: str, revision: int = 0) -> Webhook
     )
 
 
-def writing(history: CommitHistory, *rows: AttachedRow, with_activity: bool = True) -> Commit:
+def writing(history: CommitHistory, *rows: VersionedRow, with_activity: bool = True) -> Commit:
     head = history.head
     if with_activity:
         return replace(history.signing(), rows=rows)
