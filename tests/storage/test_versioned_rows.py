@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from keystead.api.enums import OtpType
 from keystead.delivery.outbox import LEASE_MS
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import RemovedOrganizationContents
 from keystead.organizations.contacts.one_time_codes import OneTimeCode
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult

@@ -18,7 +18,6 @@ from tests.support import bundles
 from tests.support.auth_proxy_examples import PROXY_SUBMISSIONS
 from tests.support.callers import Caller, api_key_params, unique
 from tests.support.example_code_logins import CODE_LOGINS
-from tests.support.example_policies import changed_policy, example_policy, removed_feature
 from tests.support.example_rules import RULE_QUERIES, RULE_SUBMISSIONS
 from tests.support.example_sessions import SESSIONS
 from tests.support.example_users import (
@@ -50,6 +49,7 @@ from tests.support.organization_fixtures import (
     interface_params,
     invitation_params,
     mfa_policy_params,
+    policy_params,
     private_key_params,
     webhook_endpoint_params,
 )
@@ -77,10 +77,26 @@ __all__ = [
 ]
 
 
-def _ip_allowlist() -> dict[str, Any]:
-    """An allow-list of the organization. It is not enforced, so that the other tests still have access."""
-    rules = [{"cidr": "192.0.2.0/24", "label": "office"}, {"cidr": "2001:db8::/48"}]
-    return {"rules": rules, "enabled": False, "onEvaluationError": "DENY"}
+def _policy() -> dict[str, Any]:
+    return policy_params(
+        consensus="approvers.count() >= 2", time="time.now > Timestamp('2000-01-01T00:00:00Z')", notes="for tests"
+    )
+
+
+def _removed_feature(record_ids: RecordIds) -> dict[str, Any]:
+    record_ids.fresh("feature")
+    return {"name": FEATURE}
+
+
+def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
+    return {
+        "policyId": record_ids.policy_id,
+        "policyName": unique("policy"),
+        "policyEffect": "EFFECT_DENY",
+        "policyCondition": "false",
+        "policyConsensus": "approvers.count() >= 3",
+        "policyNotes": "never",
+    }
 
 
 def _sealed_secret(record_ids: RecordIds) -> dict[str, Any]:
@@ -123,8 +139,6 @@ QUERIES: dict[str, Make] = {
     "get_authenticator": lambda f: {"authenticatorId": f.authenticator_id},
     "get_authenticators": lambda f: {"userId": f.user_id},
     "get_boot_proof": lambda f: {"ephemeralKey": "04" * 130},
-    "check_ip_allowlist": lambda _: {"setIpAllowlist": {"rules": [{"cidr": "192.0.2.0/24"}], "enabled": True}},
-    "get_ip_allowlist": lambda f: {"publicKey": "02" * 33},
     "get_mfa_policies": lambda f: {"userId": f.user_id},
     "get_mfa_policy": lambda f: {"userId": f.user_id, "mfaPolicyId": f.mfa_policy_id},
     "get_mfa_status": lambda f: {"activityId": f.activity_id, "userId": f.user_id},
@@ -182,8 +196,6 @@ NEVER_FOUND = frozenset({"get_boot_proof"})
 
 SUBMISSIONS: dict[str, Make] = {
     **SESSIONS,
-    "ACTIVITY_TYPE_SET_IP_ALLOWLIST": lambda f: _ip_allowlist(),
-    "ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST": lambda f: {"publicKey": f.fresh("ip_allowlist")},
     "ACTIVITY_TYPE_CREATE_API_ONLY_USERS": lambda f: {
         "apiOnlyUsers": [
             {
@@ -224,8 +236,8 @@ SUBMISSIONS: dict[str, Make] = {
         "userId": f.fresh("user"),
         "oauthProviders": [provider_by_token()],
     },
-    "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [example_policy(), example_policy()]},
-    "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: example_policy(),
+    "ACTIVITY_TYPE_CREATE_POLICIES": lambda f: {"policies": [_policy(), _policy()]},
+    "ACTIVITY_TYPE_CREATE_POLICY_V3": lambda f: _policy(),
     "ACTIVITY_TYPE_CREATE_SMART_CONTRACT_INTERFACE": lambda f: interface_params(),
     "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9": lambda f: sub_organization(
         root_user(
@@ -380,7 +392,7 @@ SUBMISSIONS: dict[str, Make] = {
         "name": unique("endpoint"),
         "isActive": False,
     },
-    "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": removed_feature,
+    "ACTIVITY_TYPE_REMOVE_ORGANIZATION_FEATURE": _removed_feature,
     "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE": lambda f: {"name": FEATURE, "value": "on"},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": lambda f: {"signWith": f.private_key_id, "payload": "ada", **HASHED_TEXT},
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD": lambda f: {"privateKeyId": f.private_key_id, "payload": "ada", **HASHED_TEXT},
@@ -397,9 +409,9 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME": lambda f: {"organizationName": "Keystead GmbH"},
     "ACTIVITY_TYPE_UPDATE_POLICY_V2": lambda f: (
-        changed_policy(f) | {"time": "time.now > Timestamp('2000-01-01T00:00:00Z')"}
+        _changed_policy(f) | {"time": "time.now > Timestamp('2000-01-01T00:00:00Z')"}
     ),
-    "ACTIVITY_TYPE_UPDATE_POLICY": changed_policy,
+    "ACTIVITY_TYPE_UPDATE_POLICY": _changed_policy,
     "ACTIVITY_TYPE_UPDATE_ROOT_QUORUM": lambda f: {"threshold": 1, "userIds": [f.root_user_id]},
     "ACTIVITY_TYPE_UPDATE_USER": lambda f: {
         "userId": f.user_id,
