@@ -22,7 +22,7 @@ const transactions = {
   eip2930: { type: 1, chainId: 1, gasPrice: 10n ** 10n, accessList, ...paid },
   eip1559: { type: 2, accessList, ...dynamic },
   eip1559_creates_a_contract: { type: 2, ...dynamic, to: undefined, data: "0x6000" },
-  eip1559_of_zeros: { type: 2, chainId: 10, to, nonce: 0, gasLimit: 0, maxFeePerGas: 0, maxPriorityFeePerGas: 0 },
+  eip1559_without_fees: { type: 2, chainId: 10, to, nonce: 0, gasLimit: 21_000, maxFeePerGas: 0, maxPriorityFeePerGas: 0 },
   eip4844: { type: 3, ...dynamic, maxFeePerBlobGas: 5n, blobVersionedHashes: [`0x01${"ab".repeat(31)}`] },
 };
 

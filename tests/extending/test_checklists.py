@@ -50,7 +50,7 @@ def add_a_record(copy: Path) -> None:
     )
     insert(
         samples,
-        "from keystead.organizations.kinds.passkeys import",
+        "from keystead.organizations.kinds.profile import",
         "from keystead.organizations.kinds.memos import Memo\n",
     )
 
@@ -81,7 +81,7 @@ def add_examples(copy: Path) -> None:
     insert(examples, QUERY_BEFORE, '    "list_memos": lambda f: {},\n')
 
 
-QUERY_BEFORE = '    "list_policies": lambda'
+QUERY_BEFORE = '    "list_private_keys": lambda'
 
 
 def generate(copy: Path) -> None:
