@@ -49,7 +49,7 @@ ROOT = Path(__file__).parents[2]
 
 WHAT = """\
 The terms of the code, and the class, function or module that each is. The [glossary](../glossary.md) has the terms of
-the API, and those that are no single object."""
+the API, and those that have no object of their own."""
 
 TERMS: Sequence[tuple[str, Any]] = (
     ("attached row", AttachedRow),
@@ -101,7 +101,7 @@ def terms_page(mark: str) -> str:
     for term, meant in TERMS:
         name = meant.__name__.rpartition(".")[2]
         path = Path(inspect.getsourcefile(meant) or "").relative_to(ROOT).as_posix()
-        shown = f"`{Path(path).name}`" if isinstance(meant, ModuleType) else f"`{name}`"
+        shown = name if isinstance(meant, ModuleType) else f"`{name}`"
         lines.append(f"| {term} | [{shown}](../../{path}) | {_first_sentence(meant)} |")
     return "\n".join(lines) + "\n"
 
